@@ -1,0 +1,75 @@
+"""Checks of arguments: the name travels with the value, so that constructors stay a few lines long.
+
+Each function takes keyword arguments and raises `InvalidParameterError` for the first one that fails.
+"""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+from shuffledp.errors import InvalidParameterError
+
+
+def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
+    """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ..."."""
+    ((name, shown),) = value.items()
+    shown = shown.item() if isinstance(shown, Real) and hasattr(shown, "item") else shown  # numpy's numbers
+    return InvalidParameterError(f"{name} must be {condition}; got {name}={shown!r}.")
+
+
+def _number(value: Any) -> bool:
+    # NaN is the only number that differs from itself.
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)  # noqa: PLR0124
+
+
+def positive(**values: Any) -> None:
+    """Finite real numbers above 0."""
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < math.inf):
+            raise invalid("a finite number above 0", **{name: value})
+
+
+def nonnegative(**values: Any) -> None:
+    """Real numbers that are 0 or more; infinity is allowed."""
+    for name, value in values.items():
+        if not (_number(value) and value >= 0):
+            raise invalid("a number that is 0 or more", **{name: value})
+
+
+def integer_at_least(least: int, **values: Any) -> None:
+    """Integers (not booleans) from ``least`` on."""
+    for name, value in values.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise invalid(f"an integer that is {least} or more", **{name: value})
+
+
+def open_probability(**values: Any) -> None:
+    """Probabilities strictly between 0 and 1."""
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < 1):
+            raise invalid("a number strictly between 0 and 1", **{name: value})
+
+
+def probability(**values: Any) -> None:
+    """Probabilities from 0 to 1, both included."""
+    for name, value in values.items():
+        if not (_number(value) and 0 <= value <= 1):
+            raise invalid("a number from 0 to 1", **{name: value})
+
+
+def one_of(allowed: Collection[Any], **values: Any) -> None:
+    """Members of a given collection."""
+    for name, value in values.items():
+        if value not in allowed:
+            choices = ", ".join(repr(choice) for choice in allowed)
+            raise invalid(f"one of {choices}", **{name: value})
+
+
+def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
+    """Instances of a class (or of one of several); the message shows the type that came, never the object."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            expected = " or ".join(each.__name__ for each in kinds)
+            raise InvalidParameterError(f"{name} must be a {expected}; got {name} of type {type(value).__name__}.")

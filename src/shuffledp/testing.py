@@ -1,0 +1,124 @@
+"""Random sources that can be replayed: for tests and experiments, never for a release.
+
+Whoever knows the seed or the record can undo the randomization, so a run that uses one withdraws its privacy statement.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp._keystream import BUFFER_WORDS, Words
+from shuffledp._validate import integer_at_least
+from shuffledp.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.randomness import KeyedSource, RandomSource
+
+__all__ = ["RecordedSource", "SeededSource"]
+
+
+class SeededSource(KeyedSource):
+    """For tests and experiments only: the same seed gives the same words, on every machine and in every version.
+
+    The keystream of `shuffledp.randomness.SecureSource` under a key that is the SHA-256 of a label and the seed. A
+    forked child repeats the words of its parent; give each its own `substream`.
+
+    Args:
+        seed: an integer of 0 or more, of any size.
+
+    Raises:
+        InvalidParameterError: if ``seed`` is anything else.
+
+    Example:
+        >>> SeededSource(7).words(2).tolist() == SeededSource(7).words(2).tolist()
+        True
+    """
+
+    reproducible = True
+
+    def __init__(self, seed: int) -> None:
+        integer_at_least(0, seed=seed)
+        self._shown = f"SeededSource({int(seed)})"
+        super().__init__(hashlib.sha256(b"shuffledp/1/SeededSource/%d" % seed).digest())
+
+    def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
+        derived = type(self).__new__(type(self))
+        derived._shown = f"{self._shown}.substream({', '.join(map(repr, labels))})"
+        KeyedSource.__init__(derived, key)
+        return derived
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+class _Record:
+    """The words of a record, as blocks."""
+
+    __slots__ = ("_words", "used")
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self.used = 0
+
+    @property
+    def left(self) -> int:
+        return self._words.size - self.used
+
+    @property
+    def block_words(self) -> int:
+        return min(self.left, BUFFER_WORDS)
+
+    def write_block(self, out: Words) -> None:
+        if out.size == 0:
+            raise LocalProtocolError(f"RecordedSource has no words left: all {self._words.size} have been used.")
+        start = self.used
+        self.used = start + out.size
+        out[:] = self._words[start : self.used]
+
+
+class RecordedSource(RandomSource):
+    """For test vectors: plays back the given words, through both faces, and refuses to go on when they are used up.
+
+    Args:
+        words: integers from 0 to 2^64 - 1, in one dimension; they are copied.
+
+    Raises:
+        InvalidParameterError: if ``words`` is anything else.
+        LocalProtocolError: from the call that needs a word more than the record holds, and from every later one.
+            (Compiled code runs to its end first, on substitute words; then the error is raised and no result returned.)
+
+    Example:
+        >>> source = RecordedSource([3, 1, 4])
+        >>> source.words(2).tolist(), source.remaining
+        ([3, 1], 1)
+    """
+
+    reproducible = True
+
+    def __init__(self, words: Sequence[int] | NDArray[np.uint64]) -> None:
+        self._record = _Record(_as_words(words))
+        super().__init__(self._record)
+
+    @property
+    def remaining(self) -> int:
+        """Number of recorded words that have not been handed out."""
+        return self._record.left + self._buffer.unread
+
+    def substream(self, *labels: int | str) -> NoReturn:
+        """A record has no key to derive another source from.
+
+        Raises:
+            LocalProtocolError: always.
+        """
+        del labels
+        raise LocalProtocolError("RecordedSource has no substreams: make one RecordedSource for each place that draws.")
+
+
+def _as_words(words: Sequence[int] | NDArray[np.uint64]) -> Words:
+    if isinstance(words, np.ndarray) and words.dtype == np.uint64 and words.ndim == 1:
+        return words.copy()
+    values = np.asarray(words, dtype=object)
+    if values.ndim != 1 or not all(isinstance(value, int | np.integer) and 0 <= value < 2**64 for value in values):
+        raise InvalidParameterError("words must be integers from 0 to 2**64 - 1 in one dimension.")
+    return values.astype(np.uint64)
