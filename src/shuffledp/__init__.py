@@ -1,0 +1,9 @@
+"""The shuffle model of differential privacy: randomize on the device, shuffle, analyze, and know what is guaranteed.
+
+The public names are listed in ``__init__.pyi``, in the order of the flow. Each is imported when it is first used, so
+that importing the package costs nothing.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,30 @@
+# The public names, in the order of the flow. A sibling that a later mechanism adds is one more line here.
+
+from ._version import __version__ as __version__
+from .accounting import account as account
+
+# analyzing
+from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
+
+# knowing what is guaranteed
+from .channels import Channel as Channel
+from .estimates import Estimate as Estimate
+from .flow import Reports as Reports
+from .flow import View as View
+from .guarantees import CentralDP as CentralDP
+from .guarantees import LocalDP as LocalDP
+from .models import ProtocolModel as ProtocolModel
+
+# the whole
+from .pipeline import Pipeline as Pipeline
+from .pipeline import Release as Release
+from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+
+# shuffling
+from .shufflers import IdentityShuffler as IdentityShuffler
+from .shufflers import UniformShuffler as UniformShuffler
+from .statements import PrivacyStatement as PrivacyStatement
+from .statements import compose as compose
+
+# values and reports
+from .table import Table as Table

@@ -1,0 +1,318 @@
+"""The flow of data: reports, views and summaries, and the three parts that turn one into the next.
+
+Values and interfaces only. Simulated shufflers and real services return the same `View`, so that whatever comes after
+cannot tell them apart.
+"""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._described import Described, decode, encode
+from shuffledp.errors import InvalidParameterError
+from shuffledp.estimates import Estimate
+from shuffledp.models import LabelMeaning, LocalModel, ShuffleModel
+from shuffledp.permutations import random_permutation
+from shuffledp.table import Table, _columns_from_dict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["Analyzer", "Randomizer", "Reports", "Shuffler", "Summary", "View"]
+
+_MODEL_KEY = b"shuffledp.model"
+
+
+class Reports(Table):
+    """Randomized reports, one per row, with the model that made them.
+
+    Shufflers use ``len`` and ``take`` only; what the columns mean is between randomizer and analyzer.
+
+    Args:
+        columns: as the model says, such as ``value`` for randomized response.
+        model: the public description of the randomizer; estimators read their parameters from it.
+
+    Raises:
+        InvalidParameterError: if the columns cannot be reports of this model.
+    """
+
+    __slots__ = ("model",)
+    model: LocalModel
+
+    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel) -> None:
+        super().__init__(columns)
+        model.check(self.columns)
+        object.__setattr__(self, "model", model)
+
+    @property
+    def num_users(self) -> int:
+        """People who sent these reports, if none are missing and none were added: ``num_messages`` reports each.
+
+        Raises:
+            InvalidParameterError: if the reports cannot be shared out so.
+        """
+        num_users, left = divmod(len(self), self.model.num_messages)
+        if left:
+            messages = self.model.num_messages
+            raise InvalidParameterError(f"reports must be num_messages={messages} per user; got {len(self)} reports.")
+        return num_users
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) is True and isinstance(other, Reports) and self.model == other.model
+
+    __hash__ = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns and model, as JSON can hold them."""
+        return super().to_dict() | {"model": self.model.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The reports that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: if it wrote something else.
+        """
+        _require_keys(data, "columns", "model")
+        return cls(_columns_from_dict(data), LocalModel.from_dict(data["model"]))
+
+    @classmethod
+    def from_table(cls, table: Table, model: LocalModel) -> Self:
+        """A table, read as reports of a model."""
+        return cls(table.columns, model)
+
+    def to_arrow(self) -> "pa.Table":
+        """The same rows as an Arrow table, with the model in its metadata."""
+        metadata = {_MODEL_KEY: json.dumps(self.model.to_dict())}
+        return super().to_arrow().replace_schema_metadata(metadata)
+
+    @classmethod
+    def from_arrow(cls, table: "pa.Table") -> Self:
+        """The reports that ``to_arrow`` wrote; for a table without a model there is `from_table`.
+
+        Raises:
+            InvalidParameterError: if there is no model in the metadata, or the columns cannot be its reports.
+        """
+        written = (table.schema.metadata or {}).get(_MODEL_KEY) if hasattr(table.schema, "metadata") else None
+        if written is None:
+            raise InvalidParameterError("table must hold a model, as to_arrow writes it; use from_table with a model.")
+        return cls.from_table(Table.from_arrow(table), LocalModel.from_dict(json.loads(written)))
+
+    def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
+        return type(self)(columns, self.model)
+
+    def _joined(self, parts: Sequence[Table]) -> Self:
+        if any(not isinstance(part, Reports) or part.model != self.model for part in parts):
+            raise InvalidParameterError(f"parts must all be reports of one model; the first is of {self.model!r}.")
+        return super()._joined(parts)
+
+
+def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
+    for key in keys:
+        if not isinstance(data, Mapping) or key not in data:
+            raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """What the analyst receives: a multiset of (label, report), and nothing else.
+
+    | shuffler      | label                                    |
+    |---------------|------------------------------------------|
+    | uniform       | none: reports cannot be told apart       |
+    | d_sigma       | a person's slot, one report each         |
+    | network       | the submitter, 0 or more reports each    |
+    | split-and-mix | the round                                |
+
+    Guarantees:
+        1. Among equal labels the row order is a fresh uniform permutation made here, and rows are sorted by label: the
+           order of rows carries no information beyond the labels.
+        2. Nothing but the label ties a report to a row of the label table.
+
+    Args:
+        reports: the reports, in any order.
+        labels: one integer per report, or None if reports are indistinguishable.
+        label_table: one public row per label, also for labels that hold no report; row i belongs to label i.
+        shuffle: the public description of the shuffler.
+        source: randomness of the permutation; None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if labels are missing, superfluous, out of range, or repeated where each is one slot, or
+            the label table has not one row per label.
+    """
+
+    reports: Reports
+    labels: NDArray[np.int64] | None = None
+    label_table: Table | None = None
+    shuffle: ShuffleModel
+    source: InitVar["RandomSource | None"] = None
+
+    def __post_init__(self, source: "RandomSource | None") -> None:
+        if self.labels is None:
+            self._check_unlabelled()
+            order = random_permutation(len(self.reports), source=source)
+            object.__setattr__(self, "reports", self.reports.take(order))
+            return
+        labels = np.asarray(self.labels)
+        self._check_labels(labels)
+        labels = labels.astype(np.int64, copy=False)
+        if not (labels[:-1] < labels[1:]).all():
+            order = random_permutation(len(labels), source=source)
+            order = order[np.argsort(labels[order], kind="stable")]
+            labels = labels[order]
+            object.__setattr__(self, "reports", self.reports.take(order))
+        labels = labels.view()
+        labels.setflags(write=False)
+        object.__setattr__(self, "labels", labels)
+
+    def _check_unlabelled(self) -> None:
+        if self.shuffle.labels is not LabelMeaning.NONE or self.label_table is not None:
+            raise InvalidParameterError(
+                f"labels must be given for a {self.shuffle.kind!r} shuffle or a label table; got labels=None."
+            )
+
+    def _check_labels(self, labels: NDArray[Any]) -> None:
+        meaning, count = self.shuffle.labels, len(self.reports)
+        if meaning is LabelMeaning.NONE:
+            raise InvalidParameterError(f"labels must be None for a {self.shuffle.kind!r} shuffle; got {count} labels.")
+        if labels.shape != (count,) or labels.dtype.kind not in "iu":
+            raise InvalidParameterError(
+                f"labels must be one integer per report, shape ({count},); got shape {labels.shape} of {labels.dtype}."
+            )
+        limit = self.shuffle.num_labels
+        if self.label_table is not None and len(self.label_table) != limit:
+            raise InvalidParameterError(
+                f"label_table must have one row per label, {limit}; got {len(self.label_table)} rows."
+            )
+        if count and not (labels.min() >= 0 and labels.max() < limit):
+            raise InvalidParameterError(
+                f"labels must be in range({limit}); got labels from {labels.min()} to {labels.max()}."
+            )
+        if meaning is LabelMeaning.SLOT and len(np.unique(labels)) != count:
+            distinct = len(np.unique(labels))
+            raise InvalidParameterError(f"labels must be distinct slots; got {distinct} distinct of {count}.")
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def __repr__(self) -> str:
+        labels = "no labels" if self.labels is None else f"labels are {self.shuffle.labels}s"
+        return f"View({len(self)} reports of {self.reports.model.kind!r}, {self.shuffle.kind!r} shuffle, {labels})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equality as multisets: the order of rows means nothing."""
+        if not isinstance(other, View):
+            return NotImplemented
+        same_public = self.shuffle == other.shuffle and self.label_table == other.label_table
+        same_model = self.reports.model == other.reports.model
+        same_columns = list(self.reports.columns) == list(other.reports.columns)
+        if not (same_public and same_model and same_columns and len(self) == len(other)):
+            return False
+        pairs = zip(self._sorted_rows(), other._sorted_rows(), strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _sorted_rows(self) -> list[NDArray[Any]]:
+        """Columns of scalars, each in its own dtype (a common one would round), sorted by labels and contents."""
+        columns = [] if self.labels is None else [self.labels]
+        for column in self.reports.columns.values():
+            columns += [column] if column.ndim == 1 else list(column.T)
+        order = np.lexsort(columns[::-1])
+        return [column[order] for column in columns]
+
+    def parts(self, size: int) -> Iterator["View"]:
+        """The view cut into views of at most ``size`` reports: what is summarized in parts can be added up."""
+        _validate.integer_at_least(1, size=size)
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            yield View(
+                reports=self.reports.take(rows),
+                labels=None if self.labels is None else self.labels[rows],
+                label_table=self.label_table,
+                shuffle=self.shuffle,
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in the view, as JSON can hold it."""
+        return {
+            "reports": self.reports.to_dict(),
+            "labels": encode(self.labels),
+            "label_table": None if self.label_table is None else self.label_table.to_dict(),
+            "shuffle": self.shuffle.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "View":
+        """The view that ``to_dict`` wrote (rows permuted afresh, which changes nothing).
+
+        Raises:
+            InvalidParameterError: if it wrote something else.
+        """
+        _require_keys(data, "reports", "labels", "label_table", "shuffle")
+        labels, table = data["labels"], data["label_table"]
+        return cls(
+            reports=Reports.from_dict(data["reports"]),
+            labels=None if labels is None else decode(NDArray[np.int64], labels, "labels"),
+            label_table=None if table is None else Table.from_dict(table),
+            shuffle=ShuffleModel.from_dict(data["shuffle"]),
+        )
+
+
+class Summary(Described):
+    """What an analyzer keeps of a view; summaries of parts add up to the summary of the whole.
+
+    Subclasses are frozen dataclasses. ``+`` is associative and commutative, and refuses summaries of other models.
+    """
+
+    __slots__ = ()
+    num_reports: int
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self:
+        """The summary of both parts together."""
+
+
+SummaryType = TypeVar("SummaryType", bound=Summary)
+
+
+@runtime_checkable
+class Randomizer(Protocol):
+    """Runs on a person's device (or, simulated, on a whole column of values)."""
+
+    @property
+    def model(self) -> LocalModel:
+        """The public description."""
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report (or ``num_messages`` of them) per value, in the order of the values."""
+
+
+@runtime_checkable
+class Shuffler(Protocol):
+    """Takes away who sent what, entirely or in part."""
+
+    def model(self, num_users: int) -> ShuffleModel:
+        """The public description for this many users."""
+
+    def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
+        """The view that the analyst receives; ``public`` has one row of public columns per person."""
+
+
+@runtime_checkable
+class Analyzer(Protocol[SummaryType]):
+    """Turns views into estimates, in two steps, so that streamed and distributed runs are sums."""
+
+    def summarize(self, view: View) -> SummaryType:
+        """What to keep of a view."""
+
+    def estimate(self, summary: SummaryType) -> Estimate:
+        """The estimate from a sum of summaries."""

@@ -1,0 +1,174 @@
+"""What can be guaranteed: each kind of privacy guarantee is a value with its neighbouring relation.
+
+A guarantee only says what is claimed. Who claims it, by which theorem and trusting whom is a `PrivacyStatement`.
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp.errors import IncomparableError
+
+__all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors"]
+
+
+class Neighbors(StrEnum):
+    """Which two inputs must be hard to tell apart."""
+
+    REPLACE_ONE = "replace-one"
+
+    @property
+    def text(self) -> str:
+        """The relation in words."""
+        return _NEIGHBORS_IN_WORDS[self]
+
+
+_NEIGHBORS_IN_WORDS = {
+    Neighbors.REPLACE_ONE: "one person's answer is replaced by any other; the number of people is public",
+}
+
+
+class Guarantee(Described):
+    """Base of all guarantees; ``type`` is the tag in JSON.
+
+    A later kind of guarantee (over orders of reports, say) is a subclass with a ``type`` of its own.
+    """
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "type"
+    type: ClassVar[str]
+
+    @abstractmethod
+    def implies(self, other: "Guarantee") -> bool:
+        """True if whatever satisfies this guarantee satisfies the other one too."""
+
+    @abstractmethod
+    def compose(self, other: Self) -> Self:
+        """The guarantee of publishing both results, computed on the same people."""
+
+    @abstractmethod
+    def mix(self, other: Self, weight: float) -> Self:
+        """The guarantee of running this mechanism with probability ``weight`` and else the other one.
+
+        The choice must not depend on the data; it may be public.
+        """
+
+    @abstractmethod
+    def nothing(self) -> Self:
+        """The guarantee of this type that holds for everything."""
+
+    @property
+    @abstractmethod
+    def is_trivial(self) -> bool:
+        """True if every mechanism satisfies this guarantee: nothing is promised."""
+
+    @abstractmethod
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist; ``relation`` is "at most", "exactly", "at least" or "about"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialPrivacy(Guarantee):
+    """(epsilon, delta)-indistinguishability of neighbouring inputs; see `LocalDP` and `CentralDP`.
+
+    Args:
+        epsilon: privacy loss in nats, 0 or more; infinity means "not private".
+        delta: remainder, from 0 to 1.
+        neighbors: the neighbouring relation.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        _validate.nonnegative(epsilon=self.epsilon)
+        _validate.probability(delta=self.delta)
+
+    @property
+    def is_trivial(self) -> bool:
+        """True if every mechanism satisfies this guarantee."""
+        return math.isinf(self.epsilon) or self.delta == 1
+
+    def implies(self, other: Guarantee) -> bool:
+        """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
+        if not isinstance(other, DifferentialPrivacy):
+            return other.is_trivial
+        if other.is_trivial:
+            return True
+        same = self.type == other.type and self.neighbors == other.neighbors
+        return same and self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def compose(self, other: Self) -> Self:
+        """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16)."""
+        self._require_same(other)
+        return replace(self, epsilon=self.epsilon + other.epsilon, delta=min(1.0, self.delta + other.delta))
+
+    def mix(self, other: Self, weight: float) -> Self:
+        """The larger epsilon and the average delta, by convexity of the divergence."""
+        self._require_same(other)
+        _validate.probability(weight=weight)
+        delta = weight * self.delta + (1 - weight) * other.delta
+        return replace(self, epsilon=max(self.epsilon, other.epsilon), delta=delta)
+
+    def nothing(self) -> Self:
+        """Epsilon is infinite: not private."""
+        return replace(self, epsilon=math.inf, delta=0.0)
+
+    def _require_same(self, other: Any) -> None:
+        if type(other) is not type(self) or other.neighbors != self.neighbors:
+            raise IncomparableError(f"guarantees must be of one type and relation; got {self!r} and {other!r}.")
+
+    def _sentence(self, observed: str, relation: str) -> str:
+        if self.is_trivial:
+            return f"Not private: nothing limits what {observed} reveals about one person."
+        remainder = f", apart from a remainder of {self.delta:g} (delta)" if self.delta else ""
+        return (
+            f"Whatever one person answered, {observed} would have come out with nearly the same probability: replacing "
+            f"that answer by any other changes the probability of any outcome by a factor of {relation} "
+            f"{format_factor(self.epsilon)} (epsilon = {self.epsilon:.4g}){remainder}."
+        )
+
+
+def format_factor(epsilon: float) -> str:
+    """exp(epsilon) as people read it: 1.12, or 3.3e+08 where it is huge; never rounded down to 1."""
+    factor = math.exp(min(epsilon, 700.0))
+    if factor < 1.01:
+        return f"{factor:.6g}"
+    return f"{factor:.3g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalDP(DifferentialPrivacy):
+    """Local differential privacy: what is observed is everything that leaves one person's device.
+
+    Example:
+        >>> LocalDP(epsilon=1.0).implies(LocalDP(epsilon=2.0))
+        True
+    """
+
+    type: ClassVar[str] = "local-dp"
+
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence("the report that left that person's device", relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CentralDP(DifferentialPrivacy):
+    """Central differential privacy: what is observed is the view that the analyst receives.
+
+    Example:
+        >>> CentralDP(epsilon=0.1, delta=1e-6).compose(CentralDP(epsilon=0.2)).epsilon
+        0.30000000000000004
+    """
+
+    type: ClassVar[str] = "central-dp"
+
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence("the released data", relation)

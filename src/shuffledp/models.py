@@ -1,0 +1,168 @@
+"""Public descriptions of mechanisms: what two parties agree on, and all that accounting reads.
+
+A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp.channels import Channel
+from shuffledp.guarantees import LocalDP
+from shuffledp.statements import Trust
+
+__all__ = ["DummyReports", "FrequencyModel", "LabelMeaning", "LocalModel", "ProtocolModel", "ShuffleModel"]
+
+
+class LocalModel(Described):
+    """What is public about a local randomizer.
+
+    Subclasses are frozen dataclasses of solved parameters. ``epsilon0`` is computed from the parameters actually used,
+    never from those asked for.
+    """
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    kind: ClassVar[str]
+    num_messages: int = 1  # reports that each user sends; a field where it is a parameter
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> LocalDP:
+        """What all that one user sends guarantees by itself, exactly; epsilon infinite if it guarantees nothing."""
+
+    @property
+    def epsilon0(self) -> float:
+        """Local privacy loss of all that one user sends, in nats."""
+        return self.guarantee.epsilon
+
+    @property
+    def is_common(self) -> bool:
+        """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
+        return True
+
+    @abstractmethod
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
+
+    def channel(self, *, exact: bool = False) -> Channel | None:  # noqa: ARG002
+        """The randomizer as an explicit matrix, of fractions if ``exact``; None where it would be too large."""
+        return None
+
+
+class FrequencyModel(LocalModel):
+    """A randomizer whose reports each *support* some of the values ("pure" protocols, Wang et al. 2017).
+
+    A report supports its own user's value with probability ``p`` and any other given value with probability ``q``.
+    """
+
+    __slots__ = ()
+    domain_size: int
+
+    @property
+    @abstractmethod
+    def p(self) -> float:
+        """Probability that a report supports the value it was made from."""
+
+    @property
+    @abstractmethod
+    def q(self) -> float:
+        """Probability that a report supports one given other value."""
+
+    @abstractmethod
+    def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """How many reports support each value; shape (domain_size,)."""
+
+
+class LabelMeaning(StrEnum):
+    """What the label beside a report in a view says."""
+
+    NONE = "none"
+    SLOT = "slot"
+    SUBMITTER = "submitter"
+    ROUND = "round"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DummyReports(Described):
+    """Reports in a view that belong to nobody and cannot be told apart from the others.
+
+    Args:
+        fraction: expected share of the view's reports, 0 or more and below 1.
+        standard_error: standard deviation of that share.
+        value: the value that each dummy is a fresh randomization of; None if dummies average out to nothing.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    fraction: float
+    standard_error: float = 0.0
+    value: int | None = None
+
+    def __post_init__(self) -> None:
+        _validate.probability(fraction=self.fraction, standard_error=self.standard_error)
+        if self.fraction == 1:
+            raise _validate.invalid("below 1, so that somebody's report is left", fraction=self.fraction)
+        if self.value is not None:
+            _validate.integer_at_least(0, value=self.value)
+
+
+class ShuffleModel(Described):
+    """What is public about a shuffler for a known number of users."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    kind: ClassVar[str]
+    labels: ClassVar[LabelMeaning]
+    num_users: int
+
+    @property
+    def num_labels(self) -> int:
+        """How many labels there are, used or not: one per user, unless they are labels of something else."""
+        return self.num_users
+
+    @property
+    def is_oblivious(self) -> bool:
+        """True if the permutation is drawn independently of the reports."""
+        return True
+
+    @property
+    def is_uniform(self) -> bool:
+        """True if every order of all the reports is equally likely and nothing else about origins is seen."""
+        return False
+
+    @property
+    def dummies(self) -> DummyReports | None:
+        """The dummy reports that an estimator must correct for, if there are any."""
+        return None
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Whom people must trust for the shuffle to be what it says."""
+        return (Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolModel(Described):
+    """A local randomizer and a shuffler, together: enough to account for the whole protocol without any data.
+
+    Args:
+        local: the randomizer's model.
+        shuffle: the shuffler's model.
+    """
+
+    local: LocalModel
+    shuffle: ShuffleModel
+
+    @property
+    def num_users(self) -> int:
+        """Users in the batch."""
+        return self.shuffle.num_users

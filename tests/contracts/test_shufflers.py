@@ -1,0 +1,48 @@
+"""Every shuffler keeps the contract, and so do siblings made here. A new one is one more class."""
+
+import numpy as np
+from contracts.shuffler import RANDOMIZER, ShufflerContract
+from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
+
+from shuffledp.models import LabelMeaning
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+
+
+class TestUniformShuffler(ShufflerContract):
+    shuffler = UniformShuffler()
+    labels = LabelMeaning.NONE
+    keeps_public = False
+
+
+class TestIdentityShuffler(ShufflerContract):
+    shuffler = IdentityShuffler()
+    labels = LabelMeaning.SUBMITTER
+    keeps_public = True
+    moves = False
+
+
+class TestSlotSibling(ShufflerContract):
+    shuffler = SlotShuffler()
+    labels = LabelMeaning.SLOT
+    keeps_public = True
+    takes_many_messages = False
+
+
+class TestSubmitterSibling(ShufflerContract):
+    shuffler = SubmitterShuffler(RANDOMIZER)
+    labels = LabelMeaning.SUBMITTER
+    keeps_public = True
+    adds_dummies = True
+    takes_many_messages = False
+
+
+def test_a_shuffle_in_rounds_shows_one_message_of_everybody_in_each_round():
+    reports = ResidueRandomizer(modulus=1009, num_messages=3).randomize([4, 8, 15, 16, 23, 42])
+    view = RoundShuffler(num_rounds=3).shuffle(reports)
+    assert view.labels.tolist() == np.repeat([0, 1, 2], 6).tolist()
+    assert view.shuffle.num_users == 6
+    for number in range(3):
+        sent = reports["residue"][number::3].tolist()
+        assert sorted(view.reports["residue"][view.labels == number].tolist()) == sorted(sent)
+    analyzer = SumAnalyzer()
+    assert analyzer.estimate(analyzer.summarize(view)).estimate == [4 + 8 + 15 + 16 + 23 + 42]
