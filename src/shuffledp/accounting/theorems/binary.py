@@ -1,0 +1,103 @@
+"""Binary randomized response, all other people holding one answer: the exact loss of that data set, from two binomials.
+
+A real data set, so whatever it loses, no theorem can promise less: a lower bound.
+"""
+
+import math
+from typing import ClassVar
+
+from shuffledp.accounting.numerics import SMALLEST, binomial_probability, largest_epsilon_above, tail_ratio
+from shuffledp.accounting.premises import common_randomizer, one_message_each, uniform_shuffle
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.statements import Hypothesis, Kind, Status
+
+__all__ = ["BinaryAllEqual", "all_equal_terms"]
+
+_LARGEST_EPSILON = 700.0  # above, e^epsilon leaves the floats: nothing is said
+
+
+class BinaryAllEqual(Theorem):
+    """The exact delta of the data set in which everybody else holds the second value, in the worse direction.
+
+    With E = exp(epsilon0), e = exp(epsilon), p = 1/(E+1) the chance of a lie and T ~ Bin(n-1, p), the likelihood ratio
+    of the count is monotone, so each direction is one binomial probability and one tail (`all_equal_terms`).
+
+    What is stated errs downward: delta by a relative 1e-12 + 1e-14 sqrt(n) of its terms, which is more than floating
+    point can have added to them, and epsilon at most by what follows from that.
+    """
+
+    id: ClassVar[str] = "binary-all-equal"
+    citation: ClassVar[str] = "exact evaluation on the data set where all others agree"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
+        del delta
+        return (uniform_shuffle(model), one_message_each(model), common_randomizer(model), _binary(model.local))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest epsilon at which the exact delta is known to exceed the one given."""
+        limit = min(model.local.epsilon0, _LARGEST_EPSILON)
+        return largest_epsilon_above(lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=limit)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The delta of this data set, from below (math: the larger of its two directions)."""
+        epsilon0, users = model.local.epsilon0, model.num_users
+        if epsilon >= min(epsilon0, _LARGEST_EPSILON):
+            return 0.0
+        guard = 1e-12 + 1e-14 * math.sqrt(users)
+        directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
+        worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
+        return worse if worse > SMALLEST else 0.0
+
+
+def _binary(local: LocalModel) -> Hypothesis:
+    """A symmetric 2 x 2 channel whose loss is the model's epsilon0, to the precision of a float."""
+    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    large = isinstance(local, FrequencyModel) and local.domain_size > 2
+    channel = None if large else local.channel()
+    if channel is None or channel.matrix.shape != (2, 2):
+        value = f"{local.kind!r} reports" + ("" if channel is None else " of another shape")
+        return Hypothesis(name="binary-symmetric", requirement="a symmetric 2 x 2 channel", value=value, holds=False)
+    (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
+    loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
+    return Hypothesis(
+        name="binary-symmetric",
+        requirement=f"a symmetric 2 x 2 channel of loss {local.epsilon0:.6g}",
+        value=f"the channel [[{truth:.6g}, {lie:.6g}], [{other_lie:.6g}, {other_truth:.6g}]]",
+        holds=truth == other_truth and lie == other_lie and abs(loss - local.epsilon0) <= 1e-15 * (1 + local.epsilon0),
+    )
+
+
+def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The two directions of the data set where all others agree, each as (gain, loss): its delta is gain - loss.
+
+    The printed forms are
+
+        delta_+ = (1 - p - e p) Pr[T = j-1] - (e - 1) Pr[T >= j],   j = ceil(n (E e - 1) / (E^2 - 1)),
+        delta_- = (e (1 - p) - p) Pr[T = m] - (e - 1) Pr[T <= m],   m = floor(n (E / e - 1) / (E^2 - 1)).
+
+    With c = j-1 or m, and R the tail from c outward divided by Pr[T = c], both are
+    Pr[T = c] ((1 - 2p) + (e - 1) (1 - p - R)), which loses no digits however small epsilon or epsilon0 is. Any c gives
+    the advantage of an actual test, hence at most the truth; so rounding in j and m cannot do harm.
+
+    Args:
+        epsilon0: local loss, above 0 and at most 700.
+        epsilon: below epsilon0.
+        users: number of people, the victim included.
+    """
+    odds = math.exp(-epsilon0)  # of a lie
+    share = users * odds / -math.expm1(-2 * epsilon0)
+    above = math.ceil(share * (math.expm1(epsilon) - math.expm1(-epsilon0))) - 1
+    below = math.floor(share * (math.expm1(-epsilon) - math.expm1(-epsilon0)))
+
+    def terms(count: int, outward: int, outward_odds: float) -> tuple[float, float]:
+        growth, lie = math.expm1(epsilon), odds / (1 + odds)
+        probability = binomial_probability(count, users - 1, lie)
+        gain = probability * (math.tanh(epsilon0 / 2) + growth * (1 - lie))
+        return gain, probability * growth * tail_ratio(outward, users - 1, outward_odds) if growth else 0.0
+
+    # The lower tail of T is the upper tail of n-1-T, whose odds are inverse.
+    return terms(above, above, odds), terms(below, users - 1 - below, 1 / odds)

@@ -1,0 +1,157 @@
+"""How often each value occurs, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.errors import IncomparableError, UnsupportedModelError
+from shuffledp.estimates import Estimate
+from shuffledp.flow import Summary, View
+from shuffledp.models import DummyReports, FrequencyModel
+
+__all__ = ["FrequencyAnalyzer", "FrequencySummary", "project_to_simplex"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FrequencySummary(Summary):
+    """Support counts of the reports seen so far.
+
+    Args:
+        model: the randomizer's model.
+        dummies: the dummy reports to correct for, if the shuffler adds any.
+        counts: reports that support each value, shape (domain_size,).
+        num_reports: reports seen.
+
+    Raises:
+        InvalidParameterError: if there is not one count of 0 or more for each value.
+    """
+
+    model: FrequencyModel
+    dummies: DummyReports | None = None
+    counts: NDArray[np.int64]
+    num_reports: int
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(0, num_reports=self.num_reports)
+        if self.counts.shape != (self.model.domain_size,) or (self.counts < 0).any():
+            raise invalid(f"{self.model.domain_size} counts of 0 or more", shape_of_counts=self.counts.shape)
+
+    def __add__(self, other: "FrequencySummary") -> "FrequencySummary":
+        if self.model != other.model or self.dummies != other.dummies:
+            raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
+        return replace(self, counts=self.counts + other.counts, num_reports=self.num_reports + other.num_reports)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequencyAnalyzer:
+    """Relative frequencies of values, for any randomizer whose reports support values (`FrequencyModel`).
+
+    With counts c_v among N reports, the estimate of value v is (c_v / N - q) / (p - q).
+
+    Guarantees:
+        1. Unbiased for the frequencies among the people in the batch, for every true answer of theirs.
+        2. ``standard_error`` is the error from randomizing alone; ``sampling_error`` the further error if the batch is
+           a random sample of a population.
+        3. Nothing is clipped: an estimate may be below 0 or above 1. `project_to_simplex` is a separate step.
+
+    Args:
+        level: coverage of the intervals, strictly between 0 and 1.
+
+    References:
+        Wang, Blocki, Li, Jha 2017, Theorems 1 and 2 (unbiasedness and variance of pure protocols).
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse, UniformShuffler
+        >>> from shuffledp.testing import SeededSource
+        >>> randomizer = KaryRandomizedResponse(epsilon0=3.0, domain_size=2)
+        >>> reports = randomizer.randomize([0] * 700 + [1] * 300, source=SeededSource(1))
+        >>> analyzer = FrequencyAnalyzer()
+        >>> estimate = analyzer.estimate(analyzer.summarize(UniformShuffler().shuffle(reports)))
+        >>> bool(abs(estimate.estimate[1] - 0.3) < 4 * estimate.standard_error[1])
+        True
+    """
+
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        _validate.open_probability(level=self.level)
+
+    def summarize(self, view: View) -> FrequencySummary:
+        """Support counts of a view.
+
+        Raises:
+            UnsupportedModelError: if the reports do not support values, so that frequencies have no meaning.
+        """
+        model = view.reports.model
+        if not isinstance(model, FrequencyModel):
+            raise UnsupportedModelError(f"frequencies need reports that support values; got reports of {model.kind!r}.")
+        counts = model.support_counts(view.reports.columns)
+        return FrequencySummary(model=model, dummies=view.shuffle.dummies, counts=counts, num_reports=len(view.reports))
+
+    def estimate(self, summary: FrequencySummary) -> Estimate:
+        """Frequencies with standard errors and intervals; one row per value, named by its number.
+
+        Raises:
+            InvalidParameterError: if the summary holds no report.
+        """
+        if summary.num_reports == 0:
+            raise invalid("a summary of one report or more", num_reports=summary.num_reports)
+        p, q, total = summary.model.p, summary.model.q, summary.num_reports
+        mixed = (summary.counts / total - q) / (p - q)
+        people: float = total
+        frequency, dummy_variance = mixed, np.zeros_like(mixed)
+        if summary.dummies is not None:
+            frequency, dummy_variance = _without_dummies(mixed, summary.dummies)
+            people = total * (1 - summary.dummies.fraction)
+        # A report's support of v is a coin with chance p or q; the true shares, estimated, say how many of each.
+        share = np.clip(mixed, 0, 1)
+        variance = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (total * (p - q) ** 2)
+        scale = total / people
+        inside = np.clip(frequency, 0, 1)
+        return Estimate(
+            statistic="frequency",
+            target=tuple(str(value) for value in range(summary.model.domain_size)),
+            estimate=frequency,
+            standard_error=np.sqrt(variance * scale**2 + dummy_variance),
+            sampling_error=np.sqrt(inside * (1 - inside) / people),
+            level=self.level,
+            num_reports=total,
+        )
+
+
+def _without_dummies(
+    mixed: NDArray[np.float64], dummies: DummyReports
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequencies among people from those among all reports, and the variance from not knowing how many are dummies."""
+    if dummies.value is None or dummies.value >= len(mixed):
+        raise UnsupportedModelError(f"frequencies need dummies made from one of their values; got {dummies!r}.")
+    held = np.zeros_like(mixed)
+    held[dummies.value] = 1.0
+    frequency = (mixed - dummies.fraction * held) / (1 - dummies.fraction)
+    variance = ((frequency - held) * dummies.standard_error / (1 - dummies.fraction)) ** 2
+    return frequency, variance
+
+
+def project_to_simplex(estimate: Estimate) -> Estimate:
+    """The nearest frequencies (in squared distance) that are 0 or more and sum to 1; errors are kept as they were.
+
+    No longer unbiased: small frequencies are pulled up and large ones down. Use it for display or for sampling, not for
+    averaging.
+
+    References:
+        Wang, Lopuhaa-Zwakenberg, Li, Skoric, Li 2020, "norm-sub".
+
+    Example:
+        >>> raw = Estimate(statistic="frequency", target=("a", "b"), estimate=np.array([1.1, -0.1]),
+        ...                standard_error=np.array([0.1, 0.1]), num_reports=100)
+        >>> project_to_simplex(raw).estimate.tolist()
+        [1.0, 0.0]
+    """
+    descending = np.sort(estimate.estimate)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, len(descending) + 1)
+    kept = np.flatnonzero(descending > excess)[-1]
+    projected = np.maximum(estimate.estimate - excess[kept], 0.0)
+    return replace(estimate, statistic=f"{estimate.statistic} (projected)", estimate=projected)

@@ -1,0 +1,187 @@
+"""The whole flow on one screen: randomize, shuffle, analyze, and say what is guaranteed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.accounting import account_all
+from shuffledp.estimates import Estimate
+from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, View
+from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.randomness import resolve_source
+from shuffledp.statements import PrivacyStatement, Trust, Withdrawal
+from shuffledp.table import Table
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["Pipeline", "Release", "Transcript"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Release:
+    """What may be published: the view, the estimate from it, and what is guaranteed about both.
+
+    Args:
+        view: what the analyst received.
+        estimate: the analyzer's estimate.
+        statements: the headline (an upper bound on the central loss) first, then lower bounds, then the local
+            guarantee.
+        seeded: True if the randomness can be replayed; then every statement is withdrawn.
+    """
+
+    view: View
+    estimate: Estimate
+    statements: tuple[PrivacyStatement, ...]
+    seeded: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Estimates and statements in their schemas; the view is left to files."""
+        return {
+            "num_reports": len(self.view),
+            "estimates": self.estimate.rows(),
+            "statements": [statement.to_dict() for statement in self.statements],
+            "seeded": self.seeded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Transcript:
+    """Everything that happened, secrets included. For simulations only: never publish it.
+
+    Args:
+        values: the raw answers.
+        reports: the randomized reports, in the order of the people.
+        view: what the analyst received.
+        origins: for each row of the view, the place in ``reports`` it came from, shape (len(view),); -1 for a dummy.
+    """
+
+    values: NDArray[Any]
+    reports: Reports
+    view: View
+    origins: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Transcript({len(self.reports)} reports; contains secrets, not shown)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """A randomizer, a shuffler and an analyzer that fit together.
+
+    Example:
+        >>> from shuffledp import FrequencyAnalyzer, KaryRandomizedResponse, UniformShuffler
+        >>> pipeline = Pipeline(
+        ...     randomizer=KaryRandomizedResponse(epsilon0=2.0, domain_size=4),
+        ...     shuffler=UniformShuffler(),
+        ...     analyzer=FrequencyAnalyzer(),
+        ... )
+        >>> release = pipeline.run([0, 1, 2, 3] * 250, delta=1e-6)
+        >>> release.statements[0].guarantee.epsilon < 2.0
+        True
+    """
+
+    randomizer: Randomizer
+    shuffler: Shuffler
+    analyzer: Analyzer[Any]
+
+    def __post_init__(self) -> None:
+        _validate.instance_of(Randomizer, randomizer=self.randomizer)
+        _validate.instance_of(Shuffler, shuffler=self.shuffler)
+        _validate.instance_of(Analyzer, analyzer=self.analyzer)
+
+    def model(self, num_users: int) -> ProtocolModel:
+        """The public description of the whole protocol for this many users."""
+        return ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
+
+    def run(
+        self,
+        values: ArrayLike,
+        *,
+        delta: float,
+        public: Table | None = None,
+        source: "RandomSource | None" = None,
+    ) -> Release:
+        """Play every party in turn.
+
+        Args:
+            values: one answer per person, as the randomizer takes them.
+            delta: the remainder at which central guarantees are stated, strictly between 0 and 1.
+            public: one row of public columns per person, for shufflers that keep them.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if a value or ``delta`` is out of range.
+        """
+        _validate.open_probability(delta=delta)
+        source = resolve_source(source)
+
+        # Each person, on their own device.
+        reports = self.randomizer.randomize(values, source=source)
+
+        # The shuffler, who sees reports and public columns.
+        view = self.shuffler.shuffle(reports, public=public, source=source)
+
+        # The analyst, who sees the view.
+        return self.analyze(view, delta=delta, seeded=source.reproducible, trust=(Trust.OPERATOR,))
+
+    def analyze(self, view: View, *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()) -> Release:
+        """The analyst's part alone: estimate from a view and account for it.
+
+        Args:
+            view: what came from the shuffler.
+            delta: as in `run`.
+            seeded: whether the view was made with randomness that can be replayed.
+            trust: what must hold besides, such as that one operator ran all the steps.
+        """
+        estimate = self.analyzer.estimate(self.analyzer.summarize(view))
+        model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+        statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
+        if seeded:
+            statements = tuple(each.withdraw(Withdrawal.SEEDED) for each in statements)
+        return Release(view=view, estimate=estimate, statements=statements, seeded=seeded)
+
+    def simulate(
+        self, values: ArrayLike, *, public: Table | None = None, source: "RandomSource | None" = None
+    ) -> Transcript:
+        """Run the protocol and keep everything, for attacks and tests: the result contains secrets."""
+        source = resolve_source(source)
+        reports = self.randomizer.randomize(values, source=source)
+        view = self.shuffler.shuffle(_TaggedReports.tag(reports), public=public, source=source)
+        origins = view.reports[_TAG]
+        # The same rows in the same order, less the tag: a new View would permute them again.
+        columns = {name: view.reports[name] for name in reports}
+        object.__setattr__(view, "reports", Reports(columns, reports.model))
+        return Transcript(values=np.asarray(values), reports=reports, view=view, origins=origins)
+
+
+_TAG = "(origin)"  # the name of no report's column
+
+
+class _TaggedReports(Reports):
+    """Reports that remember their places, so that any shuffler's work can be traced in a simulation."""
+
+    __slots__ = ()
+
+    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel) -> None:
+        Table.__init__(self, columns)
+        object.__setattr__(self, "model", model)
+
+    @classmethod
+    def tag(cls, reports: Reports) -> "_TaggedReports":
+        return cls({**reports.columns, _TAG: np.arange(len(reports))}, reports.model)
+
+    def _joined(self, parts: Sequence[Table]) -> "_TaggedReports":
+        """Dummies, which a shuffler adds at the end, come from nobody's place."""
+        nobody = {len(part): np.full(len(part), -1) for part in parts}
+        tagged = [
+            type(self)({**part.columns, _TAG: nobody[len(part)]}, part.model)
+            if isinstance(part, Reports) and _TAG not in part.columns
+            else part
+            for part in parts
+        ]
+        return super()._joined(tagged)

@@ -1,0 +1,257 @@
+"""k-ary randomized response: tell the truth with probability p, else any other answer, each equally likely.
+
+Float-free: one 64-bit word decides each report by integer comparison, and the loss is computed from the integers used.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import FrequencyModel
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["KaryRandomizedResponse", "KaryRandomizedResponseModel"]
+
+_WORDS = 2**64
+_BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
+_LARGEST_DOMAIN = 2**31
+_CHANNEL_LIMIT = 4096  # a larger matrix would take more than 128 MiB
+_RESOLUTION = 1e-6  # nats by which the loss used may fall short of the one asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KaryRandomizedResponseModel(FrequencyModel):
+    """What is public about k-ary randomized response.
+
+    Of the 2^64 values of a random word, ``share`` lead to each of the other answers and the rest to the true one.
+
+    Args:
+        domain_size: number of possible answers k, from 2 to 2^31.
+        share: words per other answer, 1 or more and below 2^64 / k, so that the truth is the likeliest report.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    kind: ClassVar[str] = "k-rr"
+    domain_size: int
+    share: int
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(2, domain_size=self.domain_size)
+        _validate.integer_at_least(1, share=self.share)
+        if self.domain_size > _LARGEST_DOMAIN:
+            raise invalid(f"at most {_LARGEST_DOMAIN}", domain_size=self.domain_size)
+        # numpy's integers would overflow below.
+        object.__setattr__(self, "domain_size", int(self.domain_size))
+        object.__setattr__(self, "share", int(self.share))
+        if self.share * self.domain_size >= _WORDS:
+            raise invalid(f"below 2**64 / domain_size = {_WORDS / self.domain_size:.6g}", share=self.share)
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
+        """The model with the largest local loss that is representable and at most ``epsilon0``.
+
+        Raises:
+            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
+                to within 1e-6: above 30.5 for every domain, and near 0 for domains of millions.
+        """
+        _validate.positive(epsilon0=epsilon0)
+        _validate.integer_at_least(2, domain_size=domain_size)
+        least, largest = _representable(min(int(domain_size), _LARGEST_DOMAIN))
+        if not least <= epsilon0 <= largest:
+            limits = f"from {least:.3g} to {largest:.4g} for domain_size={domain_size}"
+            raise invalid(f"{limits}, beyond which 64-bit randomness saturates", epsilon0=epsilon0)
+        with localcontext() as context:
+            context.prec = 60
+            wanted = _WORDS / (Decimal(float(epsilon0)).exp() + (int(domain_size) - 1))
+            share = int(wanted.to_integral_value(ROUND_CEILING))
+        return cls(domain_size=domain_size, share=share)
+
+    @property
+    def truth_words(self) -> int:
+        """Of the 2^64 words, how many lead to the true answer."""
+        return _WORDS - self.share * (self.domain_size - 1)
+
+    @property
+    def p(self) -> float:
+        """Probability of the true answer."""
+        return self.truth_words / _WORDS
+
+    @property
+    def q(self) -> float:
+        """Probability of each other answer."""
+        return self.share / _WORDS
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Epsilon is log(p/q) for the integers used, rounded up to a float."""
+        with localcontext() as context:
+            context.prec = 60
+            exact = (Decimal(self.truth_words) / self.share).ln()
+            epsilon = float(exact)
+            if Decimal(epsilon) < exact:
+                epsilon = math.nextafter(epsilon, math.inf)
+        return LocalDP(epsilon=epsilon)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one column ``value`` of integers in range(domain_size)."""
+        if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
+            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
+            raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
+        _check_range(columns["value"], self.domain_size, "reports")
+
+    def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """A report supports the value that it holds."""
+        return np.bincount(columns["value"], minlength=self.domain_size).astype(np.int64, copy=False)
+
+    def channel(self, *, exact: bool = False) -> Channel | None:
+        """The k x k matrix, as fractions if ``exact``; None above 4096 values."""
+        if self.domain_size > _CHANNEL_LIMIT:
+            return None
+        if exact:
+            truth, other = Fraction(self.truth_words, _WORDS), Fraction(self.share, _WORDS)
+            size = range(self.domain_size)
+            return Channel(np.array([[truth if x == y else other for y in size] for x in size]))
+        matrix = np.full((self.domain_size, self.domain_size), self.q)
+        np.fill_diagonal(matrix, self.p)
+        return Channel(matrix)
+
+
+def _representable(domain_size: int) -> tuple[float, float]:
+    """The least and the largest loss that one word more per answer changes by `_RESOLUTION` at most.
+
+    With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
+    the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.
+    """
+    others, words = domain_size - 1, _WORDS * _RESOLUTION
+    middle = words / 2 - others
+    largest = middle + math.sqrt(middle**2 - others**2)
+    return max(_RESOLUTION, math.log(others**2 / largest)), math.log(largest)
+
+
+class KaryRandomizedResponse:
+    """k-ary randomized response (k-RR, generalized randomized response GRR, direct encoding; for k = 2, Warner's).
+
+    Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6.
+        2. Given the true answer, all other answers are exactly equally likely.
+        3. Reports of different people are independent, and the time taken does not depend on what is drawn for one.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 30.5; the least is larger for more than four million answers.
+        domain_size: number of possible answers k, from 2 to 2^31; answers are the integers 0..k-1.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Warner 1965 (k = 2); Kairouz, Bonawitz, Ramage 2016, Section 4.1 (k-RR).
+
+    Example:
+        >>> randomizer = KaryRandomizedResponse(epsilon0=2.0, domain_size=4)
+        >>> round(randomizer.model.p, 4), round(randomizer.model.q, 4)
+        (0.7112, 0.0963)
+        >>> len(randomizer.randomize([0, 3, 1]))
+        3
+    """
+
+    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
+        self.model = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+
+    @classmethod
+    def from_model(cls, model: KaryRandomizedResponseModel) -> Self:
+        """The randomizer that a model describes."""
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"KaryRandomizedResponse(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per value.
+
+        Args:
+            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``value``, shape (n,), in the smallest unsigned dtype that holds the domain.
+
+        Raises:
+            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+        """
+        source = resolve_source(source)
+        answers = _as_answers(values, self.model.domain_size)
+        reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.domain_size - 1))
+        scratch = np.empty(min(len(answers), _BATCH), dtype=np.uint64)
+        for start in range(0, len(answers), _BATCH):
+            batch = answers[start : start + _BATCH]
+            words = scratch[: len(batch)]
+            source.fill(words)
+            reports[start : start + _BATCH] = _respond(batch, words, self.model)
+        scratch.fill(0)  # with these words a report could be undone
+        return Reports({"value": reports}, self.model)
+
+
+def _respond(
+    answers: NDArray[Any], words: NDArray[np.uint64], model: KaryRandomizedResponseModel
+) -> NDArray[np.uint64]:
+    """Words below ``truth_words`` keep the answer; each further ``share`` words lead to the next other answer.
+
+    Every row takes the same steps whatever is drawn.
+    """
+    truth = np.uint64(model.truth_words)
+    size = np.uint64(model.domain_size)
+    # The true answer is step 0. uint64 wraps below zero; the mask makes those steps 0.
+    steps = (words - truth) // np.uint64(model.share) + np.uint64(1)
+    steps *= words >= truth
+    moved = answers.astype(np.uint64)
+    moved += steps
+    moved -= size * (moved >= size)
+    return moved
+
+
+def _as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
+    try:
+        answers = np.asarray(values)
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
+    if answers.ndim != 1:
+        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={answers.shape}.")
+    if len(answers) == 0:
+        return answers.astype(np.uint8)
+    if answers.dtype.kind not in "iu":
+        # Not the dtype itself: that of texts tells how long the longest is.
+        kind = answers.dtype.type.__name__
+        raise InvalidParameterError(f"values must be integers in range({domain_size}); got values of type {kind}.")
+    _check_range(answers, domain_size, "values")
+    return answers
+
+
+def _check_range(values: NDArray[Any], domain_size: int, name: str) -> None:
+    """Refuse integers outside range(domain_size), naming the first place and the number of them, never the value."""
+    if len(values) and not (values.min() >= 0 and values.max() < domain_size):
+        outside = np.flatnonzero((values < 0) | (values >= domain_size))
+        raise InvalidParameterError(
+            f"{name} must be integers in range({domain_size}); {len(outside)} outside, first {name}[{outside[0]}]."
+        )
