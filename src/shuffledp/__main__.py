@@ -1,0 +1,5 @@
+"""``python -m shuffledp``."""
+
+from shuffledp.cli import main
+
+main()

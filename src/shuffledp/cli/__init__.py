@@ -1,0 +1,19 @@
+"""The command line: arguments in, one library call, results printed."""
+
+import importlib.util
+import sys
+
+__all__ = ["main"]
+
+_NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
+
+
+def main() -> None:
+    """Run the command line; says which packages to install where the extra is missing."""
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        needed = ", ".join(missing)
+        sys.exit(f'shuffledp: the command line needs {needed}; install it with: pip install "shuffledp[cli]"')
+    from shuffledp.cli.app import run_app
+
+    run_app()

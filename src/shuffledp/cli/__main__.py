@@ -1,0 +1,5 @@
+"""``python -m shuffledp.cli``."""
+
+from shuffledp.cli import main
+
+main()

@@ -1,0 +1,141 @@
+"""The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
+
+__all__ = ["app", "run_app"]
+
+EXIT_CODES = {BatchTooSmallError: 4, InputDataError: 3, ShuffleDPError: 2}
+
+app = typer.Typer(
+    name="shuffledp",
+    help="The shuffle model of differential privacy: randomize on the device, shuffle, analyze, and know what is "
+    "guaranteed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schema.json) instead of text.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an earlier output of the same name.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="For experiments only: makes the run repeatable, withdraws its statements and marks its outputs."
+    ),
+]
+
+
+def run_app() -> None:
+    """Run the command line; every error the library raises on purpose is one line and an exit code."""
+    try:
+        app()
+    except ShuffleDPError as error:
+        sys.stderr.write(f"shuffledp: {error}\n")
+        sys.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+    except BrokenPipeError:
+        # Whoever read our output has closed it: not our error, and Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """The shuffle model of differential privacy: randomize on the device, shuffle, analyze, know what is guaranteed."""
+    if show:
+        from shuffledp._version import __version__
+
+        typer.echo(f"shuffledp {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Play all parties: randomize, shuffle and analyze a table of answers. Whoever runs this sees the raw answers."""
+    from shuffledp.cli import commands, screen
+
+    outcome = commands.run(task, input, output, seed=seed, force=force)
+    screen.show_outcome(outcome, output, as_json=json)
+
+
+@app.command()
+def randomize(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="File of reports to write (Parquet).")],
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Stage 1, on the devices' side: answers in, randomized reports out, still in the order of the people."""
+    from shuffledp.cli import commands, screen
+
+    flow = commands.randomize(task, input, output, seed=seed, force=force)
+    screen.show_flow(flow, output, stage="randomized", seeded=seed is not None, as_json=json)
+
+
+@app.command()
+def shuffle(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="File of reports, as `randomize` wrote it.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="File of the view to write (Parquet).")],
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Stage 2, at the shuffler: reports in, the view out, whose order tells nothing."""
+    from shuffledp.cli import commands, screen
+
+    flow = commands.shuffle(task, input, output, seed=seed, force=force)
+    screen.show_flow(flow, output, stage="shuffled", seeded=seed is not None, as_json=json)
+
+
+@app.command()
+def analyze(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="File of the view, as `shuffle` wrote it.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Stage 3, at the analyst: the view in; estimates, statements and the page out."""
+    from shuffledp.cli import commands, screen
+
+    outcome = commands.analyze(task, input, output, force=force)
+    screen.show_outcome(outcome, output, as_json=json)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder to make.")] = Path("shuffledp-demo"),
+    people: Annotated[int, typer.Option(help="Number of made-up people.", min=100)] = 20_000,
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Make the survey Syn of made-up people, run the whole flow on it, and write the page."""
+    from shuffledp.cli import commands, screen
+
+    outcome, folder = commands.demo(output, people=people, seed=seed, force=force)
+    screen.show_outcome(outcome, folder, as_json=json)

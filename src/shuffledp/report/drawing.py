@@ -1,0 +1,184 @@
+"""The house style of all charts, and the three ways out of it: into the page, into an SVG file, into a PNG file.
+
+Nothing here touches matplotlib's global state: the style is a context, and figures are made without pyplot.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree  # noqa: S405 (reads only what matplotlib has just written)
+
+from shuffledp.report.parts import Chart
+from shuffledp.report.words import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["DARK", "LIGHT", "NARROW", "TEXT", "WIDE", "draw_files", "draw_inline", "new_figure", "text_width"]
+
+WIDE, NARROW, TEXT = 816, 344, 12  # pixels, at the size the page shows them
+
+# Okabe and Ito's colors, which color-blind people can tell apart; vermilion a little darker, so that text in it reads
+# well on white. In the page each is a CSS variable of the same name, with its value for dark screens below.
+LIGHT = {
+    "ink": "#1b1f24",
+    "soft": "#56606b",
+    "line": "#d3d9df",
+    "wash": "#f4f6f8",
+    "paper": "#ffffff",
+    "blue": "#0072b2",
+    "vermilion": "#bf5000",
+    "green": "#00795a",
+}
+DARK = {
+    "ink": "#e8ebee",
+    "soft": "#a6b0ba",
+    "line": "#39414a",
+    "wash": "#1b2127",
+    "paper": "#12161a",
+    "blue": "#56b4e9",
+    "vermilion": "#f39149",
+    "green": "#3ccfa3",
+}
+
+_POINTS_PER_INCH = 72
+_SHARPNESS = 2  # PNG pixels per pixel of the page
+_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same layout on every machine
+    "font.size": TEXT,
+    "text.color": LIGHT["ink"],
+    "text.parse_math": False,  # a category may contain dollar signs
+    "axes.edgecolor": LIGHT["line"],
+    "axes.labelcolor": LIGHT["soft"],
+    "axes.labelsize": TEXT,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": LIGHT["line"],
+    "grid.linewidth": 0.6,
+    "xtick.color": LIGHT["line"],
+    "xtick.labelcolor": LIGHT["soft"],
+    "xtick.labelsize": TEXT,
+    "ytick.color": LIGHT["line"],
+    "ytick.labelcolor": LIGHT["soft"],
+    "ytick.labelsize": TEXT,
+    "lines.solid_capstyle": "round",
+    "svg.hashsalt": "shuffledp",
+}
+
+
+def new_figure(
+    width: int, height: int, *, left: float, right: float, top: float, bottom: float
+) -> "tuple[Figure, Axes]":
+    """A figure of this many pixels with one pair of axes inside these margins."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
+    axes = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
+    return figure, axes
+
+
+def text_width(text: str, size: float = TEXT) -> float:
+    """Pixels that a line of text takes, on the safe side."""
+    return sum(size if ord(character) > 0x2E7F else 0.62 * size for character in text)
+
+
+def draw_files(chart: Chart, *, mark: str | None = None) -> dict[str, bytes]:
+    """The chart as SVG and PNG files on white.
+
+    Args:
+        chart: what to draw.
+        mark: words that must not get lost when the file travels alone, such as that the run is withdrawn.
+    """
+    files = {}
+    for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"metadata": {"Software": None}})):
+        with _style({"svg.fonttype": "path"}):
+            figure = chart.draw(WIDE)
+            if mark:
+                place = {"ha": "right", "va": "top", "fontsize": TEXT, "fontweight": "bold"}
+                figure.text(0.995, 0.995, mark, color=LIGHT["vermilion"], **place)
+            files[f"{chart.name}.{ending}"] = _saved(
+                figure, format=ending, facecolor=LIGHT["paper"], dpi=_SHARPNESS * _POINTS_PER_INCH, **options
+            )
+    return files
+
+
+def draw_inline(chart: Chart) -> str:
+    """The chart as two SVG elements, for wide and for narrow screens, whose text and colors are the page's own."""
+    drawn = []
+    for variant, width in (("wide", WIDE), ("narrow", NARROW)):
+        with _style({"svg.fonttype": "none"}):
+            document = _saved(chart.draw(width), format="svg", transparent=True, metadata={"Date": None})
+        drawn.append(_embeddable(document, chart, variant))
+    return "\n".join(drawn)
+
+
+@contextmanager
+def _style(extra: dict[str, Any]) -> Iterator[None]:
+    """Matplotlib's defaults, whatever the user's settings are, and ours on top; put back at the end."""
+    import warnings
+
+    from matplotlib import style
+
+    with style.context(["default", _STYLE | extra]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def _saved(figure: "Figure", **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, **options)
+    return buffer.getvalue()
+
+
+def _embeddable(document: bytes, chart: Chart, variant: str) -> str:
+    """An SVG document as an element inside a page.
+
+    No namespaces, metadata or styles of its own; unique ids; the page's font; its colors as CSS variables.
+    """
+    root = ElementTree.fromstring(document)  # noqa: S314 (as above)
+    prefix = f"{chart.name}-{variant}"
+    used = set(re.findall(r"#([\w.-]+)", document.decode()))
+    for element in root.iter():
+        for child in [each for each in element if _local(each.tag) in {"metadata", "style"}]:
+            element.remove(child)
+        element.tag = _local(element.tag)
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            if key == "id":
+                if value in used:
+                    element.set("id", f"{prefix}-{value}")
+            else:
+                element.set(_local(key), _rewritten(value, prefix) if _local(key) != "d" else value)
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {"class": variant, "role": "img", "aria-labelledby": f"{prefix}-title {prefix}-desc"}
+    for place, (tag, text) in enumerate((("title", chart.title), ("desc", chart.description))):
+        label = ElementTree.Element(tag, {"id": f"{prefix}-{tag}"})
+        label.text = printable(text)
+        root.insert(place, label)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _rewritten(value: str, prefix: str) -> str:
+    """An attribute with the page's colors, font and ids."""
+    value = re.sub(r"font: ((?:[\w.]+ )*?)([\d.]+px) [^;]*", _font, value)
+    value = re.sub(r"^#(?=\D)|(?<=url\()#", f"#{prefix}-", value)
+    for name, color in LIGHT.items():
+        value = value.replace(color, f"var(--{name})")
+    return value
+
+
+def _font(found: re.Match[str]) -> str:
+    weight = "; font-weight: 700" if re.search(r"bold|[6-9]00", found[1]) else ""
+    return f"font-size: {found[2]}{weight}"

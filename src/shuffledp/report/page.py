@@ -1,0 +1,98 @@
+"""The page of a release: sections in order, one self-contained HTML file, and its charts as files beside it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shuffledp._version import __version__
+from shuffledp.report.drawing import DARK, LIGHT, draw_files, draw_inline
+from shuffledp.report.parts import Section
+from shuffledp.report.sections import SECTIONS
+from shuffledp.report.words import count, count_of
+from shuffledp.tasks import Outcome
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_page"]
+
+PAGE = "release.html"
+
+
+def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
+    """Write ``release.html`` and its charts as SVG and PNG files.
+
+    The page names no person, no answer and no path; it loads nothing from anywhere and needs no JavaScript. The same
+    outcome gives the same bytes.
+
+    Args:
+        outcome: what came of a task.
+        directory: where to write; made if absent, and files of the same names are replaced.
+
+    Returns:
+        The names of the files written, the page first.
+
+    Guarantees:
+        1. Text from the task is shown as text, whatever it contains.
+        2. A withdrawn statement is marked as such on the page and on every chart.
+    """
+    sections = [section for make in SECTIONS if (section := make(outcome)) is not None]
+    files = {PAGE: _page(outcome, sections).encode("utf-8", errors="replace")}
+    withdrawn = _withdrawn(outcome)
+    for section in sections:
+        for chart in section.charts:
+            files |= draw_files(chart, mark="WITHDRAWN: nothing is promised" if withdrawn else None)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+    return tuple(files)
+
+
+def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
+    """The HTML of the page."""
+    environment = _environment()
+    rendered = [
+        {"name": section.name, "title": section.title, "html": _rendered(environment, section)} for section in sections
+    ]
+    return environment.get_template("page.html.j2").render(
+        name=outcome.task.name,
+        value=outcome.task.value,
+        reports=count_of(outcome.flow.released, "report", "reports"),
+        withdrawn=_withdrawn(outcome),
+        sections=rendered,
+        light=LIGHT,
+        dark=DARK,
+        version=__version__,
+    )
+
+
+def _rendered(environment: "Environment", section: Section) -> Any:
+    from markupsafe import Markup
+
+    charts = {chart.name: {"chart": chart, "svg": Markup(draw_inline(chart))} for chart in section.charts}  # noqa: S704
+    html = environment.get_template(f"sections/{section.name}.html.j2").render(charts=charts, **section.context)
+    return Markup(html)  # noqa: S704 (rendered by a template that escapes)
+
+
+def _environment() -> "Environment":
+    """Templates of this package, escaping everything, and failing where a name is missing."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("shuffledp.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["count"] = count
+    return environment
+
+
+def _withdrawn(outcome: Outcome) -> str | None:
+    """Why nothing is promised, in words; None if something is."""
+    reasons = [statement.withdrawn.text for statement in outcome.release.statements if statement.withdrawn]
+    if not reasons and outcome.release.seeded:
+        return "the randomness can be replayed"
+    return reasons[0] if reasons else None

@@ -1,0 +1,93 @@
+"""The way of the data: how many answers came in, how many reports went out, and what was taken off on the way."""
+
+from dataclasses import dataclass
+
+from shuffledp.models import LabelMeaning, ProtocolModel
+from shuffledp.report.parts import Section
+from shuffledp.report.words import count, count_of, listed
+from shuffledp.tasks import DataFlow, Missing, Outcome
+
+__all__ = ["flow_section"]
+
+_ORDER = {
+    LabelMeaning.NONE: "in an order that tells nothing",
+    LabelMeaning.SLOT: "each beside its place",
+    LabelMeaning.SUBMITTER: "each beside whoever handed it in",
+    LabelMeaning.ROUND: "each marked with its round",
+}
+_MISSING = {
+    Missing.REFUSE: "Any missing answer would have stopped the run.",
+    Missing.DROP: "Missing answers are left out and counted.",
+    Missing.CATEGORY: "Not having answered counts as an answer of its own.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One box of the drawn flow.
+
+    Args:
+        name: what happened.
+        count: to how many.
+        note: what there is to know about it.
+        secret: whether what is in the box are raw answers.
+    """
+
+    name: str
+    count: str
+    note: str
+    secret: bool = False
+
+
+def flow_section(outcome: Outcome) -> Section:
+    """The drawn flow, with sentences about what a reader may stumble over."""
+    flow, model = outcome.flow, outcome.model
+    context = {
+        "received": _received(flow),
+        "left_out": count(flow.missing) if flow.received is not None else None,
+        "steps": _steps(flow, model),
+        "sentences": [_MISSING[outcome.task.missing], *_planned(flow, model), *_detached(flow)],
+    }
+    return Section(name="flow", title="From answers to release", context=context)
+
+
+def _received(flow: DataFlow) -> Step:
+    if flow.received is None:
+        return Step(name="Received", count="not seen", note="raw answers never came to this stage", secret=True)
+    return Step(name="Received", count=count(flow.received), note="rows in the input", secret=True)
+
+
+def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
+    users, messages = model.num_users, model.local.num_messages
+    randomized = f"by {model.local.kind} with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
+    if messages > 1:
+        randomized += f", {messages} messages each"
+    if model.shuffle.kind == "none":
+        shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
+    else:
+        shuffled = Step(name="Shuffled", count=count(users * messages), note=f"by a {model.shuffle.kind} shuffle")
+    return (
+        Step(name="Randomized", count=count(users), note=randomized),
+        shuffled,
+        Step(name="Released", count=count(flow.released), note=f"reports, {_ORDER[model.shuffle.labels]}"),
+    )
+
+
+def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
+    if flow.expected is None:
+        return ()
+    difference = model.num_users - flow.expected
+    beside = f"{count(abs(difference))} {'more' if difference > 0 else 'fewer'}" if difference else "exactly as planned"
+    people = count_of(flow.expected, "person was planned for", "people were planned for")
+    return (f"{people}; {count(model.num_users)} took part ({beside}). All numbers here are for those who took part.",)
+
+
+def _detached(flow: DataFlow) -> tuple[str, ...]:
+    if not flow.detached:
+        return ()
+    columns = listed([f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}" for name in flow.detached])
+    many = len(flow.detached) > 1
+    return (
+        f"The public column{'s' if many else ''} {columns} {'were' if many else 'was'} taken off: beside a report "
+        f"{'they' if many else 'it'} could tell whose it is.",
+    )

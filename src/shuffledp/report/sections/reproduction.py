@@ -1,0 +1,53 @@
+"""Everything that is needed to do it again, and to check that it is the same task: never data."""
+
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp._version import __version__
+from shuffledp.report.parts import Section
+from shuffledp.report.words import count
+from shuffledp.tasks import Outcome
+
+__all__ = ["reproduction_section"]
+
+_COMMAND = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
+_MOST_ITEMS = 16
+
+
+def reproduction_section(outcome: Outcome) -> Section:
+    """Versions, parameters, digests and the command."""
+    task = outcome.task.to_dict()
+    context = {
+        "command": _COMMAND + (("--seed N",) if outcome.release.seeded else ()),
+        "seeded": outcome.release.seeded,
+        "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
+        "parameters": list(_flat(task)),
+        "sha256": outcome.task.sha256,
+        "canonical": json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True),
+        "files": outcome.files,
+    }
+    return Section(name="reproduction", title="Do it again", context=context)
+
+
+def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """The entries of nested tables as (dotted key, text)."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{key}.")
+        else:
+            yield f"{within}{key}", _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    if value is None or value == []:
+        return "\N{EN DASH}"
+    if isinstance(value, list):
+        more = f" and {count(len(value) - _MOST_ITEMS)} more" if len(value) > _MOST_ITEMS else ""
+        return ", ".join(_as_text(item) for item in value[:_MOST_ITEMS]) + more
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if value != "" else "(empty)"

@@ -1,0 +1,129 @@
+"""The privacy statement, first on the page: how much, what that means, whom one must trust, and why it holds."""
+
+import math
+from dataclasses import dataclass
+
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, format_factor
+from shuffledp.report.parts import Section
+from shuffledp.report.words import count
+from shuffledp.statements import Kind, PrivacyStatement, Status
+from shuffledp.tasks import Outcome
+
+__all__ = ["statement_section"]
+
+_TITLES = {
+    Kind.EXACT: "Exact value",
+    Kind.UPPER_BOUND: "Upper bound",
+    Kind.LOWER_BOUND: "Lower bound",
+    Kind.ESTIMATE: "Estimate",
+}
+_MEANINGS = {
+    Kind.EXACT: "A promise: the loss is exactly this.",
+    Kind.UPPER_BOUND: "A promise: the loss is this small or smaller.",
+    Kind.LOWER_BOUND: "Not a promise. On some data the loss is at least this, so nothing smaller can be promised.",
+    Kind.ESTIMATE: "Not a promise: an estimate of the loss.",
+}
+_ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The guarantee as a game: which of two answers did a person give, with even chances before?
+
+    Args:
+        share: the largest chance of being right, from 0.5 to 1, rounded up.
+    """
+
+    share: float
+
+    @classmethod
+    def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
+        """At most (exp(epsilon) + delta) / (exp(epsilon) + 1), however much else the guesser knows."""
+        inverse = math.exp(-guarantee.epsilon)
+        return cls(share=min(math.ceil(1000 * (1 + guarantee.delta * inverse) / (1 + inverse)) / 1000, 1.0))
+
+    @property
+    def text(self) -> str:
+        """The chance in percent."""
+        return f"{100 * self.share:.1f}%"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """The numbers of a differential privacy guarantee, as they are shown large."""
+
+    epsilon: str
+    factor: str
+    delta: str
+    allowance: str
+
+    @classmethod
+    def of(cls, guarantee: Guarantee) -> "Loss | None":
+        """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
+        if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
+            return None
+        delta = guarantee.delta
+        return cls(
+            epsilon=f"{guarantee.epsilon:.4g}",
+            factor=format_factor(guarantee.epsilon),
+            delta=f"{delta:g}",
+            allowance=f"one in {count(round(1 / delta))}" if delta else "",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A statement with everything that the template says about it."""
+
+    statement: PrivacyStatement
+
+    @property
+    def kind(self) -> str:
+        """The kind as a heading."""
+        return _TITLES[self.statement.kind]
+
+    @property
+    def meaning(self) -> str:
+        """What the kind means for the reader."""
+        return _MEANINGS[self.statement.kind]
+
+    @property
+    def about(self) -> str:
+        """What the statement speaks about."""
+        return _ABOUT.get(self.statement.guarantee.type, self.statement.guarantee.type)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        return self.statement.guarantee.text(self.statement.kind.relation)
+
+    @property
+    def loss(self) -> Loss | None:
+        """The numbers, unless nothing is stated."""
+        return Loss.of(self.statement.guarantee)
+
+    @property
+    def guess(self) -> Guess | None:
+        """The game, for promises in terms of epsilon."""
+        guarantee = self.statement.guarantee
+        if self.loss is None or not self.statement.kind.promises or not isinstance(guarantee, DifferentialPrivacy):
+            return None
+        return Guess.under(guarantee)
+
+    @property
+    def claimed(self) -> str | None:
+        """After a withdrawal, what would have been stated."""
+        claimed = self.statement.claimed
+        return claimed.text(self.statement.kind.relation) if claimed is not None else None
+
+    @property
+    def proof(self) -> str:
+        """Who has checked the proof."""
+        return "proven in this project" if self.statement.basis.status is Status.OWN_PROOF else "published"
+
+
+def statement_section(outcome: Outcome) -> Section:
+    """The headline large, and the other statements below it, smaller and marked by their kinds."""
+    first, *others = (Shown(statement=statement) for statement in outcome.release.statements)
+    title = "Nothing is promised" if first.statement.withdrawn else "What is promised"
+    return Section(name="statement", title=title, context={"first": first, "others": others})

@@ -1,0 +1,98 @@
+"""Numbers as people read them: the same digits in the text, the tables and the pictures of a page."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shuffledp.estimates import Estimate
+
+__all__ = ["Scale", "count", "count_of", "listed", "number", "printable", "short_count", "shortened"]
+
+MINUS = "\N{MINUS SIGN}"
+_SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
+
+
+def count(value: int) -> str:
+    """A whole number with its thousands apart: 30,718."""
+    return f"{value:,}"
+
+
+def count_of(value: int, one: str, many: str) -> str:
+    """A whole number of things: "1 person", "2 people"."""
+    return f"{count(value)} {one if value == 1 else many}"
+
+
+def short_count(value: float) -> str:
+    """A round number as it fits under an axis: 1,000, 10k, 1M."""
+    for size, letter in _SHORT:
+        if value >= size:
+            return f"{value / (1000 if letter == 'k' else size):,.0f}{letter}"
+    return f"{value:,.0f}"
+
+
+def number(value: float) -> str:
+    """A number to four digits, with a real minus sign, and no exponent where people expect none."""
+    if math.isinf(value):
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    return f"{value:.4g}".replace("-", MINUS)
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def printable(text: str) -> str:
+    """Text on one line without control characters, so that any picture format can hold it."""
+    line = " ".join(text.split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
+
+
+def shortened(text: str, length: int) -> str:
+    """At most this many characters, with an ellipsis where some are left out."""
+    line = printable(text)
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How the numbers of one estimate are written: percentages for frequencies, plain numbers for all else.
+
+    Args:
+        factor: what a number is multiplied by before it is shown.
+        unit: what follows it.
+        unit_of_errors: what errors are measured in, in words.
+        decimals: digits after the point, the same in every row, so that columns line up.
+        bounds: the range of the truth, or None if it has none.
+    """
+
+    factor: float
+    unit: str
+    unit_of_errors: str
+    decimals: int
+    bounds: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> "Scale":
+        """Frequencies in percent, with two digits of the smallest error."""
+        share = estimate.statistic.startswith("frequency")
+        factor = 100.0 if share else 1.0
+        return cls(
+            factor=factor,
+            unit="%" if share else "",
+            unit_of_errors="percentage points" if share else "",
+            decimals=_decimals(factor * float(error) for error in estimate.standard_error),
+            bounds=(0.0, 1.0) if share else None,
+        )
+
+    def text(self, value: float, *, unit: bool = True) -> str:
+        """A number of the estimate, such as 12.3%."""
+        shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
+        return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}".replace("-", MINUS)
+
+
+def _decimals(errors: Iterable[float]) -> int:
+    positive = [error for error in errors if error > 0]
+    if not positive:
+        return 1
+    return min(max(1 - math.floor(math.log10(min(positive))), 0), 6)

@@ -1,0 +1,227 @@
+"""From a column of answers to the numbers of its categories, counting what does not fit and never showing it."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shuffledp.errors import InputDataError
+from shuffledp.tasks import Category, Missing, Task
+
+__all__ = ["AnswerReader", "CategoryReader", "PeopleCheck", "reader_for"]
+
+_ROWS_SHOWN = 5
+
+
+@dataclass(slots=True)
+class _Places:
+    """How many rows have some problem, and the numbers of the first few."""
+
+    count: int = 0
+    first: list[int] = field(default_factory=list)
+
+    def add(self, mask: NDArray[np.bool_], offset: int) -> None:
+        found = np.flatnonzero(mask)
+        self.count += len(found)
+        room = _ROWS_SHOWN - len(self.first)
+        self.first += [offset + int(index) + 1 for index in found[:room]]
+
+    def __str__(self) -> str:
+        rows = ", ".join(str(row) for row in self.first)
+        more = ", ..." if self.count > len(self.first) else ""
+        return f"row{'s' if self.count > 1 else ''} {rows}{more} (counted from 1, without the header)"
+
+
+class AnswerReader(Protocol):
+    """Reads the private column of one input, batch after batch."""
+
+    received: int
+
+    def __init__(self, task: Task) -> None: ...
+
+    def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The answers that are kept, as the randomizer takes them, and for each row whether it is kept."""
+
+    def finish(self) -> None:
+        """Refuse the whole input if any row had a problem."""
+
+
+class CategoryReader:
+    """Reads answers that are categories.
+
+    Guarantees:
+        1. No message holds an answer: only counts and row numbers.
+        2. An answer outside the categories is never mapped to one: `finish` refuses the whole input.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._categories = task.randomizer.categories_of_answers
+        self._unknown = _Places()
+        self._missing = _Places()
+        self._arrays: dict[pa.DataType, pa.Array] = {}
+        self.received = 0
+
+    def read(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Numbers of the answers that are kept, and for each row of the batch whether it is kept."""
+        codes, missing = self._encode(column)
+        unknown = (codes < 0) & ~missing
+        self._unknown.add(unknown, self.received)
+        self._missing.add(missing, self.received)
+        self.received += len(column)
+        if self._task.missing is Missing.CATEGORY:
+            codes[missing] = len(self._categories)
+            kept = ~unknown
+        else:
+            kept = ~(unknown | missing)
+        return codes[kept], kept
+
+    def finish(self) -> None:
+        """Refuse the input if any row had a problem.
+
+        Raises:
+            InputDataError: for answers outside the categories, or missing ones where the task refuses them.
+        """
+        name = self._task.value
+        if self._unknown.count:
+            raise InputDataError(
+                f"column {name!r} must hold only the task's categories; {self._unknown.count} of {self.received} "
+                f"answers are something else: {self._unknown}."
+            )
+        if self._missing.count and self._task.missing is Missing.REFUSE:
+            raise InputDataError(
+                f"column {name!r} must hold an answer in every row; {self._missing.count} of {self.received} are "
+                f'missing: {self._missing}. To go on without them, write missing = "drop" in the task (or "category").'
+            )
+
+    def _encode(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Category numbers (-1: none of them) and the mask of missing answers."""
+        if pa.types.is_dictionary(column.type):
+            codes, absent = self._encode(column.dictionary)
+            if len(codes) == 0:  # then every row is null
+                return np.full(len(column), -1), np.ones(len(column), dtype=bool)
+            index = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            null = np.asarray(column.indices.is_null())
+            return np.where(null, -1, codes[index]), null | absent[index]
+        column = column.cast(_SEARCHABLE.get(column.type, column.type))
+        missing = np.asarray(column.is_null(nan_is_null=True))
+        if _is_text(column.type):
+            missing |= np.asarray(pc.is_in(column, pa.array(self._task.missing_values, column.type)))
+        found = pc.index_in(self._comparable(column), self._searched(column.type), skip_nulls=True)
+        return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), missing
+
+    def _comparable(self, column: pa.Array) -> pa.Array:
+        """Texts as the categories would be written: true in any case, whole numbers also as 1.0 (so writes pandas)."""
+        if _is_text(column.type) and isinstance(self._categories[0], bool):
+            return pc.utf8_lower(column)
+        if _is_text(column.type) and isinstance(self._categories[0], int):
+            return pc.replace_substring_regex(column, r"^(-?[0-9]+)\.0+$", r"\1")
+        return column
+
+    def _searched(self, kind: pa.DataType) -> pa.Array:
+        """The categories in the column's own type, made once."""
+        if kind not in self._arrays:
+            self._arrays[kind] = self._category_array(kind)
+        return self._arrays[kind]
+
+    def _category_array(self, kind: pa.DataType) -> pa.Array:
+        """The categories in this type, null where it cannot hold one; refuses a type that is not the categories'."""
+        if pa.types.is_null(kind):
+            return pa.nulls(0)
+        if _is_text(kind):
+            return pa.array(self._task.randomizer.targets[: len(self._categories)], kind)
+        wanted = type(self._categories[0])
+        if (wanted is bool and pa.types.is_boolean(kind)) or (wanted is int and _is_number(kind)):
+            return pa.array([_as_scalar(category, kind) for category in self._categories], kind)
+        name = {bool: "true/false", int: "whole numbers"}.get(wanted, "text")
+        raise InputDataError(
+            f"column {self._task.value!r} must hold {name}, as the task's categories do; its type is {_named(kind)}."
+        )
+
+
+# Types that pyarrow cannot search, and what they are read as.
+_SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
+    """The value in a type; null if the type cannot hold it, so that no answer equals it."""
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return pa.scalar(None, kind)
+
+
+def _named(kind: pa.DataType) -> str:
+    """A type in a word or two: nested ones would list the names of their parts."""
+    return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()
+
+
+_READERS: dict[str, type[AnswerReader]] = {"category": CategoryReader}
+
+
+def reader_for(task: Task) -> AnswerReader:
+    """A fresh reader of the kind of answers that the task's randomizer takes."""
+    return _READERS[task.randomizer.answers](task)
+
+
+class PeopleCheck:
+    """Sees to it that nobody answers twice, if the task names a column of people; keeps their names in memory."""
+
+    def __init__(self, task: Task) -> None:
+        self._column = task.people.id
+        self._seen: list[pa.Array] = []
+        self._nameless = _Places()
+        self._received = 0
+
+    def read(self, batch: pa.RecordBatch) -> None:
+        """Note the people of a batch."""
+        if self._column is None:
+            return
+        column = batch.column(self._column)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        column = column.cast(_SEARCHABLE.get(column.type, column.type))
+        self._nameless.add(self._without_name(column), self._received)
+        self._received += len(column)
+        self._seen.append(column)
+
+    def finish(self) -> None:
+        """Refuse people who are named twice or not at all.
+
+        Raises:
+            InputDataError: with counts; never a name.
+        """
+        if self._column is None or not self._seen:
+            return
+        if self._nameless.count:
+            raise InputDataError(
+                f"column {self._column!r} must name a person in every row; {self._nameless.count} of {self._received} "
+                f"are empty: {self._nameless}."
+            )
+        repeated = self._received - pc.count_distinct(pa.chunked_array(self._seen)).as_py()
+        if repeated:
+            raise InputDataError(
+                f"column {self._column!r} must name each person once; {repeated} of {self._received} rows repeat a "
+                "person, and guarantees count one answer each."
+            )
+
+    def _without_name(self, column: pa.Array) -> NDArray[np.bool_]:
+        if not (_is_text(column.type) or _is_number(column.type) or pa.types.is_null(column.type)):
+            raise InputDataError(
+                f"column {self._column!r} must name people by text or numbers; its type is {_named(column.type)}."
+            )
+        nameless = np.asarray(column.is_null(nan_is_null=True))
+        if _is_text(column.type):
+            nameless |= np.asarray(pc.equal(column, "").fill_null(True))
+        return nameless

@@ -1,0 +1,210 @@
+"""Columns of a CSV or Parquet file in batches, with errors that never show what a row holds."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from shuffledp.errors import InputDataError, InvalidParameterError, ShuffleDPError
+
+__all__ = ["Progress", "guarded", "open_parquet", "read_batches"]
+
+Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
+Result = TypeVar("Result")
+
+_ROWS_AT_A_TIME = 1 << 19
+_BYTES_AT_A_TIME = 1 << 24
+_LETTERS_OF_HEADER = 1 << 20
+_PARQUET_MAGIC = b"PAR1"
+
+
+def read_batches(
+    path: Path, columns: Sequence[str], *, present: Sequence[str] = (), progress: Progress | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The named columns, in row order, at most about half a million rows at a time.
+
+    CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an empty
+    field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns come
+    in their own types, texts dictionary-encoded.
+
+    Args:
+        path: the file.
+        columns: what to read.
+        present: further columns that must be there; they are not read.
+        progress: told after each batch.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: if the file is empty, damaged, or lacks or repeats a column.
+    """
+    beginning = _first_bytes(path)
+    if not beginning:
+        raise InputDataError(f"{path} is empty.")
+    is_parquet = beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
+    total, batches = (_parquet_batches if is_parquet else _csv_batches)(path, columns, present)
+    done = 0
+    while (batch := guarded(path, lambda: next(batches, None))) is not None:
+        yield batch
+        done += batch.num_rows
+        if progress is not None:
+            progress(done, total)
+    if done == 0:
+        raise InputDataError(f"{path} is empty: it has no rows.")
+
+
+def guarded(path: Path, step: Callable[[], Result]) -> Result:
+    """The result of a step that reads from a file, whose own errors may quote a row.
+
+    What the step raises is replaced by an error without its text. The new one is raised after the old one is gone, so
+    that nothing that prints or records errors finds the old one attached to it.
+
+    Raises:
+        InputDataError: if the step fails in any way.
+    """
+    try:
+        return step()
+    except ShuffleDPError:
+        raise
+    except Exception as error:
+        reason = _harmless(error)
+    raise InputDataError(f"{path} cannot be read: {reason}.")
+
+
+def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+    """An open Parquet file.
+
+    Args:
+        path: the file.
+        as_dictionaries: columns of text to be read dictionary-encoded.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: if it is not a whole Parquet file.
+    """
+    _first_bytes(path)
+    return guarded(
+        path,
+        lambda: pq.ParquetFile(path, read_dictionary=list(as_dictionaries) or None, page_checksum_verification=True),
+    )
+
+
+def _first_bytes(path: Path) -> bytes:
+    """The beginning of a file that is there and can be read."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(_PARQUET_MAGIC))
+        problem = "there is no such file" if not path.exists() else "it is not a file"
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    raise InvalidParameterError(f"input must be a file that can be read; got input={str(path)!r}: {problem}.")
+
+
+def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint: str) -> None:
+    """Refuse absent and repeated columns, naming only what the task names: without a header line, the names in the file
+    would be somebody's answers."""
+    for problem, found in (
+        ("it lacks", [name for name in wanted if name not in names]),
+        ("it has several of", [name for name in wanted if names.count(name) > 1]),
+    ):
+        if found:
+            raise InputDataError(
+                f"{path} must have each column that the task names once{hint}; {problem} {', '.join(map(repr, found))}."
+            )
+
+
+def _parquet_batches(
+    path: Path, columns: Sequence[str], present: Sequence[str]
+) -> tuple[int, Iterator[pa.RecordBatch]]:
+    schema = open_parquet(path).schema_arrow
+    _check_columns(path, schema.names, [*columns, *present], hint="")
+    texts = [name for name in columns if _is_text(schema.field(name).type)]
+    file = open_parquet(path, as_dictionaries=texts)
+    return file.metadata.num_rows, file.iter_batches(batch_size=_ROWS_AT_A_TIME, columns=list(columns))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> tuple[None, Iterator[pa.RecordBatch]]:
+    return None, _csv_iterator(path, columns, present)
+
+
+def _csv_iterator(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    header = _csv_header(path)
+    if not header:
+        return
+    hint = " (its first line must name the columns, separated by commas)"
+    _check_columns(path, header, [*columns, *present], hint)
+    with pa.input_stream(str(path), compression="detect") as file:
+        source = _QuoteCounter(file)
+        yield from pyarrow.csv.open_csv(
+            source,
+            # One thread: only so do errors know the row, and it is no slower.
+            read_options=pyarrow.csv.ReadOptions(block_size=_BYTES_AT_A_TIME, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=dict.fromkeys(columns, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+    if source.quotes % 2:
+        # Everything from the quotation mark to the end of the file has been read as one field.
+        raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
+
+
+def _csv_header(path: Path) -> list[str]:
+    """The first line that is not blank."""
+    with pa.input_stream(str(path), compression="detect") as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        lines = iter(lambda: text.readline(_LETTERS_OF_HEADER), "")
+        return next((row for row in csv.reader(lines) if row), [])
+
+
+class _QuoteCounter(io.RawIOBase):
+    """A file that counts the quotation marks that are read from it."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        super().__init__()
+        self._file = file
+        self.quotes = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        content: bytes = self._file.read(size)
+        self.quotes += content.count(b'"')
+        return content
+
+
+def _harmless(error: Exception) -> str:
+    """What is wrong, as far as it quotes nothing from the file."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is, or is damaged"
+    message = str(error)
+    ragged = re.match(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
+    if ragged:
+        row, expected, got = ragged.groups()
+        where = f"row {int(row) - 1} (counted from 1, without the header)" if row else "a row"
+        return f"{where} has {got} fields instead of {expected}"
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in message:
+        return "it holds bytes that are not UTF-8 text"
+    if "Empty CSV file" in message:
+        return "it is empty"
+    if "Truncated compressed stream" in message or "zlib" in message:
+        return "it is not a whole compressed file (truncated or damaged)"
+    if "Parquet" in message or "parquet" in message:
+        return "it is not a whole Parquet file (truncated or damaged)"
+    return "it is damaged, or not in the format that its name says"

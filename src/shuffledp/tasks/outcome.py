@@ -1,0 +1,125 @@
+"""What came of a task or of one of its stages: counts of what went in and out, and the release."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp._version import __version__
+from shuffledp.models import ProtocolModel
+from shuffledp.pipeline import Release
+from shuffledp.tasks.task import Task
+
+__all__ = ["DataFlow", "Outcome", "StageOutcome"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFlow(Described):
+    """How many people went in and how many reports came out; counts only.
+
+    Args:
+        received: rows in the input; None for a stage that never saw it.
+        missing: rows without an answer that were dropped.
+        released: reports in the view; 0 before there is one.
+        expected: people planned for, if the task says.
+        detached: public columns that the shuffle took off.
+    """
+
+    received: int | None
+    missing: int
+    released: int
+    expected: int | None = None
+    detached: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(0, missing=self.missing, released=self.released)
+        if self.received is not None:
+            _validate.integer_at_least(self.missing, received=self.received)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """The result of a stage that hands a file on to the next one.
+
+    Args:
+        stage: "randomize" or "shuffle".
+        task: the task.
+        flow: counts so far.
+        num_reports: reports in the file.
+        seeded: whether the randomness of this stage, or of one before it, can be replayed.
+        files: names of the files written, with their SHA-256 digests.
+    """
+
+    stage: str
+    task: Task
+    flow: DataFlow
+    num_reports: int
+    seeded: bool
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "StageOutcome":
+        """This outcome knowing more of its files."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that the stage's command prints with ``--json`` (``stage`` in docs/schema.json)."""
+        return {
+            "stage": self.stage,
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "num_reports": self.num_reports,
+            "flow": self.flow.to_dict(),
+            "files": dict(self.files),
+            "seeded": self.seeded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """The result of a task, ready to be written and drawn.
+
+    Args:
+        task: the task.
+        flow: counts.
+        release: view, estimate (rows named as the task's categories) and statements.
+        files: names of the files written so far, with their SHA-256 digests.
+    """
+
+    task: Task
+    flow: DataFlow
+    release: Release
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
+        """This outcome knowing more of its files."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    @property
+    def model(self) -> ProtocolModel:
+        """The public description of what was run."""
+        view = self.release.view
+        return ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that every command prints with ``--json`` (docs/schema.json)."""
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            **self.release.to_dict(),
+            "flow": self.flow.to_dict(),
+            "model": self.model.to_dict(),
+            "files": dict(self.files),
+        }
+
+
+def _digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of each file, in hexadecimal."""
+    digests = {}
+    for name in names:
+        with (folder / name).open("rb") as file:
+            digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests

@@ -1,0 +1,148 @@
+"""The ``[randomizer]`` section: one class per kind, whose fields are the keys of the section."""
+
+from abc import abstractmethod
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shuffledp._validate import invalid
+from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Analyzer, Randomizer
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.tasks.section import Section, one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Category", "KaryRandomizedResponseSection", "RandomizerSection"]
+
+Category = str | int | bool
+
+MISSING_CATEGORY = "(missing)"
+
+_MOST_SHOWN = 5
+
+
+class RandomizerSection(Section):
+    """How each answer is randomized; ``kind`` chooses the subclass."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    title: ClassVar[str] = "[randomizer]"
+    kind: ClassVar[str]
+    answers: ClassVar[str]  # how the private column is read: "category"
+    missing_category: bool  # whether not having answered is an answer too
+
+    @abstractmethod
+    def randomizer(self) -> Randomizer:
+        """The randomizer that runs on the device."""
+
+    @abstractmethod
+    def analyzer(self, *, level: float) -> Analyzer[Any]:
+        """The analyzer that fits its reports, with intervals of this coverage."""
+
+    @property
+    @abstractmethod
+    def targets(self) -> tuple[str, ...]:
+        """One name per row of the estimate."""
+
+    @property
+    @abstractmethod
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """The answers in the private column, in the order of their numbers."""
+
+    def named(self, reports: "pa.Table") -> "pa.Table":
+        """Reports as people read them in a file, such as names of categories in place of numbers."""
+        return reports
+
+    def numbered(self, reports: "pa.Table") -> "pa.Table":
+        """Reports as the randomizer made them: what undoes `named`."""
+        return reports
+
+    @abstractmethod
+    def with_missing_category(self) -> "RandomizerSection":
+        """The section in which not having answered is an answer too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KaryRandomizedResponseSection(RandomizerSection):
+    """k-ary randomized response on named categories.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        categories: the possible answers, two or more, all of one type and all different; public, so fixed beforehand.
+        missing_category: whether not having answered is one more category; set by the task's ``missing = "category"``.
+
+    Raises:
+        InvalidParameterError: for fewer than two categories, duplicates, mixed types, or text that is empty or has
+            control characters; and as the randomizer does.
+    """
+
+    kind: ClassVar[str] = "k-rr"
+    answers: ClassVar[str] = "category"
+    epsilon0: float
+    categories: tuple[Category, ...]
+    missing_category: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.categories) < 2:
+            raise invalid("two or more", categories=list(self.categories))
+        kinds = sorted({type(category).__name__ for category in self.categories})
+        if kinds not in (["str"], ["int"], ["bool"]):
+            raise InvalidParameterError(
+                f"categories must be all of one type (text, whole numbers or true/false); got {' and '.join(kinds)}."
+            )
+        targets = self.targets
+        for name in targets:
+            one_line(categories=name)
+        duplicates = [repr(name) for name, count in Counter(targets).items() if count > 1]
+        if duplicates:
+            shown = ", ".join(duplicates[:_MOST_SHOWN]) + (", ..." if len(duplicates) > _MOST_SHOWN else "")
+            raise InvalidParameterError(f"categories must be all different; got more than once: {shown}.")
+        self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
+
+    def randomizer(self) -> KaryRandomizedResponse:
+        """k-ary randomized response over the numbers of the categories."""
+        return KaryRandomizedResponse(epsilon0=self.epsilon0, domain_size=len(self.categories) + self.missing_category)
+
+    def analyzer(self, *, level: float) -> FrequencyAnalyzer:
+        """Frequencies of the categories."""
+        return FrequencyAnalyzer(level=level)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The categories as text."""
+        extra = (MISSING_CATEGORY,) if self.missing_category else ()
+        return (*(_as_text(category) for category in self.categories), *extra)
+
+    @property
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """The categories."""
+        return self.categories
+
+    def named(self, reports: "pa.Table") -> "pa.Table":
+        """The column ``value`` dictionary-encoded, with the categories as dictionary."""
+        import pyarrow as pa
+
+        codes = reports.column("value").combine_chunks().cast(pa.int32())
+        named = pa.DictionaryArray.from_arrays(codes, pa.array(self.targets))
+        return reports.set_column(reports.column_names.index("value"), "value", named)
+
+    def numbered(self, reports: "pa.Table") -> "pa.Table":
+        """The numbers of the categories again; a name that is none of them becomes a number out of range."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        targets = pa.array(self.targets)
+        names = reports.column("value").cast(targets.type)
+        codes = pc.index_in(names, targets).fill_null(len(targets))
+        return reports.set_column(reports.column_names.index("value"), "value", codes)
+
+    def with_missing_category(self) -> "KaryRandomizedResponseSection":
+        """One more category, after the others, for people who did not answer."""
+        return replace(self, missing_category=True)
+
+
+def _as_text(category: Category) -> str:
+    return str(category).lower() if isinstance(category, bool) else str(category)

@@ -1,0 +1,47 @@
+"""What all tables of a task file have in common: errors that name the table, and checks of the text in it."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.errors import InvalidParameterError
+
+__all__ = ["Section", "one_line", "some_text"]
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_HALF_LETTERS = re.compile("[\ud800-\udfff]")  # surrogates, which no file can hold
+
+
+class Section(Described):
+    """A table of the task file; ``title`` is how the file writes it, such as ``[people]``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The section that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key; the message names the table and the key.
+        """
+        try:
+            return super().from_dict(data)
+        except InvalidParameterError as error:
+            message = str(error)
+        raise InvalidParameterError(message if message.startswith(cls.title) else f"{cls.title} {message}")
+
+
+def some_text(**values: str) -> None:
+    """Text that is not empty and that a file can hold, such as the name of a column."""
+    for name, text in values.items():
+        if not text or _HALF_LETTERS.search(text):
+            raise invalid("text that is not empty", **{name: text})
+
+
+def one_line(**values: str) -> None:
+    """Text that is not empty and has no control characters, which would garble whatever shows it."""
+    for name, text in values.items():
+        if not text or _CONTROLS.search(text):
+            raise invalid("text that is not empty, in one line and without control characters", **{name: text})

@@ -1,0 +1,66 @@
+"""The ``[shuffler]`` section: one class per kind, whose fields are the keys of the section."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.flow import Reports, Shuffler
+from shuffledp.models import ShuffleModel
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.tasks.section import Section
+
+__all__ = ["IdentitySection", "ShufflerSection", "UniformSection"]
+
+
+class ShufflerSection(Section):
+    """Who takes away whose report is whose, and how; ``kind`` chooses the subclass."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    title: ClassVar[str] = "[shuffler]"
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def shuffler(self) -> Shuffler:
+        """The shuffler."""
+
+    @property
+    @abstractmethod
+    def keeps_public(self) -> bool:
+        """True if public columns stay attached to slots; else they are detached, and never even read."""
+
+    def could_have_made(self, shuffle: ShuffleModel, reports: Reports) -> bool:
+        """Whether a view of these reports can be described so; shufflers that add or lose reports know better."""
+        return shuffle == self.shuffler().model(reports.num_users)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformSection(ShufflerSection):
+    """Every order is equally likely."""
+
+    kind: ClassVar[str] = "uniform"
+
+    def shuffler(self) -> UniformShuffler:
+        """The uniform shuffler."""
+        return UniformShuffler()
+
+    @property
+    def keeps_public(self) -> bool:
+        """Detached: beside a report they would tell whose it is."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentitySection(ShufflerSection):
+    """No shuffling at all."""
+
+    kind: ClassVar[str] = "none"
+
+    def shuffler(self) -> IdentityShuffler:
+        """The baseline that shuffles nothing."""
+        return IdentityShuffler()
+
+    @property
+    def keeps_public(self) -> bool:
+        """Attached: every report is its sender's anyway."""
+        return True

@@ -1,0 +1,170 @@
+"""The task file: checked against its schema, hashed, and turned into a pipeline."""
+
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.errors import InvalidParameterError
+from shuffledp.models import ProtocolModel
+from shuffledp.pipeline import Pipeline
+from shuffledp.tasks.randomizers import RandomizerSection
+from shuffledp.tasks.section import Section, one_line, some_text
+from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
+
+__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task"]
+
+
+class Missing(StrEnum):
+    """What to do with people who did not answer."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleSection(Section):
+    """Who takes part.
+
+    Args:
+        id: the column that names people; joins public structure and shows that nobody answers twice; never released.
+        expected: planned number of people.
+    """
+
+    title: ClassVar[str] = "[people]"
+    id: str | None = None
+    expected: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            some_text(id=self.id)
+        if self.expected is not None:
+            _validate.integer_at_least(1, expected=self.expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSection(Section):
+    """What is stated and when nothing may be released.
+
+    Args:
+        delta: the remainder of central guarantees, strictly between 0 and 1.
+        minimum_batch: with fewer reports nothing is released.
+        level: coverage of the intervals.
+    """
+
+    title: ClassVar[str] = "[release]"
+    delta: float
+    minimum_batch: int = 1
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        _validate.open_probability(delta=self.delta, level=self.level)
+        _validate.integer_at_least(1, minimum_batch=self.minimum_batch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Described):
+    """A collection, fixed before it begins.
+
+    Args:
+        name: for people to read.
+        value: the private column.
+        public: public columns that travel along, if the shuffler keeps them.
+        missing: what to do with people who did not answer.
+        missing_values: texts in the private column that mean "did not answer", besides nulls.
+        people: who takes part.
+        randomizer: how each answer is randomized.
+        shuffler: how reports are shuffled.
+        release: what is stated, and when nothing may be released.
+
+    Raises:
+        InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, or a
+            category is also a text that means "did not answer".
+
+    Example:
+        >>> task = Task.from_dict({
+        ...     "name": "survey", "value": "cheated",
+        ...     "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]},
+        ...     "release": {"delta": 1e-6},
+        ... })
+        >>> task.shuffler.kind, len(task.sha256)
+        ('uniform', 64)
+    """
+
+    title: ClassVar[str] = "the task"
+    name: str
+    value: str
+    public: tuple[str, ...] = ()
+    missing: Missing = Missing.REFUSE
+    missing_values: tuple[str, ...] = ("",)
+    people: PeopleSection = field(default_factory=PeopleSection)
+    randomizer: RandomizerSection
+    shuffler: ShufflerSection = field(default_factory=UniformSection)
+    release: ReleaseSection
+
+    def __post_init__(self) -> None:
+        one_line(name=self.name)
+        some_text(value=self.value)
+        for column in self.public:
+            some_text(public=column)
+        for text in filter(None, self.missing_values):
+            some_text(missing_values=text)
+        named = [self.value, *self.public, *([self.people.id] if self.people.id else [])]
+        if len(set(named)) != len(named):
+            raise invalid("different columns for value, public and people.id", columns=named)
+        answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
+        both = sorted(set(self.missing_values).intersection(answers))
+        if both:
+            raise invalid("texts that are no categories", missing_values=both)
+        if self.missing is Missing.CATEGORY:
+            object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
+        elif self.randomizer.missing_category:
+            raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Task":
+        """The task in a TOML file.
+
+        Raises:
+            InvalidParameterError: if the file is absent, is not TOML, or breaks the schema.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
+        try:
+            data = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+        try:
+            return cls.from_dict(data)
+        except OverflowError:
+            raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None
+
+    @property
+    def sha256(self) -> str:
+        """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def pipeline(self) -> Pipeline:
+        """The randomizer, shuffler and analyzer that the task names."""
+        return Pipeline(
+            randomizer=self.randomizer.randomizer(),
+            shuffler=self.shuffler.shuffler(),
+            analyzer=self.randomizer.analyzer(level=self.release.level),
+        )
+
+    def model(self, num_users: int) -> ProtocolModel:
+        """The public description of the whole protocol for this many users."""
+        return self.pipeline().model(num_users)
