@@ -1,0 +1,1 @@
+"""Benchmarks: ratios in one run, against the previous algorithm and against peers."""

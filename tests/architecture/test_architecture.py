@@ -1,0 +1,400 @@
+"""The shape of the house, read from the syntax trees of ``src/shuffledp``: layers, lengths and forbidden words.
+
+One table says what lies above what. Each rule is a function from a module to the lines that break it, and each rule is
+shown to reject something: a check that cannot fail is worth nothing.
+"""
+
+import ast
+import graphlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeGuard
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "shuffledp"
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+
+@dataclass(frozen=True)
+class Level:
+    """Units (a module, or a whole package) of one height. Nothing imports from a higher level."""
+
+    name: str
+    units: tuple[str, ...]
+    siblings_may_import: bool = False  # if so, then without circles
+
+
+LEVELS = (
+    Level(
+        "foundations",
+        (
+            "errors",
+            "_version",
+            "_validate",
+            "_described",
+            "_kernels",
+            "_keystream",
+            "_bit_generator",
+            "randomness",
+            "permutations",
+            "testing",
+        ),
+        siblings_may_import=True,
+    ),
+    Level(
+        "vocabulary",
+        ("guarantees", "statements", "models", "channels", "table", "flow", "estimates"),
+        siblings_may_import=True,
+    ),
+    Level("public structure", ("graphs", "groups", "laws")),
+    Level("parts", ("randomizers", "shufflers", "analyzers", "accounting", "leakage")),
+    Level("wholes", ("pipeline", "calibrate", "attacks")),
+    Level("tasks", ("tasks",)),
+    Level("edges", ("tables", "report", "network", "service", "distributed", "demo")),
+    Level("command line", ("cli", "__main__"), siblings_may_import=True),
+)
+HEIGHT = {unit: height for height, level in enumerate(LEVELS) for unit in level.units}
+
+# Bounds and attacks are brought together by the tests alone, so that neither can be fitted to the other.
+NEVER = {("leakage", "accounting"), ("attacks", "accounting")}
+
+# Types of numpy.random that everybody may name, and what everybody may call, since our own keystream is a BitGenerator.
+# Only the evaluation of attacks, and the demo's invented people, may use numpy's own generators, which are predictable.
+NUMPY_TYPES = {"Generator", "BitGenerator", "RandomState"}
+NUMPY_CALLS = {"Generator"}
+NUMPY_GENERATORS = {"default_rng", "SeedSequence", "PCG64", "PCG64DXSM", "Philox"}
+MAY_MAKE_GENERATORS = {"attacks", "demo"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: ``path`` is relative to the package, for example ``accounting/numerics.py``."""
+
+    path: str
+    source: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(Path(self.path).with_suffix("").parts)
+
+    @property
+    def unit(self) -> str:
+        return self.parts[0]
+
+    @property
+    def is_root(self) -> bool:
+        return self.parts == ("__init__",)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something at a line of a module."""
+
+    line: int
+    what: str
+
+
+def resolved_imports(module: Module) -> Iterator[Found]:
+    """Every module that is imported, at any depth of the file, as an absolute dotted name."""
+    package = (PACKAGE, *module.parts[:-1])
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Found(node.lineno, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            for alias in node.names:
+                yield Found(node.lineno, ".".join(part for part in (base, node.module, alias.name) if part))
+        elif isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in {"import_module", "__import__"}:
+            yield from (Found(node.lineno, str(name.value)) for name in node.args[:1] if isinstance(name, ast.Constant))
+
+
+def imported_units(module: Module) -> Iterator[Found]:
+    """The units of our own package that are imported; what is not in the table is a name in the package root."""
+    for found in resolved_imports(module):
+        first, _, rest = found.what.partition(".")
+        if first == PACKAGE:
+            yield Found(found.line, rest.split(".")[0])
+
+
+def dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_call_of_method(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def has_its_place(module: Module) -> Iterator[Found]:
+    if not module.is_root and module.unit not in HEIGHT:
+        yield Found(1, f"{module.unit} has no place in LEVELS; say there how high it lies")
+
+
+def imports_downward(module: Module) -> Iterator[Found]:
+    """Downward only; siblings only where the table allows it; nobody imports the package root or the command line."""
+    for line, target in ((found.line, found.what) for found in imported_units(module)):
+        if target == module.unit:
+            continue
+        if module.is_root:
+            if HEIGHT.get(target) == HEIGHT["cli"]:
+                yield Found(line, f"the package root imports {target}, which needs an extra")
+        elif target not in HEIGHT:
+            yield Found(line, f"{module.unit} imports {target or 'a name'} from the package root; name its module")
+        elif (module.unit, target) in NEVER:
+            yield Found(line, f"{module.unit} imports {target}; the tests bring bounds and attacks together")
+        elif HEIGHT[target] > HEIGHT.get(module.unit, len(LEVELS)):
+            yield Found(line, f"{module.unit} imports {target}, which lies above it")
+        elif HEIGHT[target] == HEIGHT.get(module.unit) and not LEVELS[HEIGHT[target]].siblings_may_import:
+            yield Found(line, f"{module.unit} imports its sibling {target}")
+
+
+def is_short(module: Module) -> Iterator[Found]:
+    """Files and functions fit on a few screens; a function's docstring is not counted."""
+    length = len(module.source.splitlines())
+    if length > MAX_FILE_LINES:
+        yield Found(MAX_FILE_LINES + 1, f"the file has {length} lines, more than {MAX_FILE_LINES}")
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                first = node.body[0]
+                lines -= (first.end_lineno or first.lineno) - first.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                yield Found(node.lineno, f"{node.name} has {lines} lines, more than {MAX_FUNCTION_LINES}")
+
+
+def has_a_docstring(module: Module) -> Iterator[Found]:
+    if not ast.get_docstring(module.tree):
+        yield Found(1, "the module has no docstring")
+
+
+def draws_from_a_source(module: Module) -> Iterator[Found]:
+    """No randomness that is shared, predictable or hidden: not ``random``, not the global state of numpy and scipy."""
+    for found in resolved_imports(module):
+        if found.what == "random" or found.what.startswith("random."):
+            yield Found(found.line, "the standard library's random is predictable and shared")
+    generators = NUMPY_GENERATORS if module.unit in MAY_MAKE_GENERATORS else set()
+    for found in numpy_random_names(module):
+        name, is_call = found.what.removesuffix("()"), found.what.endswith("()")
+        if name not in (NUMPY_CALLS if is_call else NUMPY_TYPES) | generators:
+            yield Found(found.line, f"numpy.random.{name} is not drawn from a source")
+    for node in ast.walk(module.tree):
+        if is_call_of_method(node, "rvs") and "random_state" not in {keyword.arg for keyword in node.keywords}:
+            yield Found(node.lineno, "rvs without random_state draws from numpy's global state")
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            for node in ast.walk(statement.value):
+                if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in RANDOMNESS_MAKERS:
+                    yield Found(statement.lineno, "a source or generator at module level is global state")
+
+
+RANDOMNESS_MAKERS = {"Generator", "RandomState", "default_rng", "SecureSource", "SeededSource", "RecordedSource"}
+
+
+def numpy_random_names(module: Module) -> Iterator[Found]:
+    """What is used of numpy.random, under whatever name it was imported; a call ends with ``()``."""
+    called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+    aliases = {}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                aliases[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module == "numpy":
+            for alias in node.names:
+                aliases[alias.asname or alias.name] = f"numpy.{alias.name}"
+        elif isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
+            yield from (Found(node.lineno, alias.name) for alias in node.names)
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute):
+            first, _, rest = dotted(node).partition(".")
+            name = f"{aliases.get(first, first)}.{rest}".split(".")
+            if name[:2] == ["numpy", "random"] and len(name) == 3:
+                yield Found(node.lineno, name[2] + "()" * (id(node) in called))
+
+
+def never_prints(module: Module) -> Iterator[Found]:
+    if module.unit not in LEVELS[-1].units:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and dotted(node.func) in {"print", "sys.stdout.write", "sys.stderr.write"}:
+                yield Found(node.lineno, f"{dotted(node.func)} outside the command line")
+
+
+def never_asserts(module: Module) -> Iterator[Found]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Assert):
+            yield Found(node.lineno, "assert vanishes under python -O; raise an error that names the parameter")
+
+
+Rule = Callable[[Module], Iterator[Found]]
+RULES: tuple[Rule, ...] = (
+    has_its_place,
+    imports_downward,
+    is_short,
+    has_a_docstring,
+    draws_from_a_source,
+    never_prints,
+    never_asserts,
+)
+
+
+def violations(rule: Rule, modules: Iterable[Module]) -> list[str]:
+    return [f"src/{PACKAGE}/{module.path}:{found.line}: {found.what}" for module in modules for found in rule(module)]
+
+
+def import_circles(modules: Iterable[Module]) -> list[str]:
+    """A circle among units, as ``a -> b -> a``; only units of a level whose siblings may import can form one."""
+    graph: dict[str, set[str]] = {}
+    for module in modules:
+        if not module.is_root:
+            targets = {found.what for found in imported_units(module)} & set(HEIGHT) - {module.unit}
+            graph.setdefault(module.unit, set()).update(targets)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [" -> ".join(error.args[1])]
+    return []
+
+
+# ---- the rules hold in src ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[Module]:
+    folder = ROOT / "src" / PACKAGE
+    paths = sorted(folder.rglob("*.py"))
+    return [Module(path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def test_there_is_something_to_check(modules):
+    assert {"errors.py", "_validate.py"} <= {module.path for module in modules}
+
+
+def test_every_unit_lies_on_one_level():
+    units = [unit for level in LEVELS for unit in level.units]
+    assert len(units) == len(set(units))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_source_keeps_the_rule(rule, modules):
+    found = violations(rule, modules)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_no_modules_import_each_other_in_a_circle(modules):
+    assert import_circles(modules) == []
+
+
+# ---- and can be broken ----------------------------------------------------------------------------------------------
+
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES
+LONG_DOCSTRING = 'def f():\n    """One.\n' + "\n" * 80 + '    """\n    return 1\n'
+
+BROKEN = [
+    (has_its_place, "helpers.py", "", "helpers has no place"),
+    (imports_downward, "models.py", "from shuffledp.accounting import account", "which lies above it"),
+    (imports_downward, "models.py", "from shuffledp import pipeline", "which lies above it"),
+    (imports_downward, "models.py", "from .accounting import account", "which lies above it"),
+    (imports_downward, "models.py", "def f():\n    import shuffledp.cli", "which lies above it"),
+    (imports_downward, "flow.py", "import importlib\nimportlib.import_module('shuffledp.laws')", "which lies above it"),
+    (imports_downward, "randomizers/bounded.py", "from ..shufflers import uniform", "imports its sibling shufflers"),
+    (imports_downward, "leakage/bayes.py", "import shuffledp.accounting.numerics", "bring bounds and attacks together"),
+    (imports_downward, "attacks/infer.py", "from shuffledp.accounting import account", "bring bounds and attacks"),
+    (imports_downward, "tasks/table.py", "from shuffledp.report import page", "which lies above it"),
+    (imports_downward, "report/page.py", "from shuffledp import tables", "imports its sibling tables"),
+    (imports_downward, "report/page.py", "from shuffledp import View", "from the package root"),
+    (imports_downward, "report/page.py", "import shuffledp", "from the package root"),
+    (imports_downward, "__init__.py", "from shuffledp.cli import main", "which needs an extra"),
+    (is_short, "flow.py", "x = 1\n" * (MAX_FILE_LINES + 1), "the file has 401 lines"),
+    (is_short, "flow.py", LONG_FUNCTION, "f has 61 lines"),
+    (is_short, "flow.py", "class A:\n    async " + LONG_FUNCTION.replace("\n", "\n    ").rstrip(), "f has 61 lines"),
+    (has_a_docstring, "flow.py", "x = 1", "no docstring"),
+    (has_a_docstring, "laws/__init__.py", "", "no docstring"),
+    (draws_from_a_source, "flow.py", "import random", "predictable"),
+    (draws_from_a_source, "flow.py", "import numpy as np\nnp.random.seed(1)", "numpy.random.seed"),
+    (draws_from_a_source, "flow.py", "import numpy.random as r\nr.rand()", "numpy.random.rand"),
+    (draws_from_a_source, "flow.py", "from numpy import random as r\nr.rand()", "numpy.random.rand"),
+    (draws_from_a_source, "flow.py", "from numpy.random import normal", "numpy.random.normal"),
+    (draws_from_a_source, "flow.py", "import numpy as np\ndef f():\n    np.random.RandomState(1)", "RandomState"),
+    (draws_from_a_source, "flow.py", "import numpy\ndef f():\n    numpy.random.default_rng()", "default_rng is not"),
+    (draws_from_a_source, "attacks/infer.py", "import numpy as np\nnp.random.shuffle([])", "numpy.random.shuffle"),
+    (draws_from_a_source, "attacks/infer.py", "import numpy as np\nR = np.random.default_rng(1)", "global state"),
+    (draws_from_a_source, "laws/positions.py", "SOURCE = SecureSource()", "global state"),
+    (draws_from_a_source, "laws/positions.py", "from scipy import stats\nstats.norm.rvs(5)", "without random_state"),
+    (never_prints, "pipeline.py", "print('x')", "print outside the command line"),
+    (never_prints, "report/page.py", "import sys\nsys.stdout.write('x')", "outside the command line"),
+    (never_asserts, "pipeline.py", "def f(x):\n    assert x", "assert vanishes"),
+]
+
+KEPT = [
+    (has_its_place, "__init__.py", ""),
+    (has_its_place, "accounting/theorems/fmt21.py", ""),
+    (imports_downward, "models.py", "from shuffledp import _validate\nfrom shuffledp.errors import HypothesisError"),
+    (imports_downward, "models.py", "from shuffledp.guarantees import CentralDP\nimport numpy"),
+    (imports_downward, "accounting/account.py", "from shuffledp.accounting import numerics\nfrom . import theorems"),
+    (imports_downward, "report/page.py", "from shuffledp.tasks import Task"),
+    (imports_downward, "__init__.py", "from shuffledp.pipeline import Pipeline"),
+    (imports_downward, "cli/run.py", "import shuffledp.report"),
+    (is_short, "flow.py", "x = 1\n" * MAX_FILE_LINES),
+    (is_short, "flow.py", LONG_DOCSTRING),
+    (has_a_docstring, "flow.py", '"""What this is for."""'),
+    (draws_from_a_source, "randomness.py", "import numpy as np\ndef f(bits) -> np.random.Generator:\n    return bits"),
+    (draws_from_a_source, "randomness.py", "import numpy as np\ndef f(x):\n    isinstance(x, np.random.RandomState)"),
+    (draws_from_a_source, "randomness.py", "import numpy as np\ndef f(bits):\n    return np.random.Generator(bits)"),
+    (draws_from_a_source, "attacks/audit.py", "import numpy as np\ndef f():\n    return np.random.default_rng(1)"),
+    (draws_from_a_source, "laws/positions.py", "def f(law, source):\n    return law.rvs(5, random_state=source)"),
+    (draws_from_a_source, "laws/positions.py", "def f(rng):\n    return rng.random()"),
+    (never_prints, "cli/run.py", "print('x')"),
+    (never_prints, "pipeline.py", '"""print(statement)"""'),
+    (never_asserts, "pipeline.py", '"""assert nothing"""'),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "source", "message"), BROKEN)
+def test_a_broken_rule_is_found_and_its_place_is_named(rule, path, source, message):
+    found = violations(rule, [Module(path, source)])
+    assert len(found) == 1
+    assert message in found[0]
+    place, line, _ = found[0].split(":", 2)
+    assert place == f"src/{PACKAGE}/{path}"
+    assert 1 <= int(line) <= max(1, source.count("\n") + 1)
+
+
+@pytest.mark.parametrize(("rule", "path", "source"), KEPT)
+def test_what_the_rule_allows_is_not_reported(rule, path, source):
+    assert violations(rule, [Module(path, source)]) == []
+
+
+def test_every_rule_is_shown_to_reject_and_to_accept():
+    assert {rule for rule, *_ in BROKEN} == {rule for rule, *_ in KEPT} == set(RULES)
+
+
+def test_the_reported_line_is_the_line_of_the_violation():
+    module = Module("flow.py", '"""Text."""\n\nimport numpy as np\n\n\ndef f():\n    return np.random.rand()\n')
+    assert violations(draws_from_a_source, [module]) == [
+        "src/shuffledp/flow.py:7: numpy.random.rand is not drawn from a source"
+    ]
+
+
+def test_a_circle_among_siblings_is_found():
+    circle = [
+        Module("models.py", "from shuffledp.flow import View"),
+        Module("flow.py", "def f():\n    from shuffledp.models import LocalModel"),
+    ]
+    assert import_circles(circle) in (["models -> flow -> models"], ["flow -> models -> flow"])
+    assert import_circles(circle[:1]) == []

@@ -1,0 +1,289 @@
+"""The documentation builds without a warning, its snippets run and print what they show, and its links lead somewhere.
+
+Blocks of a page run in order, in one namespace and one temporary directory:
+
+* ``python`` blocks are executed; blocks with ``>>>`` (or marked ``pycon``) are checked by doctest;
+* ``console`` blocks: each ``$ shuffledp ...`` line is run. Its output must match what the page shows up to the next
+  ``$``, where ``...`` stands for anything; a page that shows no output accepts any. Other commands are not run.
+
+A comment on the line before a block changes this: ``<!-- no-run -->`` skips it, ``<!-- file: NAME -->`` writes it to a
+file of that name first, ``<!-- exit: N -->`` expects that exit status from its commands.
+"""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+from shuffledp.accounting.theorems import THEOREMS
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Agg"}
+RUN_CLI = "import sys; from shuffledp.cli import main; sys.argv[0] = 'shuffledp'; sys.exit(main())"
+SPHINX_BUILD = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
+MAX_EXAMPLE_LINES = 60
+
+
+def markdown_pages() -> list[Path]:
+    """Every page that a reader may open; a page that is built or generated is not one of them."""
+    folders = [ROOT / name for name in ("docs", "examples", "experiments", "benchmarks")]
+    nested = (page for folder in folders for page in folder.rglob("*.md") if "_build" not in page.parts)
+    return sorted([*ROOT.glob("*.md"), *nested])
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: the line of its fence, its language, the comment before it, and its text."""
+
+    line: int
+    language: str
+    comment: str
+    text: str
+
+
+FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([\w+-]*)")
+COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
+
+
+def fenced_blocks(markdown: str) -> Iterator[Block]:
+    lines = markdown.splitlines()
+    number, comment = 0, ""
+    while number < len(lines):
+        fence = FENCE.match(lines[number])
+        if fence:
+            indent, marks, language = fence.groups()
+            end = number + 1
+            while end < len(lines) and not lines[end].strip().startswith(marks):
+                end += 1
+            text = "\n".join(line.removeprefix(indent) for line in lines[number + 1 : end]) + "\n"
+            yield Block(number + 1, language, comment, text)
+            number, comment = end, ""
+        elif lines[number].strip():
+            found = COMMENT.match(lines[number])
+            comment = found.group(1) if found else ""
+        number += 1
+
+
+# ---- running a page -------------------------------------------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    return os.environ | TERMINAL | {"PYTHONPATH": path}
+
+
+def run_page(name: str, markdown: str, folder: Path) -> None:
+    """Run every block of a page; an AssertionError names the page and the line that does not do what it shows."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in fenced_blocks(markdown):
+        keyword, _, argument = block.comment.partition(":")
+        if keyword == "no-run":
+            continue
+        if keyword == "file":
+            (folder / argument.strip()).write_text(block.text, encoding="utf-8")
+        if block.language == "pycon" or (block.language == "python" and block.text.lstrip().startswith(">>>")):
+            run_session(name, block, namespace)
+        elif block.language == "python":
+            run_code(name, block, namespace)
+        elif block.language == "console":
+            run_commands(name, block, folder, int(argument) if keyword == "exit" else 0)
+
+
+def run_code(name: str, block: Block, namespace: dict[str, object]) -> None:
+    code = compile("\n" * block.line + block.text, name, "exec")  # so that line numbers are those of the page
+    try:
+        exec(code, namespace)  # noqa: S102
+    except Exception as error:
+        raise AssertionError(f"{name}:{block.line}: {type(error).__name__}: {error}") from error
+
+
+def run_session(name: str, block: Block, namespace: dict[str, object]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line)
+    report: list[str] = []
+    results = doctest.DocTestRunner(optionflags=MATCHING).run(test, out=report.append, clear_globs=False)
+    namespace.update(test.globs)
+    assert results.failed == 0, f"{name}:{block.line}:\n" + "".join(report)
+
+
+def run_commands(name: str, block: Block, folder: Path, status: int) -> None:
+    for command, shown in commands(block.text):
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_CLI, *shlex.split(command)[1:]],
+            cwd=folder,
+            env=environment(),
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        place = f"{name}:{block.line}: $ {command}"
+        assert done.returncode == status, f"{place}\nexit status {done.returncode}, not {status}:\n{done.stdout}"
+        assert matches(shown, done.stdout), f"{place}\nthe page shows:\n{shown}\nbut it prints:\n{done.stdout}"
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The ``shuffledp`` commands of a console block, each with the output that the page shows for it."""
+    entries = re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]
+    for entry in entries:
+        line, _, shown = entry.partition("\n")
+        last = line.split("&&")[-1].strip().removeprefix(".tools/bin/uv run ")
+        if last.split(" ")[0] == "shuffledp":
+            yield last, shown
+
+
+def matches(shown: str, printed: str) -> bool:
+    if not shown.strip():
+        return True
+    return doctest.OutputChecker().check_output(trimmed(shown), trimmed(printed), doctest.ELLIPSIS)
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
+
+
+# ---- the tests ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_tmp_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, value in TERMINAL.items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def test_the_pages_build_without_a_warning(tmp_path):
+    done = subprocess.run(
+        [*SPHINX_BUILD, "-d", str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "html" / "concepts.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("page", sorted({README, *(ROOT / "docs").rglob("*.md")}), ids=relative)
+def test_the_snippets_of_a_page_do_what_it_shows(page, in_tmp_path):
+    if not page.exists():
+        pytest.skip(f"{relative(page)} is not written yet")
+    run_page(relative(page), page.read_text(encoding="utf-8"), in_tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(each.name for each in pkgutil.walk_packages(shuffledp.__path__, "shuffledp.") if "__" not in each.name),
+)
+def test_the_examples_in_docstrings_print_what_they_show(name, in_tmp_path):
+    assert doctest.testmod(importlib.import_module(name), optionflags=MATCHING).failed == 0
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=relative)
+def test_an_example_is_short_and_runs(example, tmp_path):
+    assert len(example.read_text(encoding="utf-8").splitlines()) <= MAX_EXAMPLE_LINES
+    done = subprocess.run(
+        [sys.executable, str(example)],
+        cwd=tmp_path,
+        env=environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
+ELSEWHERE = ("http://", "https://", "mailto:", "#")
+
+
+def broken_links(page: Path, markdown: str) -> list[str]:
+    prose = re.sub(r"^ *(`{3,}|~{3,}).*?^ *\1", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    targets = ["".join(found) for found in LINK.findall(re.sub(r"`[^`\n]*`", "", prose))]
+    files = [target.split("#")[0] for target in targets if not target.startswith(ELSEWHERE)]
+    return [target for target in files if not (page.parent / target).exists()]
+
+
+@pytest.mark.parametrize("page", markdown_pages(), ids=relative)
+def test_relative_links_lead_to_files(page):
+    assert broken_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_every_theorem_of_the_registry_has_a_row_with_its_kind_and_status():
+    lines = (ROOT / "docs" / "theorems.md").read_text(encoding="utf-8").splitlines()
+    rows = {line.split("`")[1]: line.split("|") for line in lines if line.startswith("| `") and line.count("|") == 7}
+    assert set(rows) == {theorem.id for theorem in THEOREMS}
+    for theorem in THEOREMS:
+        *_, kind, status, _ = rows[theorem.id]
+        assert theorem.kind.value.replace("-", " ") in kind
+        assert status.strip().startswith(theorem.status.value.replace("-", " "))
+
+
+def test_all_31_rows_of_the_reproductions_are_there():
+    text = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    assert [int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == list(range(1, 32))
+
+
+# ---- and the checks can fail ----------------------------------------------------------------------------------------
+
+WRONG_PAGES = {
+    "a block that raises": "```python\nraise ValueError('no')\n```",
+    "a wrong value in a session": "```python\nx = 2\n```\n\n```pycon\n>>> x\n3\n```",
+    "a wrong value in a python block with prompts": "```python\n>>> 1 + 1\n3\n```",
+    "a name that an earlier page defined": "```python\nprint(defined_elsewhere)\n```",
+    "an indented block": "* item\n\n  ```python\n  1 / 0\n  ```",
+    "a command that prints something else": "```console\n$ shuffledp --help\nnothing\n```",
+}
+
+
+@pytest.mark.parametrize("markdown", WRONG_PAGES.values(), ids=WRONG_PAGES.keys())
+def test_a_page_that_shows_something_wrong_is_refused(markdown, in_tmp_path):
+    with pytest.raises(AssertionError, match=r"^page\.md:\d+"):
+        run_page("page.md", markdown, in_tmp_path)
+
+
+def test_blocks_of_a_page_share_names_and_files_and_may_be_skipped(in_tmp_path):
+    page = (
+        "<!-- file: note.txt -->\n```text\nhello\n```\n"
+        "```python\nfrom pathlib import Path\ntext = Path('note.txt').read_text()\n```\n"
+        "```pycon\n>>> text\n'h...\\n'\n```\n"
+        "<!-- no-run -->\n```python\n1 / 0\n```\n"
+        "```console\n$ rm -rf everything\n```\n"
+    )
+    run_page("page.md", page, in_tmp_path)
+
+
+def test_console_output_is_compared_line_by_line():
+    text = "$ ls\nx\n$ shuffledp a \\\n  --b\nshown\n...\nend\n$ cd x && .tools/bin/uv run shuffledp demo\n"
+    assert list(commands(text)) == [("shuffledp a    --b", "shown\n...\nend\n"), ("shuffledp demo", "")]
+    assert matches("shown\n...\nend\n", "shown  \n1\n2\nend\n")
+    assert not matches("shown\nend\n", "shown\nother\n")
+    assert not matches("shown\n...\n", "other\n")
+    assert matches("", "anything")
+
+
+def test_a_link_to_nothing_is_found():
+    page = ROOT / "docs" / "index.md"
+    text = (
+        "[a](concepts.md#x) [b](gone.md) ![c](figures/flow.html) [d](https://example.org) `[e](no.md)`\n\n[f]: no.txt\n"
+    )
+    assert broken_links(page, text) == ["gone.md", "no.txt"]
+    assert broken_links(page, "```\n[a](gone.md)\n```\n") == []
