@@ -28,7 +28,7 @@ _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one pers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The guarantee as a game: which of two answers did a person give, with even chances before?
+    """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
 
     Args:
         share: the largest chance of being right, from 0.5 to 1, rounded up.
@@ -98,6 +98,12 @@ class Shown:
         return self.statement.guarantee.text(self.statement.kind.relation)
 
     @property
+    def compared(self) -> str | None:
+        """Which two inputs are compared, where the guarantee is about two inputs."""
+        guarantee = self.statement.guarantee
+        return guarantee.neighbors.text if isinstance(guarantee, DifferentialPrivacy) else None
+
+    @property
     def loss(self) -> Loss | None:
         """The numbers, unless nothing is stated."""
         return Loss.of(self.statement.guarantee)
@@ -125,5 +131,5 @@ class Shown:
 def statement_section(outcome: Outcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
     first, *others = (Shown(statement=statement) for statement in outcome.release.statements)
-    title = "Nothing is promised" if first.statement.withdrawn else "What is promised"
+    title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})
