@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, format_factor
+from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count
 from shuffledp.statements import Kind, PrivacyStatement, Status
@@ -58,14 +59,14 @@ class Loss:
     allowance: str
 
     @classmethod
-    def of(cls, guarantee: Guarantee) -> "Loss | None":
+    def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
         """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
         if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
             return None
         delta = guarantee.delta
         return cls(
-            epsilon=f"{guarantee.epsilon:.4g}",
-            factor=format_factor(guarantee.epsilon),
+            epsilon=in_digits(guarantee.epsilon, relation),
+            factor=factor_in_digits(guarantee.epsilon, relation),
             delta=f"{delta:g}",
             allowance=f"one in {count(round(1 / delta))}" if delta else "",
         )
@@ -106,7 +107,7 @@ class Shown:
     @property
     def loss(self) -> Loss | None:
         """The numbers, unless nothing is stated."""
-        return Loss.of(self.statement.guarantee)
+        return Loss.of(self.statement.guarantee, self.statement.kind.relation)
 
     @property
     def guess(self) -> Guess | None:
