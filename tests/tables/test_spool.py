@@ -6,14 +6,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from statistical.thresholds import assert_fits, assert_rejects
 
-from shuffledp.errors import LocalProtocolError
+from shuffledp.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.flow import Reports
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.tables.spool import ReportSpool
 from shuffledp.testing import SeededSource
+from statistical.thresholds import assert_fits, assert_rejects
 
 MODEL = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=1000)
 PERMUTATIONS = list(itertools.permutations(range(3)))
@@ -58,10 +58,15 @@ def test_buckets_are_private_and_gone_afterwards(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_leaves_nothing_behind(tmp_path):
-    with pytest.raises(RuntimeError, match="halfway"), ReportSpool(tmp_path, in_memory=0) as spool:
+def fail_after_spilling(folder):
+    with ReportSpool(folder, in_memory=0) as spool:
         spool.add(numbered(0, 500))
-        raise RuntimeError("halfway")
+        spool.add(numbered(500, 1001))  # 1000 is outside the domain
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    with pytest.raises(InvalidParameterError, match="outside"):
+        fail_after_spilling(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
