@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["ReportSpool"]
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
-_IN_MEMORY = 1 << 28  # bytes of reports kept without touching the disk
+_IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
+_BYTES_OF_PLACE = 8  # what a permutation takes for each report
 
 
 class ReportSpool:
@@ -36,17 +37,18 @@ class ReportSpool:
     Guarantees:
         1. Given the multiset of reports, every order in which the views give them back is equally likely, exactly
            (Rao 1961 and Sandelius 1962: uniform buckets, then a uniform permutation within each).
-        2. Memory: ``in_memory`` bytes of reports while they come in, and one bucket (a 256th of all) while they go out.
+        2. Memory: about twice ``in_memory`` bytes while reports come in or if they stay there, and three times one
+           bucket (a 256th of all reports) while they go out.
 
     Args:
         folder: where buckets are made, on a disk with room for all reports.
-        in_memory: bytes of reports up to which no bucket is made.
+        in_memory: bytes of reports and of a permutation of them up to which no bucket is made; None for the usual.
         source: randomness; None is the cryptographic source.
     """
 
-    def __init__(self, folder: Path, *, in_memory: int = _IN_MEMORY, source: "RandomSource | None" = None) -> None:
+    def __init__(self, folder: Path, *, in_memory: int | None = None, source: "RandomSource | None" = None) -> None:
         self._folder = folder
-        self._in_memory = in_memory
+        self._in_memory = _IN_MEMORY if in_memory is None else in_memory
         self._source = resolve_source(source)
         self._parts: list[Reports] = []
         self._held = 0
@@ -69,9 +71,18 @@ class ReportSpool:
         self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
         self.num_reports += len(reports)
         self._parts.append(reports)
-        self._held += sum(column.nbytes for column in reports.columns.values())
+        self._held += sum(column.nbytes for column in reports.columns.values()) + _BYTES_OF_PLACE * len(reports)
         if self._held > self._in_memory:
             self._spill()
+
+    @property
+    def num_users(self) -> int:
+        """People who sent the reports taken so far.
+
+        Raises:
+            InvalidParameterError: if there is not the same number of them from everybody.
+        """
+        return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:
         """The reports as views, one after the other, each at most one bucket long; they are gone afterwards.
@@ -82,8 +93,9 @@ class ReportSpool:
         if self._empty is None:
             raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
         if self._buckets is None:
-            yield View(reports=Reports.concat(self._parts), shuffle=shuffle, source=self._source)
+            reports = Reports.concat(self._parts)
             self._parts.clear()
+            yield View(reports=reports, shuffle=shuffle, source=self._source)
             return
         self._spill()
         for columns in self._buckets.read():
