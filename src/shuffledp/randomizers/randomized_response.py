@@ -98,6 +98,11 @@ class KaryRandomizedResponseModel(FrequencyModel):
         return self.share / WORDS
 
     @property
+    def report_bits(self) -> int:
+        """As many as the number of an answer takes."""
+        return (self.domain_size - 1).bit_length()
+
+    @property
     def guarantee(self) -> LocalDP:
         """Epsilon is log(p/q) for the integers used, rounded up to a float."""
         return LocalDP(epsilon=log_rounded_up(self.truth_words, self.share))
