@@ -19,6 +19,8 @@ from .models import ProtocolModel as ProtocolModel
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
+from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
 # shuffling
 from .shufflers import IdentityShuffler as IdentityShuffler

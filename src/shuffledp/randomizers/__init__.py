@@ -1,5 +1,18 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers.unary_encoding import (
+    OptimizedUnaryEncoding,
+    OptimizedUnaryEncodingModel,
+    SymmetricUnaryEncoding,
+    SymmetricUnaryEncodingModel,
+)
 
-__all__ = ["KaryRandomizedResponse", "KaryRandomizedResponseModel"]
+__all__ = [
+    "KaryRandomizedResponse",
+    "KaryRandomizedResponseModel",
+    "OptimizedUnaryEncoding",
+    "OptimizedUnaryEncodingModel",
+    "SymmetricUnaryEncoding",
+    "SymmetricUnaryEncodingModel",
+]
