@@ -19,6 +19,7 @@ from .models import ProtocolModel as ProtocolModel
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
