@@ -1,5 +1,6 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
+from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.unary_encoding import (
@@ -10,6 +11,8 @@ from shuffledp.randomizers.unary_encoding import (
 )
 
 __all__ = [
+    "HadamardResponse",
+    "HadamardResponseModel",
     "KaryRandomizedResponse",
     "KaryRandomizedResponseModel",
     "OptimizedLocalHashing",
