@@ -22,6 +22,7 @@ from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
 from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
+from .randomizers import SubsetSelection as SubsetSelection
 from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
 # shuffling

@@ -3,6 +3,7 @@
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
     OptimizedUnaryEncodingModel,
@@ -19,6 +20,8 @@ __all__ = [
     "OptimizedLocalHashingModel",
     "OptimizedUnaryEncoding",
     "OptimizedUnaryEncodingModel",
+    "SubsetSelection",
+    "SubsetSelectionModel",
     "SymmetricUnaryEncoding",
     "SymmetricUnaryEncodingModel",
 ]
