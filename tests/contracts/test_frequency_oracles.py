@@ -1,6 +1,7 @@
 """Unary encoding, hashing, Hadamard response and subset selection keep the contracts that randomized response keeps."""
 
 import numpy as np
+import pytest
 
 from contracts.analyzer import AnalyzerContract
 from contracts.hashing import small
@@ -8,6 +9,7 @@ from contracts.randomizer import CategoricalRandomizerContract
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.randomizers import (
     HadamardResponse,
+    KaryRandomizedResponse,
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
     SubsetSelection,
@@ -102,3 +104,40 @@ class TestFrequenciesFromHadamardResponse(FrequenciesContract):
 
 class TestFrequenciesFromSubsetSelection(FrequenciesContract):
     randomizer, counts = SubsetSelection(epsilon0=2.0, domain_size=9), (120, 60, 50, 30, 20, 10, 10, 0, 0)
+
+
+# ---- side by side ---------------------------------------------------------------------------------------------------
+
+
+def squared_error(model):
+    """Of all frequencies together, per report, where they are equal."""
+    own, others = model.p * (1 - model.p), (model.domain_size - 1) * model.q * (1 - model.q)
+    return (own + others) / (model.p - model.q) ** 2
+
+
+@pytest.mark.parametrize("epsilon0", [0.01, 0.5, 1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("domain_size", [2, 3, 5, 10, 100, 10_000])
+def test_subset_selection_has_the_least_error_over_equally_frequent_values(epsilon0, domain_size):
+    errors = {
+        randomizer: squared_error(randomizer(epsilon0=epsilon0, domain_size=domain_size).model)
+        for randomizer in (
+            KaryRandomizedResponse,
+            SymmetricUnaryEncoding,
+            OptimizedUnaryEncoding,
+            OptimizedLocalHashing,
+            HadamardResponse,
+            SubsetSelection,
+        )
+    }
+    assert errors[SubsetSelection] <= min(errors.values()) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon0", [0.1, 1.0, 3.0])
+def test_for_rare_values_randomized_response_is_better_than_unary_encoding_up_to_three_e_plus_two_values(epsilon0):
+    limit = int(3 * np.exp(epsilon0) + 2)
+    for domain_size in (limit - 1, limit, limit + 1, limit + 2):
+        ours, theirs = (
+            randomizer(epsilon0=epsilon0, domain_size=domain_size).model.variance_per_report
+            for randomizer in (KaryRandomizedResponse, OptimizedUnaryEncoding)
+        )
+        assert (ours < theirs) == (domain_size <= limit)

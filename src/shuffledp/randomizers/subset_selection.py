@@ -74,7 +74,8 @@ class SubsetSelectionModel(FrequencyModel):
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
         """The model with the largest local loss that is representable and at most ``epsilon0``.
 
-        Of the two subset sizes beside k / (exp(epsilon0) + 1) it has the one that brings less error.
+        Of the two subset sizes beside k / (exp(epsilon0) + 1) it has the one with less squared error, added up over all
+        values, where these are equally frequent.
 
         Raises:
             InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
@@ -85,7 +86,7 @@ class SubsetSelectionModel(FrequencyModel):
         least = int(domain_size / (math.exp(min(epsilon0, 100.0)) + 1))
         sizes = {max(least, 1), min(least + 1, domain_size - 1)}
         models = [cls._of_size(epsilon0, int(domain_size), size) for size in sorted(sizes)]
-        return min(models, key=lambda model: model.variance_per_report)
+        return min(models, key=lambda model: model._total_error)
 
     @classmethod
     def _of_size(cls, epsilon0: float, domain_size: int, subset_size: int) -> Self:
@@ -101,6 +102,11 @@ class SubsetSelectionModel(FrequencyModel):
     def q(self) -> float:
         """Probability that the report holds a given other value: the d - p that are expected, among k - 1."""
         return float((self.subset_size - self._truth) / (self.domain_size - 1))
+
+    @property
+    def _total_error(self) -> float:
+        own, others = self.p * (1 - self.p), self.q * (1 - self.q) * (self.domain_size - 1)
+        return (own + others) / (self.p - self.q) ** 2
 
     @property
     def _truth(self) -> Fraction:
@@ -149,7 +155,8 @@ class SubsetSelection:
     """Subset selection (the d-subset mechanism): a set of d values that holds the true one with probability p.
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
-    is k-ary randomized response. No randomizer here has less error, at any epsilon0; but it is the slowest to draw.
+    is k-ary randomized response. Added up over equally frequent values, no randomizer here has less squared error; but
+    it is the slowest to draw.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
