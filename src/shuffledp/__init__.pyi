@@ -18,7 +18,12 @@ from .models import ProtocolModel as ProtocolModel
 # the whole
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
+from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
+from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
+from .randomizers import SubsetSelection as SubsetSelection
+from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
 # shuffling
 from .shufflers import IdentityShuffler as IdentityShuffler

@@ -1,22 +1,35 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.frequency_oracles import (
+    HadamardResponseSection,
+    OptimizedLocalHashingSection,
+    OptimizedUnaryEncodingSection,
+    SubsetSelectionSection,
+    SymmetricUnaryEncodingSection,
+)
 from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
-from shuffledp.tasks.randomizers import Category, KaryRandomizedResponseSection, RandomizerSection
+from shuffledp.tasks.randomizers import CategoricalSection, Category, KaryRandomizedResponseSection, RandomizerSection
 from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
+    "CategoricalSection",
     "Category",
     "DataFlow",
+    "HadamardResponseSection",
     "IdentitySection",
     "KaryRandomizedResponseSection",
     "Missing",
+    "OptimizedLocalHashingSection",
+    "OptimizedUnaryEncodingSection",
     "Outcome",
     "PeopleSection",
     "RandomizerSection",
     "ReleaseSection",
     "ShufflerSection",
     "StageOutcome",
+    "SubsetSelectionSection",
+    "SymmetricUnaryEncodingSection",
     "Task",
     "UniformSection",
 ]
