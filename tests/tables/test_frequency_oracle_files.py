@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shuffledp.errors import InputDataError
-from shuffledp.tables import analyze_file, randomize_file, run_file, shuffle_file
+from shuffledp.tables import analyze_file, randomize_file, run_file, shuffle_file, spool
 from shuffledp.tasks import Task
 
 KINDS = ("k-rr", "sue", "oue", "olh", "hadamard", "subset")
@@ -49,11 +49,23 @@ def test_three_stages_and_one_run_estimate_the_same_frequencies(kind, shuffler, 
         assert (np.abs(estimate.estimate - TRUTH) < 6 * estimate.standard_error).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_of_every_kind_go_through_buckets_on_disk(kind, answers, tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "_IN_MEMORY", 0)
+    (tmp_path / "out").mkdir()
+    outcome = run_file(task(kind), answers, tmp_path / "out")
+    estimate = outcome.release.estimate
+    assert estimate.num_reports == 8000
+    assert (np.abs(estimate.estimate - TRUTH) < 6 * estimate.standard_error).all()
+    assert pq.read_metadata(tmp_path / "out" / "release.parquet").num_row_groups > 100
+
+
 @pytest.mark.parametrize("kind", ["oue", "subset", "olh", "hadamard"])
 def test_a_file_whose_reports_were_replaced_is_refused(kind, answers, tmp_path):
     job, path = task(kind), tmp_path / "reports.parquet"
     randomize_file(job, answers, path)
-    table = pq.read_table(path)
+    said = {"shuffledp": pq.read_metadata(path).metadata[b"shuffledp"]}
+    table = pq.read_table(path).replace_schema_metadata(said)
     for name in table.column_names:
         place = table.column_names.index(name)
         for wrong in (pa.array([b"\xff\xff"] * len(table), pa.binary(2)), pa.array([2**62] * len(table))):

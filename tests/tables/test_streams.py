@@ -222,7 +222,7 @@ def test_a_damaged_row_group_leaves_nothing_behind(tmp_path, stage, where):
     content = bytearray((folder / name).read_bytes())
     described = pq.read_metadata(folder / name)
     column = described.row_group(0 if where == "first" else described.num_row_groups - 1).column(0)
-    content[column.data_page_offset + column.total_compressed_size // 2] ^= 1
+    content[column.dictionary_page_offset + column.total_compressed_size - 1] ^= 1
     (folder / name).write_bytes(content)
     with pytest.raises(InputDataError, match="cannot be read"):
         stage(TASK, folder / name, output)
