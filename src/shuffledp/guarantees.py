@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
+from shuffledp._numerals import factor_in_digits, in_digits
 from shuffledp.errors import IncomparableError
 
 __all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors"]
@@ -124,22 +125,16 @@ class DifferentialPrivacy(Guarantee):
             raise IncomparableError(f"guarantees must be of one type and relation; got {self!r} and {other!r}.")
 
     def _sentence(self, observed: str, relation: str) -> str:
+        if self.is_trivial and relation == "at most":  # no bound is known, which is not the same as knowing the worst
+            return f"Nothing is promised about what {observed} reveals about one person."
         if self.is_trivial:
             return f"Not private: nothing limits what {observed} reveals about one person."
         remainder = f", apart from a remainder of {self.delta:g} (delta)" if self.delta else ""
         return (
             f"Whatever one person answered, {observed} would have come out with nearly the same probability: replacing "
             f"that answer by any other changes the probability of any outcome by a factor of {relation} "
-            f"{format_factor(self.epsilon)} (epsilon = {self.epsilon:.4g}){remainder}."
+            f"{factor_in_digits(self.epsilon, relation)} (epsilon = {in_digits(self.epsilon, relation)}){remainder}."
         )
-
-
-def format_factor(epsilon: float) -> str:
-    """exp(epsilon) as people read it: 1.12, or 3.3e+08 where it is huge; never rounded down to 1."""
-    factor = math.exp(min(epsilon, 700.0))
-    if factor < 1.01:
-        return f"{factor:.6g}"
-    return f"{factor:.3g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

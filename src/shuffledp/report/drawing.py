@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree  # noqa: S405 (reads only what matplotlib has just written)
+from xml.etree import ElementTree
 
 from shuffledp.report.parts import Chart
 from shuffledp.report.words import printable
@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DARK", "LIGHT", "NARROW", "TEXT", "WIDE", "draw_files", "draw_inline", "new_figure", "text_width"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "NARROW",
+    "TEXT",
+    "WIDE",
+    "annotate",
+    "draw_files",
+    "draw_inline",
+    "new_figure",
+    "text_width",
+]
 
 WIDE, NARROW, TEXT = 816, 344, 12  # pixels, at the size the page shows them
 
@@ -45,6 +56,7 @@ DARK = {
 }
 
 _POINTS_PER_INCH = 72
+_EDGE = 14  # pixels around a chart in a file
 _SHARPNESS = 2  # PNG pixels per pixel of the page
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same layout on every machine
@@ -89,24 +101,41 @@ def text_width(text: str, size: float = TEXT) -> float:
     return sum(size if ord(character) > 0x2E7F else 0.62 * size for character in text)
 
 
-def draw_files(chart: Chart, *, mark: str | None = None) -> dict[str, bytes]:
-    """The chart as SVG and PNG files on white.
+def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[float, float], **style: Any) -> None:
+    """Text so many pixels from a place, inside the axes or not."""
+    placed: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "va": "center"} | style
+    axes.annotate(text, place, xytext=offset, **placed)
+
+
+def draw_files(chart: Chart, *, heading: str, mark: str | None = None) -> dict[str, bytes]:
+    """The chart as SVG and PNG files on white, with what a picture must say when it travels alone.
 
     Args:
         chart: what to draw.
-        mark: words that must not get lost when the file travels alone, such as that the run is withdrawn.
+        heading: whose chart it is; its title follows.
+        mark: words that must not get lost, such as that the run is withdrawn.
     """
-    files = {}
-    for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"metadata": {"Software": None}})):
-        with _style({"svg.fonttype": "path"}):
-            figure = chart.draw(WIDE)
-            if mark:
-                place = {"ha": "right", "va": "top", "fontsize": TEXT, "fontweight": "bold"}
-                figure.text(0.995, 0.995, mark, color=LIGHT["vermilion"], **place)
-            files[f"{chart.name}.{ending}"] = _saved(
-                figure, format=ending, facecolor=LIGHT["paper"], dpi=_SHARPNESS * _POINTS_PER_INCH, **options
-            )
-    return files
+    options = {
+        "facecolor": LIGHT["paper"],
+        "dpi": _SHARPNESS * _POINTS_PER_INCH,
+        "bbox_inches": "tight",
+        "pad_inches": _EDGE / _POINTS_PER_INCH,
+    }
+    with _style({"svg.fonttype": "path"}):
+        figure = chart.draw(WIDE)
+        _head(figure, f"{heading}: {chart.title[:1].lower()}{chart.title[1:]}", mark)
+        return {
+            f"{chart.name}.{ending}": _saved(figure, format=ending, metadata={undated: None}, **options)
+            for ending, undated in (("svg", "Date"), ("png", "Software"))
+        }
+
+
+def _head(figure: "Figure", title: str, mark: str | None) -> None:
+    """Lines of text above everything else, outside the figure's own area."""
+    for text, above, color in ((title, _EDGE, LIGHT["ink"]), (mark, 2.6 * _EDGE, LIGHT["vermilion"])):
+        if text:
+            height = figure.get_figheight() * _POINTS_PER_INCH
+            figure.text(0.0, 1 + above / height, text, color=color, fontweight="bold", va="bottom")
 
 
 def draw_inline(chart: Chart) -> str:
@@ -142,7 +171,7 @@ def _embeddable(document: bytes, chart: Chart, variant: str) -> str:
 
     No namespaces, metadata or styles of its own; unique ids; the page's font; its colors as CSS variables.
     """
-    root = ElementTree.fromstring(document)  # noqa: S314 (as above)
+    root = ElementTree.fromstring(document)  # noqa: S314 (what matplotlib has just written)
     prefix = f"{chart.name}-{variant}"
     used = set(re.findall(r"#([\w.-]+)", document.decode()))
     for element in root.iter():

@@ -8,7 +8,7 @@ from shuffledp._version import __version__
 from shuffledp.report.drawing import DARK, LIGHT, draw_files, draw_inline
 from shuffledp.report.parts import Section
 from shuffledp.report.sections import SECTIONS
-from shuffledp.report.words import count, count_of
+from shuffledp.report.words import count, count_of, shortened
 from shuffledp.tasks import Outcome
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["write_page"]
 
 PAGE = "release.html"
+_LONGEST_HEADING = 50
 
 
 def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
@@ -38,10 +39,9 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
     """
     sections = [section for make in SECTIONS if (section := make(outcome)) is not None]
     files = {PAGE: _page(outcome, sections).encode("utf-8", errors="replace")}
-    withdrawn = _withdrawn(outcome)
-    for section in sections:
-        for chart in section.charts:
-            files |= draw_files(chart, mark="WITHDRAWN: nothing is promised" if withdrawn else None)
+    mark = "WITHDRAWN: nothing is promised" if _withdrawn(outcome) else None
+    for chart in (chart for section in sections for chart in section.charts):
+        files |= draw_files(chart, heading=shortened(outcome.task.name, _LONGEST_HEADING), mark=mark)
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (directory / name).write_bytes(content)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from shuffledp._numerals import in_digits
 from shuffledp.estimates import Estimate
 
 __all__ = ["Scale", "count", "count_of", "listed", "number", "printable", "short_count", "shortened"]
@@ -30,11 +31,11 @@ def short_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def number(value: float) -> str:
-    """A number to four digits, with a real minus sign, and no exponent where people expect none."""
+def number(value: float, relation: str = "") -> str:
+    """A number to four digits, rounded as `in_digits` does for "at most" and "at least"."""
     if math.isinf(value):
         return "infinite" if value > 0 else f"{MINUS}infinite"
-    return f"{value:.4g}".replace("-", MINUS)
+    return in_digits(value, relation).replace("-", MINUS)
 
 
 def listed(items: Sequence[str]) -> str:

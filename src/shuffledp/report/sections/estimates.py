@@ -5,9 +5,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.estimates import Estimate
-from shuffledp.report.drawing import LIGHT, NARROW, TEXT, new_figure, text_width
+from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
 from shuffledp.report.parts import Chart, Section
 from shuffledp.report.words import Scale, count, count_of, shortened
 from shuffledp.tasks import Outcome
@@ -40,7 +41,13 @@ def estimates_section(outcome: Outcome) -> Section:
     scale = Scale.of(estimate)
     columns = (estimate.estimate, estimate.lower, estimate.upper, estimate.standard_error)
     rows = [
-        Row(target=name, estimate=scale.text(a), lower=scale.text(b), upper=scale.text(c), error=scale.text(d, unit=False))
+        Row(
+            target=name,
+            estimate=scale.text(a),
+            lower=scale.text(b),
+            upper=scale.text(c),
+            error=scale.text(d, unit=False),
+        )
         for name, a, b, c, d in zip(estimate.target, *columns, strict=True)
     ]
     context = {
@@ -49,6 +56,7 @@ def estimates_section(outcome: Outcome) -> Section:
         "level": f"{estimate.level * 100:.4g}%",
         "reports": count_of(estimate.num_reports, "report", "reports"),
         "errors_in": scale.unit_of_errors,
+        "shares": scale.bounds is not None,
         "outside": _lies_outside(estimate, scale),
     }
     return Section(name="estimates", title="Estimates", context=context, charts=(_chart(estimate, scale),))
@@ -82,7 +90,7 @@ def _chart(estimate: Estimate, scale: Scale) -> Chart:
     )
 
 
-def _draw(estimate: Estimate, scale: Scale, shown: "np.ndarray", width: int) -> "Figure":
+def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], width: int) -> "Figure":
     """One line per row: name, dot and interval, value; on narrow screens name and value stand above the line."""
     narrow = width <= NARROW
     pitch = 44 if narrow else (44 if len(shown) <= 5 else 32 if len(shown) <= 15 else 24)
@@ -97,29 +105,17 @@ def _draw(estimate: Estimate, scale: Scale, shown: "np.ndarray", width: int) -> 
     places = np.arange(len(shown)) + (0.22 if narrow else 0.0)
     axes.hlines(places, center - margin, center + margin, color=LIGHT["blue"], linewidth=2.5)
     axes.plot(center, places, "o", color=LIGHT["blue"], markersize=8, markeredgecolor=LIGHT["paper"])
+    across = axes.get_yaxis_transform()
     for row, (name, value, place) in enumerate(zip(names, values, places - 0.42 if narrow else places, strict=True)):
         if narrow:
             axes.axhspan(row - 0.5, row, color=LIGHT["paper"], linewidth=0, zorder=1.5)
-        _label(axes, name, (0, place), offset=0 if narrow else -8, side="left" if narrow else "right")
-        _label(axes, value, (1, place), offset=0 if narrow else right - 2, side="right")
+        side = "left" if narrow else "right"
+        annotate(axes, name, (0, place), (0 if narrow else -8, 0), xycoords=across, ha=side)
+        annotate(axes, value, (1, place), (0 if narrow else right - 2, 0), xycoords=across, ha="right")
     return figure
 
 
-def _label(axes: "Axes", text: str, place: tuple[float, float], *, offset: float, side: str) -> None:
-    """Text at a row, across from the left (0) or the right (1) of the axes by so many pixels."""
-    axes.annotate(
-        text,
-        place,
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(offset, 0),
-        textcoords="offset points",
-        ha=side,
-        va="center",
-        annotation_clip=False,
-    )
-
-
-def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: "np.ndarray", *, narrow: bool) -> None:
+def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: NDArray[np.intp], *, narrow: bool) -> None:
     """The axis, from the data and zero; values that no truth can have are shaded."""
     low = scale.factor * min(0.0, float(estimate.lower[shown].min()))
     high = scale.factor * max(0.0, float(estimate.upper[shown].max()))
@@ -141,4 +137,4 @@ def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: "np.ndarr
             axes.axvline(scale.factor, color=LIGHT["soft"], linewidth=1, zorder=1)
             axes.axvspan(scale.factor, last, color=LIGHT["line"], alpha=0.45, linewidth=0, zorder=0)
         axes.set_xlim(first, last)
-    axes.set_xlabel(estimate.statistic if not scale.unit else "share of the people", labelpad=6, fontsize=TEXT)
+    axes.set_xlabel(estimate.statistic if not scale.unit else "share of the people", labelpad=6)

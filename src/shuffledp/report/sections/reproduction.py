@@ -10,20 +10,23 @@ import numpy as np
 from shuffledp._version import __version__
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count
+from shuffledp.statements import Trust
 from shuffledp.tasks import Outcome
 
 __all__ = ["reproduction_section"]
 
-_COMMAND = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
+_ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
+_LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
 _MOST_ITEMS = 16
 
 
 def reproduction_section(outcome: Outcome) -> Section:
     """Versions, parameters, digests and the command."""
     task = outcome.task.to_dict()
+    command, repeats = _command(outcome)
     context = {
-        "command": _COMMAND + (("--seed N",) if outcome.release.seeded else ()),
-        "seeded": outcome.release.seeded,
+        "command": command,
+        "repeats": repeats,
         "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
         "parameters": list(_flat(task)),
         "sha256": outcome.task.sha256,
@@ -31,6 +34,18 @@ def reproduction_section(outcome: Outcome) -> Section:
         "files": outcome.files,
     }
     return Section(name="reproduction", title="Do it again", context=context)
+
+
+def _command(outcome: Outcome) -> tuple[tuple[str, ...], str]:
+    """The command in pieces that stay on one line, and what will be the same the next time."""
+    if not any(Trust.OPERATOR in statement.trust for statement in outcome.release.statements):
+        return _LAST_STAGE, "The same view gives the same estimates and the same statements."
+    if outcome.release.seeded:
+        return (*_ALL_STAGES, "--seed N"), "The same input and seed give the same numbers: so nothing is promised."
+    return _ALL_STAGES, (
+        "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
+        "not."
+    )
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, format_factor
+from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count
 from shuffledp.statements import Kind, PrivacyStatement, Status
@@ -28,7 +29,7 @@ _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one pers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The guarantee as a game: which of two answers did a person give, with even chances before?
+    """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
 
     Args:
         share: the largest chance of being right, from 0.5 to 1, rounded up.
@@ -58,14 +59,14 @@ class Loss:
     allowance: str
 
     @classmethod
-    def of(cls, guarantee: Guarantee) -> "Loss | None":
+    def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
         """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
         if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
             return None
         delta = guarantee.delta
         return cls(
-            epsilon=f"{guarantee.epsilon:.4g}",
-            factor=format_factor(guarantee.epsilon),
+            epsilon=in_digits(guarantee.epsilon, relation),
+            factor=factor_in_digits(guarantee.epsilon, relation),
             delta=f"{delta:g}",
             allowance=f"one in {count(round(1 / delta))}" if delta else "",
         )
@@ -98,9 +99,15 @@ class Shown:
         return self.statement.guarantee.text(self.statement.kind.relation)
 
     @property
+    def compared(self) -> str | None:
+        """Which two inputs are compared, where the guarantee is about two inputs."""
+        guarantee = self.statement.guarantee
+        return guarantee.neighbors.text if isinstance(guarantee, DifferentialPrivacy) else None
+
+    @property
     def loss(self) -> Loss | None:
         """The numbers, unless nothing is stated."""
-        return Loss.of(self.statement.guarantee)
+        return Loss.of(self.statement.guarantee, self.statement.kind.relation)
 
     @property
     def guess(self) -> Guess | None:
@@ -125,5 +132,5 @@ class Shown:
 def statement_section(outcome: Outcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
     first, *others = (Shown(statement=statement) for statement in outcome.release.statements)
-    title = "Nothing is promised" if first.statement.withdrawn else "What is promised"
+    title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})

@@ -1,0 +1,42 @@
+"""Numbers as people read them, rounded so that a bound stays true: up after "at most", down after "at least"."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+
+__all__ = ["factor_in_digits", "in_digits"]
+
+_ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
+_LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is only shown
+
+
+def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
+    """A number of 0 or more in this many significant digits.
+
+    Args:
+        value: what is shown; infinity is "inf".
+        relation: the words before the number; "at most" rounds up, "at least" down, anything else to nearest.
+        digits: significant digits, 1 or more.
+
+    Example:
+        >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
+        ('0.0216', '0.0215')
+    """
+    if math.isinf(value) or value == 0:
+        return f"{value:g}"
+    exact = Decimal(repr(float(value)))  # 0.1 is meant as it is written
+    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    rounded = (exact / last).to_integral_value(_ROUNDING.get(relation, ROUND_HALF_UP)) * last
+    return f"{float(rounded):.{digits}g}"
+
+
+def factor_in_digits(epsilon: float, relation: str) -> str:
+    """exp(epsilon), the factor by which a probability may change; close to 1 it is written as 1 plus what it exceeds.
+
+    Example:
+        >>> factor_in_digits(0.02152, "at most"), factor_in_digits(1e-6, "at most")
+        ('1.022', '1 + 1.1e-06')
+    """
+    excess = math.expm1(min(epsilon, _LARGEST_EXPONENT))
+    if 0 < excess < 0.01:
+        return f"1 + {in_digits(excess, relation, digits=2)}"
+    return in_digits(1 + excess, relation, digits=4 if excess < 1 else 3)

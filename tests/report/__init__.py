@@ -1,0 +1,1 @@
+"""Pages and pictures, read as a browser would."""

@@ -1,0 +1,130 @@
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from shuffledp.errors import IncomparableError, InvalidParameterError
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, Neighbors
+
+GRID = [
+    kind(epsilon=epsilon, delta=delta)
+    for kind in (LocalDP, CentralDP)
+    for epsilon in (0.0, 0.5, 1.0, math.inf)
+    for delta in (0.0, 1e-6, 1.0)
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElsewhereDP(DifferentialPrivacy):
+    """A guarantee that a later release might add."""
+
+    type: ClassVar[str] = "test-elsewhere-dp"
+
+    def text(self, relation: str) -> str:
+        return self._sentence("what is seen elsewhere", relation)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"epsilon": -0.1}, {"epsilon": math.nan}, {"epsilon": "1"}, {"epsilon": 1, "delta": -1e-9}]
+    + [{"epsilon": 1, "delta": delta} for delta in (1.1, math.nan, math.inf)],
+)
+def test_epsilon_below_zero_and_delta_outside_zero_to_one_are_refused(parameters):
+    with pytest.raises(InvalidParameterError, match=r"(epsilon|delta) must be"):
+        CentralDP(**parameters)
+
+
+def test_an_infinite_epsilon_or_a_delta_of_one_promises_nothing():
+    assert [each.is_trivial for each in GRID[:12]] == [
+        math.isinf(each.epsilon) or each.delta == 1 for each in GRID[:12]
+    ]
+    assert LocalDP(epsilon=math.inf).is_trivial
+    assert not LocalDP(epsilon=700.0).is_trivial
+
+
+def test_a_guarantee_implies_all_weaker_ones_of_its_type_and_no_stronger_one():
+    assert LocalDP(epsilon=1.0).implies(LocalDP(epsilon=1.0, delta=0.1))
+    assert not LocalDP(epsilon=1.0).implies(LocalDP(epsilon=0.9, delta=0.1))
+    assert not LocalDP(epsilon=1.0, delta=0.2).implies(LocalDP(epsilon=2.0, delta=0.1))
+    assert not LocalDP(epsilon=1.0).implies(CentralDP(epsilon=1.0))
+    assert not CentralDP(epsilon=1.0).implies(LocalDP(epsilon=1.0))
+    assert all(each.implies(other) for each in GRID for other in GRID if other.is_trivial)
+
+
+def test_implication_is_reflexive_and_transitive():
+    assert all(each.implies(each) for each in GRID)
+    for first, second, third in itertools.product(GRID, repeat=3):
+        if first.implies(second) and second.implies(third):
+            assert first.implies(third)
+
+
+def test_composition_adds_epsilons_and_deltas_and_is_implied_by_neither_part():
+    composed = CentralDP(epsilon=0.5, delta=1e-6).compose(CentralDP(epsilon=1.0, delta=2e-6))
+    assert composed == CentralDP(epsilon=1.5, delta=3e-6)
+    assert CentralDP(epsilon=1, delta=0.7).compose(CentralDP(epsilon=1, delta=0.7)).delta == 1.0
+    assert LocalDP(epsilon=1.0).compose(LocalDP(epsilon=math.inf)).is_trivial
+
+
+def test_a_mixture_has_the_larger_epsilon_and_the_average_delta():
+    mixed = CentralDP(epsilon=0.5, delta=0.1).mix(CentralDP(epsilon=1.0, delta=0.3), 0.25)
+    assert mixed.epsilon == 1.0
+    assert mixed.delta == pytest.approx(0.25 * 0.1 + 0.75 * 0.3)
+    with pytest.raises(InvalidParameterError, match="weight must be"):
+        mixed.mix(mixed, 1.5)
+
+
+def test_guarantees_of_different_types_are_neither_composed_nor_mixed():
+    for combine in (lambda a, b: a.compose(b), lambda a, b: a.mix(b, 0.5)):
+        with pytest.raises(IncomparableError, match="must be of one type"):
+            combine(LocalDP(epsilon=1.0), CentralDP(epsilon=1.0))
+        with pytest.raises(IncomparableError, match="must be of one type"):
+            combine(CentralDP(epsilon=1.0), ElsewhereDP(epsilon=1.0))
+
+
+def test_nothing_is_implied_by_every_guarantee_of_the_type():
+    for each in GRID:
+        assert each.nothing().is_trivial
+        assert each.implies(each.nothing())
+
+
+@pytest.mark.parametrize("guarantee", [*GRID, ElsewhereDP(epsilon=1.0)])
+def test_a_guarantee_survives_json_with_infinity_as_a_word(guarantee):
+    written = json.loads(json.dumps(guarantee.to_dict(), allow_nan=False))
+    assert Guarantee.from_dict(written) == guarantee
+    assert (written["epsilon"] == "inf") == math.isinf(guarantee.epsilon)
+
+
+def test_the_schema_of_a_guarantee_is_type_epsilon_delta_neighbors():
+    assert CentralDP(epsilon=0.5, delta=1e-6).to_dict() == {
+        "type": "central-dp",
+        "epsilon": 0.5,
+        "delta": 1e-6,
+        "neighbors": "replace-one",
+    }
+
+
+def test_the_text_says_what_is_observed_how_much_and_how_sure():
+    text = CentralDP(epsilon=0.1, delta=1e-6).text("at most")
+    assert "the released data would have come out with nearly the same probability" in text
+    assert "by a factor of at most 1.106 (epsilon = 0.1)" in text
+    assert "1e-06 (delta)" in text
+    local = LocalDP(epsilon=2.0).text("exactly")
+    assert "the report that left that person's device" in local
+    assert "exactly 7.39 (epsilon = 2)" in local
+    assert "delta" not in local
+
+
+def test_a_trivial_guarantee_says_that_it_is_not_private():
+    assert CentralDP(epsilon=math.inf).text("exactly").startswith("Not private: nothing limits")
+    assert LocalDP(epsilon=1.0, delta=1.0).text("exactly").startswith("Not private: nothing limits")
+
+
+def test_a_trivial_upper_bound_says_that_nothing_is_promised_and_not_that_nothing_is_private():
+    assert CentralDP(epsilon=math.inf).text("at most").startswith("Nothing is promised about what the released data")
+
+
+def test_the_neighboring_relation_is_put_into_words():
+    assert Neighbors.REPLACE_ONE.text == "one person's answer is replaced by any other; the number of people is public"
