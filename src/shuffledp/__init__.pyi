@@ -5,6 +5,7 @@ from .accounting import account as account
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
+from .analyzers import MeanAnalyzer as MeanAnalyzer
 
 # knowing what is guaranteed
 from .channels import Channel as Channel
@@ -18,7 +19,11 @@ from .models import ProtocolModel as ProtocolModel
 # the whole
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
+from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import OneBitMean as OneBitMean
+from .randomizers import PrivUnit as PrivUnit
+from .randomizers import RoundedMean as RoundedMean
 
 # shuffling
 from .shufflers import IdentityShuffler as IdentityShuffler

@@ -56,6 +56,11 @@ class LocalModel(Described):
         """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
         return True
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What every statement about this randomizer says besides, such as where its arithmetic departs from the law."""
+        return ()
+
     @abstractmethod
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""

@@ -79,6 +79,7 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
         ),
         trust=(Trust.OWN_DEVICE,),
         unit=Unit.USER if model.local.num_messages == 1 else Unit.REPORT,
+        remarks=model.local.remarks,
     )
 
 

@@ -79,9 +79,9 @@ class MeanAnalyzer:
 
     Guarantees:
         1. Unbiased for the mean of the people in the batch, for all values of theirs.
-        2. ``standard_error`` is the error from randomizing alone; ``sampling_error`` the further error if the batch is
-           a random sample of a population. Where reports cannot tell the spread of the values (one bit each), the
-           first is an upper bound, the second a lower one, and ``population_error`` is right.
+        2. ``standard_error`` is the error from randomizing alone, and ``sampling_error`` the further error if the batch
+           is a random sample of a population. Where reports cannot tell the spread of the values (one bit each), the
+           first covers both and is an upper bound for the people in the batch, and the second is None.
         3. Nothing is clipped: an estimate may lie outside the range.
 
     Dummies are corrected for. If they were made from a value, that value is taken off; if they average out to nothing,
@@ -141,27 +141,33 @@ class MeanAnalyzer:
         if summary.dummies is not None:
             people = total * (1 - summary.dummies.fraction)
             mean, error, spread = _without_dummies(summary, noise, spread)
-        single = model.dimension == 1
+        single, told = model.dimension == 1, _tells_spread(model)
         return Estimate(
             statistic="mean",
             target=("value",) if single else tuple(str(coordinate) for coordinate in range(model.dimension)),
             estimate=mean,
             standard_error=np.sqrt(error),
-            sampling_error=np.sqrt(spread / people),
+            sampling_error=np.sqrt(spread / people) if told else None,
             level=self.level,
             num_reports=total,
         )
+
+
+def _tells_spread(model: MeanModel) -> bool:
+    """Whether the variance of the reports tells the spread of the values apart from noise."""
+    return model.noise_curvature >= _LEAST_CURVATURE
 
 
 def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Average noise variance of a report, from the mean and the variance of all contributions.
 
     The variance is noise plus spread, and the noise is N + C spread with N and C known (`MeanModel`). So the spread is
-    (variance - N) / (1 + C), between 0 and that of values at both ends of the range.
+    (variance - N) / (1 + C), between 0 and that of values at both ends of the range. Where it cannot be told, all of the
+    variance counts as noise.
     """
     at_mean, curvature = model.noise_variance(mean), model.noise_curvature
-    if curvature < _LEAST_CURVATURE:
-        return at_mean  # no spread, which is an upper bound
+    if not _tells_spread(model):
+        return np.maximum(at_mean, variance)
     inside = np.clip(mean, model.lower, model.upper)
     most = (model.upper - inside) * (inside - model.lower)
     spread = np.clip((variance - at_mean) / (1 + curvature), 0.0, most)

@@ -119,6 +119,14 @@ class PrivUnitModel(MeanModel):
         coin = math.log(self.cap_words) - math.log(_WORDS - self.cap_words)
         return LocalDP(epsilon=coin + cap_loss(self.depth, self.dimension) + _GUARD)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That the reports are floating-point numbers, and the loss is that of real ones."""
+        return (
+            "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could in "
+            "principle tell more about a person than stated.",
+        )
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""
         vectors = columns.get("vector")
