@@ -58,7 +58,7 @@ class LocalModel(Described):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What every statement about this randomizer says besides, such as where its arithmetic departs from the law."""
+        """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()
 
     @abstractmethod

@@ -123,8 +123,8 @@ class PrivUnitModel(MeanModel):
     def remarks(self) -> tuple[str, ...]:
         """That the reports are floating-point numbers, and the loss is that of real ones."""
         return (
-            "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could in "
-            "principle tell more about a person than stated.",
+            "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
+            "in principle tell more about a person than stated.",
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
