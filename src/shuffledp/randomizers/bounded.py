@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import high_product
@@ -34,8 +33,7 @@ def check_range(lower: float, upper: float) -> None:
         InvalidParameterError: unless both are finite, ``lower`` is below ``upper``, and so is their distance finite.
     """
     for name, value in (("lower", lower), ("upper", upper)):
-        _validate.nonnegative(**{name: abs(value) if _is_number(value) else value})
-        if math.isinf(value):
+        if not (_is_number(value) and math.isfinite(value)):
             raise invalid("a finite number", **{name: value})
     if not lower < upper:
         raise InvalidParameterError(f"upper must be above lower; got lower={lower!r}, upper={upper!r}.")

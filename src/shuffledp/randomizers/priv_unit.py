@@ -66,7 +66,7 @@ class PrivUnitModel(MeanModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
-        """The model whose stated local loss is at most ``epsilon0``, and less by 3e-9 at most.
+        """The model whose stated local loss is ``epsilon0`` or less: by 1e-6 at most, or 3e-9 for the best split.
 
         Args:
             epsilon0: local privacy loss in nats, from 1e-6 to 30.

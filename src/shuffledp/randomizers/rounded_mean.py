@@ -133,7 +133,7 @@ def best_num_levels(*, epsilon0: float) -> int:
     which allows E to grow with n (`RoundedMean`).
 
     Args:
-        epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
+        epsilon0: local privacy loss in nats, above 0 and at most 30.5.
 
     Raises:
         InvalidParameterError: for another ``epsilon0``.
