@@ -150,12 +150,12 @@ def test_frames_of_pandas_and_polars_are_read_through_arrow_without_their_index(
     ],
 )
 def test_a_column_that_is_not_what_its_description_says_is_refused_without_showing_it(column):
-    with pytest.raises(InvalidParameterError, match="^columns must be given as to_dict writes them") as caught:
+    with pytest.raises(InvalidParameterError, match=r"^columns must be given as to_dict writes them") as caught:
         Table.from_dict({"columns": {"a": column}})
     assert "300" not in str(caught.value)
 
 
 @pytest.mark.parametrize("data", [{}, {"columns": [1]}, {"columns": None}])
 def test_what_is_not_a_table_at_all_is_refused(data):
-    with pytest.raises(InvalidParameterError, match="^columns must be given as to_dict writes them"):
+    with pytest.raises(InvalidParameterError, match=r"^columns must be given as to_dict writes them"):
         Table.from_dict(data)

@@ -33,7 +33,7 @@ def test_numbers_in_range_pass(check, value):
     ("check", "value"), [(check, value) for check, values in REFUSED.items() for value in [*values, *NOT_NUMBERS]]
 )
 def test_numbers_out_of_range_and_everything_else_are_refused_by_name(check, value):
-    with pytest.raises(InvalidParameterError, match="^parameter must be a (finite )?number .*; got parameter="):
+    with pytest.raises(InvalidParameterError, match=r"^parameter must be a (finite )?number .*; got parameter="):
         check(parameter=value)
 
 
@@ -44,7 +44,7 @@ def test_integers_from_the_least_on_pass(value):
 
 @pytest.mark.parametrize("value", [1, 0, -5, 2.0, True, "2", None, math.nan, Fraction(2), np.float64(2), np.int64(1)])
 def test_other_integers_and_everything_else_are_refused(value):
-    with pytest.raises(InvalidParameterError, match="^num_users must be an integer that is 2 or more; got num_users="):
+    with pytest.raises(InvalidParameterError, match=r"^num_users must be an integer that is 2 or more; got num_users="):
         _validate.integer_at_least(2, num_users=value)
 
 
@@ -69,6 +69,11 @@ def test_instances_are_accepted_and_the_message_shows_the_type_and_never_the_obj
     with pytest.raises(InvalidParameterError) as caught:
         _validate.instance_of((int, str), value=["secret"])
     assert str(caught.value) == "value must be a int or str; got value of type list."
+
+
+def test_a_class_is_not_taken_for_its_instance():
+    with pytest.raises(InvalidParameterError, match="value must be a int; got value of type type"):
+        _validate.instance_of(int, value=int)
 
 
 def test_an_invalid_parameter_is_a_value_error_and_an_error_of_the_library():

@@ -6,6 +6,7 @@ mechanism is a new class and never a new branch here.
 
 import dataclasses
 import importlib
+import inspect
 import math
 import types
 import typing
@@ -37,7 +38,7 @@ class Described:
         super().__init_subclass__(**options)
         if "tag_key" in cls.__dict__:
             cls._members = {}
-        for name in cls.__dict__.get("__annotations__", {}):
+        for name in inspect.get_annotations(cls):
             if isinstance(getattr(cls, name, None), property):  # which would become the field's default, silently
                 raise TypeError(f"field {name!r} of {cls.__name__} has the name of a property of its base.")
         tag = cls.__dict__.get(cls.tag_key or "")
@@ -45,7 +46,7 @@ class Described:
             taken = cls._members.setdefault(tag, cls)
             # ``slots=True`` makes the class a second time, under the same name.
             if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
-                raise TypeError(f"{cls.tag_key} {tag!r} belongs to {taken.__qualname__}; choose another.")
+                raise TypeError(f"{cls.tag_key} {tag!r} belongs to {taken.__name__}; choose another.")
             cls._members[tag] = cls
 
     def to_dict(self) -> dict[str, Any]:

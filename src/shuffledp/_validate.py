@@ -67,9 +67,12 @@ def one_of(allowed: Collection[Any], **values: Any) -> None:
 
 
 def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
-    """Instances of a class (or of one of several); the message shows the type that came, never the object."""
+    """Instances of a class (or of one of several); the message shows the type that came, never the object.
+
+    A class is not taken for its instance, though it has the methods of an interface.
+    """
     for name, value in values.items():
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or isinstance(value, type):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             expected = " or ".join(each.__name__ for each in kinds)
             raise InvalidParameterError(f"{name} must be a {expected}; got {name} of type {type(value).__name__}.")

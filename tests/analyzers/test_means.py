@@ -38,7 +38,7 @@ def estimate(randomizer, values, seed=1):
     return ANALYZER.estimate(ANALYZER.summarize(view))
 
 
-# ---- the estimate -----------------------------------------------------------------------------------------------------
+# ---- the estimate ---------------------------------------------------------------------------------------------------
 
 
 def test_guarantee_1_the_estimate_is_the_mean_contribution():
@@ -61,7 +61,7 @@ def test_guarantee_3_nothing_is_clipped():
     assert found.estimate[0] == pytest.approx(11.0)
 
 
-# ---- errors ------------------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_equal_reports_have_a_variance_of_zero_and_never_below():
     assert summary.variance.tolist() == [0.0]
 
 
-# ---- dummies ------------------------------------------------------------------------------------------------------------
+# ---- dummies --------------------------------------------------------------------------------------------------------
 
 
 def test_dummies_made_from_a_value_are_taken_off():
@@ -171,7 +171,7 @@ def test_dummies_of_a_value_that_nobody_can_hold_are_unsupported(model, columns,
         ANALYZER.estimate(summary)
 
 
-# ---- summaries -----------------------------------------------------------------------------------------------------------
+# ---- summaries ------------------------------------------------------------------------------------------------------
 
 
 def test_summaries_of_very_different_sizes_add_up_exactly_in_any_order():
@@ -211,7 +211,7 @@ def test_a_level_outside_0_to_1_is_refused():
         MeanAnalyzer(level=1.0)
 
 
-# ---- the whole flow -------------------------------------------------------------------------------------------------------
+# ---- the whole flow -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

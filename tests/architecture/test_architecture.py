@@ -36,6 +36,7 @@ LEVELS = (
             "errors",
             "_version",
             "_validate",
+            "_numerals",
             "_described",
             "_kernels",
             "_keystream",

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from contracts.siblings import ResidueModel, RoundShuffleModel
 from numpy.typing import NDArray
 
+from contracts.siblings import ResidueModel, RoundShuffleModel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.estimates import Estimate
 from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, View

@@ -5,8 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from contracts.randomizer import SECRET, RandomizerContract
 
+from contracts.randomizer import SECRET, RandomizerContract
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import MeanModel
 
@@ -98,7 +98,7 @@ class NumberRandomizerContract(MeanRandomizerContract):
 
     @pytest.mark.parametrize("kind", NEVER_NUMBERS)
     def test_what_is_no_finite_number_is_refused_even_where_numbers_are_clipped(self, kind):
-        with pytest.raises(InvalidParameterError, match="^values must be ") as caught:
+        with pytest.raises(InvalidParameterError, match=r"^values must be ") as caught:
             self.clipping.randomize(NEVER_NUMBERS[kind])
         assert str(SECRET) not in f"{caught.value}"
 
@@ -146,7 +146,7 @@ class VectorRandomizerContract(MeanRandomizerContract):
             "truth values": [[True] + [False] * (size - 1)],
             "missing": [unit, None],
             "missing in Arrow": pa.array([unit, None]),
-            "missing inside": pa.array([unit, [None] + unit[1:]]),
+            "missing inside": pa.array([unit, [None, *unit[1:]]]),
             "three dimensions": [[unit, unit]],
         }
 
@@ -160,7 +160,8 @@ class VectorRandomizerContract(MeanRandomizerContract):
         with pytest.raises(InvalidParameterError) as caught:
             self.randomize([unit, [2.0] * size, unit, [0.0] * size])
         assert str(caught.value) == (
-            f"values must be vectors of {size} finite numbers and of length 1 (within 1e-06); 2 are not, first values[1]."
+            f"values must be vectors of {size} finite numbers and of length 1 (within 1e-06); 2 are not, "
+            "first values[1]."
         )
 
     def test_integers_and_short_floats_are_taken(self):

@@ -114,7 +114,7 @@ class RandomizerContract:
     # ---- what it refuses ----
 
     def assert_refused(self, values: Any) -> None:
-        with pytest.raises(InvalidParameterError, match="^values must be ") as caught:
+        with pytest.raises(InvalidParameterError, match=r"^values must be ") as caught:
             self.randomize(values)
         error = caught.value
         assert str(SECRET) not in f"{error} {error.__cause__}"

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from contracts.siblings import ResidueRandomizer, VectorModel
 
+from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports, Shuffler, View

@@ -1,9 +1,9 @@
 """Every analyzer keeps the contract with every randomizer and shuffler. A new pair is one more class."""
 
 import numpy as np
+
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
-
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from contracts.siblings import (
     MeanAnalyzer,
     ResidueModel,
@@ -19,8 +20,6 @@ from contracts.siblings import (
     SumAnalyzer,
     VectorModel,
 )
-from statistical.thresholds import assert_fits, assert_rejects
-
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.errors import IncomparableError, InvalidParameterError
 from shuffledp.flow import Analyzer, Reports, Summary, View
@@ -29,6 +28,7 @@ from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.table import Table
 from shuffledp.testing import SeededSource
+from statistical.thresholds import assert_fits, assert_rejects
 
 KRR = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.5, domain_size=4)
 MODULUS = 2**61 - 1  # a float would round some residues

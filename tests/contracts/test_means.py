@@ -1,10 +1,10 @@
 """Randomizers of numbers and vectors keep the contracts, and so does the analyzer of means with each of them."""
 
 import numpy as np
+
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.numbers import NumberRandomizerContract, VectorRandomizerContract, WithoutFiniteChannel
-from contracts.siblings import SlotShuffler, SubmitterShuffler, SubmitterShuffleModel
-
+from contracts.siblings import SlotShuffler, SubmitterShuffleModel, SubmitterShuffler
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.flow import Reports, View
 from shuffledp.models import DummyReports

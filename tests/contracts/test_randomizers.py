@@ -1,7 +1,6 @@
 """Every randomizer keeps the contract. A new one is one more class here."""
 
 from contracts.randomizer import CategoricalRandomizerContract
-
 from shuffledp.randomizers import KaryRandomizedResponse
 
 

@@ -1,9 +1,9 @@
 """Every shuffler keeps the contract, and so do siblings made here. A new one is one more class."""
 
 import numpy as np
+
 from contracts.shuffler import RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
-
 from shuffledp.models import LabelMeaning
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 

@@ -43,9 +43,8 @@ class Plain:
                 return product // 2**64
 
     def exponential_coin(self, numerator, denominator):
-        for place in itertools.count(1):
-            if not self.below(place * denominator) < numerator:
-                return place % 2 == 1
+        places = itertools.count(1)
+        return next(place for place in places if not self.below(place * denominator) < numerator) % 2 == 1
 
     def unit_coin(self):
         digits = mpmath.mp.clone()

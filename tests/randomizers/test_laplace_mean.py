@@ -65,7 +65,7 @@ def test_the_largest_fraction_is_the_one_that_trying_all_finds():
             assert _largest_fraction_up_to(value, largest_denominator=limit) == best
 
 
-# ---- guarantee 2: every integer, and what floats would give away -----------------------------------------------------
+# ---- guarantee 2: every integer, and what floats would give away ----------------------------------------------------
 
 
 def naive(value, draw, count):
@@ -97,7 +97,7 @@ def test_guarantee_2_every_integer_can_be_reported_for_every_value():
         found.check({"value": np.array([far])})
 
 
-# ---- guarantee 3: the law (the statistical tests have its chi-square) -------------------------------------------------
+# ---- guarantee 3: the law (the statistical tests have its chi-square) -----------------------------------------------
 
 
 def test_guarantee_3_reports_are_the_rounded_value_plus_the_noise_of_the_sampler():
@@ -111,7 +111,7 @@ def test_guarantee_3_reports_are_the_rounded_value_plus_the_noise_of_the_sampler
     assert reports["value"].tolist() == (rounded + noise).tolist()
 
 
-# ---- guarantee 4: contributions ---------------------------------------------------------------------------------------
+# ---- guarantee 4: contributions -------------------------------------------------------------------------------------
 
 
 def test_guarantee_4_contributions_are_unbiased_and_an_error_of_a_fiftieth_of_the_noise_is_noticed():
@@ -137,7 +137,7 @@ def test_the_noise_variance_is_that_of_the_law_plus_at_most_a_quarter_of_a_squar
     assert found.noise_curvature == 0
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------------------
+# ---- what is refused ------------------------------------------------------------------------------------------------
 
 WRONG_MODELS = [
     ({"rate": Fraction(0)}, "rate must be above 0"),

@@ -81,7 +81,7 @@ def test_every_statement_says_that_the_numbers_are_idealised():
     assert all("floating-point" in str(statement) for statement in statements)
 
 
-# ---- guarantees 2 to 4: the law (the statistical tests have its chi-squares) ------------------------------------------
+# ---- guarantees 2 to 4: the law (the statistical tests have its chi-squares) ----------------------------------------
 
 
 @pytest.mark.parametrize(("epsilon0", "dimension", "budget_split"), [(1.0, 2, None), (4.0, 6, None), (4.0, 5, 0.05)])
@@ -156,7 +156,7 @@ def test_vectors_whose_length_is_slightly_wrong_are_made_exact_first():
     np.testing.assert_allclose(first, second, atol=1e-14)
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------------------
+# ---- what is refused ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_one_level_has_the_law_of_the_one_bit_mean():
     np.testing.assert_allclose(rounded.contributions(columns), bit.contributions(columns))
 
 
-# ---- the number of levels -----------------------------------------------------------------------------------------------
+# ---- the number of levels -------------------------------------------------------------------------------------------
 
 
 def worst(epsilon0, num_levels):
@@ -131,7 +131,7 @@ def test_left_out_the_number_of_levels_is_the_best():
     assert RoundedMean(epsilon0=6.0, lower=0, upper=1).model.num_levels == best_num_levels(epsilon0=6.0)
 
 
-# ---- what is refused -----------------------------------------------------------------------------------------------------
+# ---- what is refused ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("num_levels", [0, -1, 1.5, True, 2**31])

@@ -70,7 +70,7 @@ def test_the_rounded_mean_mixes_the_rows_of_two_levels_and_those_of_one_alone_ar
     assert_rejects(counts, 0.74 * rows[2] + 0.26 * rows[3])
 
 
-# ---- PrivUnit -----------------------------------------------------------------------------------------------------------
+# ---- PrivUnit -------------------------------------------------------------------------------------------------------
 
 
 def product_law(dimension, depth, p, cells):

@@ -1,6 +1,6 @@
 """Columns of numbers and of vectors, read from files: what is kept, what is refused, and that nothing is shown."""
 
-import re
+import csv
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from shuffledp.tables.vectors import VectorReader
 from shuffledp.tasks import Task
 from shuffledp.testing import SeededSource
 
-SECRET = "987654321"
+SECRET = str(987654321)  # occurs in what must be refused, and must not occur in what is said about it
 UNIT = [[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]]
 
 
@@ -43,7 +43,7 @@ def refused(column, **changes):
     return message
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
+# ---- numbers --------------------------------------------------------------------------------------------------------
 
 TEXTS = ["1", "1.5", "1.", ".5", "+2", "1e1", "2.5E+1", "1e-400", " 7 ", "007", "-0"]
 NUMBERS = [1, 1.5, 1, 0.5, 2, 10, 25, 0, 7, 7, 0]
@@ -118,8 +118,8 @@ def test_numbers_outside_the_range_are_counted_over_batches_and_their_rows_named
     with pytest.raises(InputDataError) as caught:
         reader.finish()
     assert str(caught.value) == (
-        "column 'answer' must hold numbers from 0.0 to 100.0; 3 of 6 are outside: rows 2, 3, 5 (counted from 1, without "
-        'the header). To move them to the nearer end, write out_of_range = "clip" in the task\'s [randomizer].'
+        "column 'answer' must hold numbers from 0.0 to 100.0; 3 of 6 are outside: rows 2, 3, 5 (counted from 1, "
+        'without the header). To move them to the nearer end, write out_of_range = "clip" in the task\'s [randomizer].'
     )
 
 
@@ -154,7 +154,7 @@ def test_missing_answers_are_refused_or_dropped_as_the_task_says():
     assert read(pa.nulls(3), missing="drop") == ([], [False] * 3)
 
 
-# ---- vectors -----------------------------------------------------------------------------------------------------------
+# ---- vectors --------------------------------------------------------------------------------------------------------
 
 LISTS = [
     pa.list_(pa.float64()),
@@ -196,7 +196,7 @@ WRONG_VECTORS = [
 
 @pytest.mark.parametrize(("wrong", "message"), WRONG_VECTORS)
 def test_a_list_that_is_no_unit_vector_is_refused_by_its_row(wrong, message):
-    found = refused(pa.array(UNIT + wrong), kind="priv-unit")
+    found = refused(pa.array([*UNIT, *wrong]), kind="priv-unit")
     assert message in found
     assert "row 4 (counted" in found
 
@@ -217,7 +217,7 @@ def test_a_column_of_nulls_is_missing_vectors():
     assert read(pa.nulls(2), kind="priv-unit", missing="drop") == ([], [False, False])
 
 
-# ---- from file to file -------------------------------------------------------------------------------------------------
+# ---- from file to file ----------------------------------------------------------------------------------------------
 
 
 def test_every_kind_has_its_reader():
@@ -235,17 +235,18 @@ def test_a_csv_of_numbers_is_run_and_its_mean_estimated(kind, tmp_path):
     found = outcome.release.estimate
     assert found.target == ("value",)
     assert abs(found.estimate[0] - values.mean()) < 5 * found.standard_error[0]
-    written = (tmp_path / "estimates.csv").read_text()
-    assert re.search(r"^mean,value,", written, re.MULTILINE)
+    (row,) = csv.DictReader((tmp_path / "estimates.csv").read_text().splitlines())
+    assert (row["statistic"], row["target"]) == ("mean", "value")
+    assert float(row["estimate"]) == found.estimate[0]
 
 
 def test_a_parquet_of_vectors_goes_through_the_three_stages(tmp_path):
-    vectors = np.random.default_rng(0).normal(size=(2000, 2)) + [2, 0]
+    vectors = np.random.default_rng(0).normal(loc=[2, 0], size=(2000, 2))
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
     pq.write_table(pa.table({"answer": pa.array(vectors.tolist())}), tmp_path / "answers.parquet")
     made = task("priv-unit")
-    flow = randomize_file(made, tmp_path / "answers.parquet", tmp_path / "reports.parquet")
-    assert (flow.received, flow.missing) == (2000, 0)
+    randomized = randomize_file(made, tmp_path / "answers.parquet", tmp_path / "reports.parquet")
+    assert (randomized.flow.received, randomized.flow.missing) == (2000, 0)
     shuffle_file(made, tmp_path / "reports.parquet", tmp_path / "view.parquet")
     found = analyze_file(made, tmp_path / "view.parquet", tmp_path).release.estimate
     assert found.target == ("0", "1")

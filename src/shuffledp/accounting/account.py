@@ -1,11 +1,12 @@
 """The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not."""
 
+from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, open_probability
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, PrivacyStatement, Trust, Unit
+from shuffledp.statements import Basis, Kind, PrivacyStatement, Trust
 
 __all__ = ["account", "account_all"]
 
@@ -54,7 +55,7 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
 
     Returns:
         The upper bound of `account`, then each lower bound that applies (what no theorem can beat), then the exact
-        local guarantee of a single report.
+        local guarantee of what one person sends.
     """
     upper = account(model, delta=delta)
     lower = [
@@ -70,7 +71,7 @@ def _applies(theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
 
 
 def _local_statement(model: ProtocolModel) -> PrivacyStatement:
-    """What one report guarantees by itself, computed from the randomizer's own parameters."""
+    """What all that one person sends guarantees by itself, computed from the randomizer's own parameters."""
     return PrivacyStatement(
         guarantee=model.local.guarantee,
         kind=Kind.EXACT,
@@ -78,7 +79,6 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
             theorem="local-randomizer", citation=f"exact likelihood ratio of the {model.local.kind} randomizer"
         ),
         trust=(Trust.OWN_DEVICE,),
-        unit=Unit.USER if model.local.num_messages == 1 else Unit.REPORT,
         remarks=model.local.remarks,
     )
 
@@ -93,5 +93,7 @@ def _why_no_amplification(upper: list[Theorem], model: ProtocolModel, delta: flo
             continue
         failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
         epsilon = theorem.epsilon(model, delta=delta) if not failing else 0.0
-        reasons.append(f"{theorem.id} {failing[0]}" if failing else f"{theorem.id} gives no less: {epsilon:.4g}")
+        reasons.append(
+            f"{theorem.id} {failing[0]}" if failing else f"{theorem.id} gives no less: {in_digits(epsilon, 'at most')}"
+        )
     return (f"No amplification by shuffling is stated: {'; '.join(reasons)}.",) if reasons else ()

@@ -19,7 +19,7 @@ def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
 
 
 def one_message_each(model: ProtocolModel) -> Hypothesis:
-    """Each user sends one message, so that what holds for a report holds for a user."""
+    """Each user sends one message."""
     messages = model.local.num_messages
     return Hypothesis(
         name="one-message-each",

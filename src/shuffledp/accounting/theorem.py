@@ -35,9 +35,7 @@ class Theorem(ABC):
 
     @abstractmethod
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The central delta at this epsilon, not increasing in it; 1 for an upper bound, 0 for a lower one, where it says
-        nothing.
-        """
+        """The central delta at this epsilon, non-increasing; where it says nothing, 1 (upper bound) or 0 (lower)."""
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """What the theorem gives at this delta."""

@@ -80,8 +80,9 @@ class MeanAnalyzer:
     Guarantees:
         1. Unbiased for the mean of the people in the batch, for all values of theirs.
         2. ``standard_error`` is the error from randomizing alone, and ``sampling_error`` the further error if the batch
-           is a random sample of a population. Where reports cannot tell the spread of the values (one bit each), the
-           first covers both and is an upper bound for the people in the batch, and the second is None.
+           is a random sample of a population. What reports cannot tell from randomizing counts as randomizing, so that
+           the first is then an upper bound for the people in the batch, and both together are right: of the spread of
+           the values, the part within one step of a grid; and all of it for one bit, where ``sampling_error`` is None.
         3. Nothing is clipped: an estimate may lie outside the range.
 
     Dummies are corrected for. If they were made from a value, that value is taken off; if they average out to nothing,
@@ -162,8 +163,8 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
     """Average noise variance of a report, from the mean and the variance of all contributions.
 
     The variance is noise plus spread, and the noise is N + C spread with N and C known (`MeanModel`). So the spread is
-    (variance - N) / (1 + C), between 0 and that of values at both ends of the range. Where it cannot be told, all of the
-    variance counts as noise.
+    (variance - N) / (1 + C), between 0 and that of values at both ends of the range. Where it cannot be told, all of
+    the variance counts as noise.
     """
     at_mean, curvature = model.noise_variance(mean), model.noise_curvature
     if not _tells_spread(model):

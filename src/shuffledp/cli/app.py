@@ -1,9 +1,12 @@
 """The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
 
-import os
+import io
+import signal
 import sys
+import traceback
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -35,16 +38,36 @@ Seed = Annotated[
 
 
 def run_app() -> None:
-    """Run the command line; every error the library raises on purpose is one line and an exit code."""
+    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than a task
+    with suppress(ValueError):  # not in the main thread
+        # So that outputs begun are taken away when the process is asked to end.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except ShuffleDPError as error:
-        sys.stderr.write(f"shuffledp: {error}\n")
-        sys.exit(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
-    except BrokenPipeError:
-        # Whoever read our output has closed it: not our error, and Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _fail(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+    except MemoryError:
+        _fail("there is not enough memory for this.", 1)
+    except Exception as error:
+        _fail(f"this is a bug, please report it: {_place(error)}. No message is shown: it might quote an answer.", 1)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"shuffledp: {' '.join(message.splitlines())}\n")
+    sys.exit(code)
+
+
+def _place(error: Exception) -> str:
+    """The type of an error and where in this library it arose, without its text."""
+    package = Path(__file__).parents[1]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(package)
+    ]
+    where = f" at {Path(frames[-1].filename).relative_to(package)}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"
 
 
 @app.callback(invoke_without_command=True)
@@ -89,8 +112,8 @@ def randomize(
     """Stage 1, on the devices' side: answers in, randomized reports out, still in the order of the people."""
     from shuffledp.cli import commands, screen
 
-    flow = commands.randomize(task, input, output, seed=seed, force=force)
-    screen.show_flow(flow, output, stage="randomized", seeded=seed is not None, as_json=json)
+    outcome = commands.randomize(task, input, output, seed=seed, force=force)
+    screen.show_stage(outcome, output, as_json=json)
 
 
 @app.command()
@@ -106,8 +129,8 @@ def shuffle(
     """Stage 2, at the shuffler: reports in, the view out, whose order tells nothing."""
     from shuffledp.cli import commands, screen
 
-    flow = commands.shuffle(task, input, output, seed=seed, force=force)
-    screen.show_flow(flow, output, stage="shuffled", seeded=seed is not None, as_json=json)
+    outcome = commands.shuffle(task, input, output, seed=seed, force=force)
+    screen.show_stage(outcome, output, as_json=json)
 
 
 @app.command()
@@ -129,7 +152,7 @@ def analyze(
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option(help="Folder to make.")] = Path("shuffledp-demo"),
-    people: Annotated[int, typer.Option(help="Number of made-up people.", min=100)] = 20_000,
+    people: Annotated[int, typer.Option(help="Number of made-up people.", min=100, max=10_000_000)] = 20_000,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from shuffledp.cli.screen import progress_bar
-from shuffledp.demo import write_survey
+from shuffledp.demo import is_survey, write_survey
+from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
 from shuffledp.report import write_page
-from shuffledp.tables import analyze_file, new_file, new_folder, randomize_file, run_file, shuffle_file
-from shuffledp.tasks import DataFlow, Outcome, Task
+from shuffledp.tables import analyze_file, is_release, new_file, new_folder, randomize_file, run_file, shuffle_file
+from shuffledp.tasks import Outcome, StageOutcome, Task
 from shuffledp.testing import SeededSource
 
 __all__ = ["analyze", "demo", "randomize", "run", "shuffle"]
@@ -15,25 +16,28 @@ __all__ = ["analyze", "demo", "randomize", "run", "shuffle"]
 
 def run(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> Outcome:
     """All stages at once."""
-    task = Task.read(task_file)
+    task, source = Task.read(task_file), _source(seed)
     with new_folder(output, force=force) as folder:
         with progress_bar("randomizing") as progress:
-            outcome = run_file(task, answers, folder, source=_source(seed), progress=progress)
+            outcome = run_file(task, answers, folder, source=source, progress=progress)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
-def randomize(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> DataFlow:
+def randomize(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> StageOutcome:
     """The devices' stage."""
-    task = Task.read(task_file)
+    task, source = Task.read(task_file), _source(seed)
+    _require_apart(answers, output)
     with new_file(output, force=force) as file, progress_bar("randomizing") as progress:
-        return randomize_file(task, answers, file, source=_source(seed), progress=progress)
+        return randomize_file(task, answers, file, source=source, progress=progress)
 
 
-def shuffle(task_file: Path, reports: Path, output: Path, *, seed: int | None, force: bool) -> DataFlow:
+def shuffle(task_file: Path, reports: Path, output: Path, *, seed: int | None, force: bool) -> StageOutcome:
     """The shuffler's stage."""
-    task = Task.read(task_file)
+    task, source = Task.read(task_file), _source(seed)
+    _require_apart(reports, output)
     with new_file(output, force=force) as file:
-        return shuffle_file(task, reports, file, source=_source(seed))
+        # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
+        return shuffle_file(task, reports, file, source=source and source.substream("shuffle"))
 
 
 def analyze(task_file: Path, view: Path, output: Path, *, force: bool) -> Outcome:
@@ -46,10 +50,29 @@ def analyze(task_file: Path, view: Path, output: Path, *, force: bool) -> Outcom
 
 def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[Outcome, Path]:
     """A survey of made-up people, and all stages on it; the release is in the folder ``release`` of the output."""
-    with new_folder(output, force=force) as folder:
+    with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
-        outcome = run(task_file, survey, folder / "release", seed=seed, force=False)
-    return outcome, output / "release"
+        outcome = run(task_file, survey, folder / _RELEASE, seed=seed, force=False)
+    return outcome, output / _RELEASE
+
+
+_RELEASE = "release"
+
+
+def _is_demo(folder: Path) -> bool:
+    """Whether a folder holds what `demo` writes, and nothing else."""
+    entries = {entry.name for entry in folder.iterdir()}
+    return entries == {"survey.csv", "task.toml", _RELEASE} and is_release(folder / _RELEASE) and is_survey(folder)
+
+
+def _require_apart(input_file: Path, output: Path) -> None:
+    """Refuse to write the output in the place of the input, by whatever name."""
+    try:
+        same = output.exists() and output.samefile(input_file)
+    except OSError:
+        return  # whatever is wrong with one of them will be said where it is opened
+    if same:
+        raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
 
 
 def _source(seed: int | None) -> RandomSource | None:

@@ -12,10 +12,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from shuffledp._numerals import in_digits
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks import DataFlow, Outcome
+from shuffledp.tasks import DataFlow, Outcome, StageOutcome
 
-__all__ = ["progress_bar", "show_flow", "show_outcome"]
+__all__ = ["progress_bar", "show_outcome", "show_stage"]
 
 _MOST_ROWS = 12
 
@@ -23,13 +24,16 @@ _MOST_ROWS = 12
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
     """A bar on the error stream, while rows go by; silent where that is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:,.0f} rows"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         row_count = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(row_count, completed=done, total=total)
 
@@ -48,18 +52,20 @@ def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
         console.print(Text(f"  {_in_short(statement)}", style="dim"))
     console.print(Text(_flow_sentence(flow)))
     console.print(_estimate_table(outcome))
-    console.print(Text(f"Page:  {folder / 'release.html'}"))
-    console.print(Text(f"Files: {', '.join(outcome.files)}"))
+    # Never broken into lines, so that they can be copied.
+    console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
+    console.print(Text(f"Files: {', '.join(outcome.files)}"), soft_wrap=True)
 
 
-def show_flow(flow: DataFlow, output: Path, *, stage: str, seeded: bool, as_json: bool) -> None:
+def show_stage(outcome: StageOutcome, output: Path, *, as_json: bool) -> None:
     """What a single stage did."""
     if as_json:
-        _print_json({"stage": stage, "flow": flow.to_dict(), "files": [str(output)], "seeded": seeded})
+        _print_json(outcome.to_dict())
         return
-    count = flow.released or (flow.received or 0) - flow.missing
-    note = " SEEDED: for experiments only; no privacy is promised." if seeded else ""
-    sys.stdout.write(f"{count:,} reports {stage}: {output}.{_detached(flow)}{note}\n")
+    done = {"randomize": "randomized", "shuffle": "shuffled"}[outcome.stage]
+    note = " SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
+    flow = outcome.flow
+    _write(f"{outcome.num_reports:,} reports {done}: {output}.{_dropped(flow)}{_detached(flow)}{note}\n")
 
 
 def _flow_sentence(flow: DataFlow) -> str:
@@ -68,24 +74,31 @@ def _flow_sentence(flow: DataFlow) -> str:
     return f"{received}{missing}{flow.released:,} reports released.{_detached(flow)}"
 
 
+def _dropped(flow: DataFlow) -> str:
+    return f" {flow.missing:,} people without an answer dropped." if flow.missing else ""
+
+
 def _detached(flow: DataFlow) -> str:
     if not flow.detached:
         return ""
-    return f" Detached by the shuffle, not released: {', '.join(flow.detached)}."
+    names = (name if name.isprintable() else repr(name) for name in flow.detached)
+    return f" Detached by the shuffle, not released: {', '.join(names)}."
 
 
 def _in_short(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {claim.delta:g}" if claim.delta else ""
-    return f"{state}{claim.type} {statement.kind}: epsilon = {claim.epsilon:.4g}{delta} ({statement.basis.theorem})"
+    epsilon = in_digits(claim.epsilon, statement.kind.relation)
+    return f"{state}{claim.type} {statement.kind}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
 
 
 def _estimate_table(outcome: Outcome) -> Table:
     estimate = outcome.release.estimate
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone"):
-        table.add_column(name, justify="left" if name == estimate.statistic else "right")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.columns[0].justify, table.columns[0].overflow = "left", "ellipsis"
     for row in estimate.rows()[:_MOST_ROWS]:
         sampling = row["sampling_error"]
         table.add_row(
@@ -102,4 +115,9 @@ def _estimate_table(outcome: Outcome) -> Table:
 
 
 def _print_json(content: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    _write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()  # here, so that a reader who has left is noticed while somebody still listens to errors

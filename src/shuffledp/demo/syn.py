@@ -5,6 +5,9 @@ data set of "Privacy Implications of Shuffling" (Meehan et al. 2022), Section 5.
 """
 
 import csv
+import filecmp
+import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 
 from shuffledp import _validate
 
-__all__ = ["LABELS", "Survey", "make_survey", "write_survey"]
+__all__ = ["LABELS", "Survey", "is_survey", "make_survey", "write_survey"]
 
 # (cluster, crescent, half) read as a binary number is the label.
 LABELS = (
@@ -103,3 +106,18 @@ def write_survey(folder: Path, *, people: int = 20_000) -> tuple[Path, Path]:
     categories = ", ".join(f'"{label}"' for label in LABELS)
     task.write_text(_TASK.format(people=people, categories=categories), encoding="utf-8")
     return task, answers
+
+
+def is_survey(folder: Path) -> bool:
+    """Whether ``survey.csv`` and ``task.toml`` in a folder are exactly what `write_survey` writes."""
+    try:
+        planned = re.search(
+            r"^expected = ([0-9]{1,9})$", (folder / "task.toml").read_text(encoding="utf-8"), re.MULTILINE
+        )
+        if planned is None or int(planned[1]) < 1:
+            return False
+        with tempfile.TemporaryDirectory() as fresh:
+            made = write_survey(Path(fresh), people=int(planned[1]))
+            return all(filecmp.cmp(file, folder / file.name, shallow=False) for file in made)
+    except (OSError, ValueError):
+        return False

@@ -123,7 +123,8 @@ def _digit_of_inverse_e(place: int) -> int:
     while math.floor(total * scale) != math.floor((total + term) * scale):
         total, count = total + term, count + 1
         term /= -count
-    return math.floor(total * scale) % 2**64
+    digit: int = math.floor(total * scale) % 2**64
+    return digit
 
 
 def _exponential_coins(numerators: NDArray[np.int64], denominator: int, source: "RandomSource") -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Reports and views as Parquet files, with the models that made them in the file's metadata."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from shuffledp._described import Described
 from shuffledp._version import __version__
 from shuffledp.errors import InputDataError, InvalidParameterError
 from shuffledp.flow import Reports, View
-from shuffledp.models import LocalModel, ProtocolModel, ShuffleModel
+from shuffledp.models import LocalModel, ShuffleModel
 from shuffledp.statements import Trust
 from shuffledp.table import Table
 from shuffledp.tables.reading import guarded, open_parquet
@@ -75,6 +75,8 @@ def read_reports(path: Path, task: Task) -> tuple[Reports, Table | None, FileFac
     reports = _reports(path, task, table.drop_columns(attached), facts)
     if [name.removeprefix(_PUBLIC) for name in attached] != (list(task.public) if task.shuffler.keeps_public else []):
         raise _does_not_fit(path, "its public columns are not those of the task")
+    if facts.flow.received is not None and facts.flow.received - facts.flow.missing != reports.num_users:
+        raise _does_not_fit(path, "it counts another number of people than it holds")
     if not attached:
         return reports, None, facts
     public = guarded(path, lambda: Table.from_arrow(table.select(attached).rename_columns(list(task.public))))
@@ -94,7 +96,7 @@ def write_view(path: Path, task: Task, view: View, facts: FileFacts) -> tuple[st
     if view.label_table is None:
         return (path.name,)
     beside = _labels_beside(path)
-    _write(beside, view.label_table.to_arrow(), _replace_content(facts, "labels"))
+    _write(beside, view.label_table.to_arrow(), replace(facts, content="labels"))
     return (path.name, beside.name)
 
 
@@ -118,9 +120,10 @@ def read_view(path: Path, task: Task) -> tuple[View, FileFacts]:
     reports = _reports(path, task, table, facts)
     problem = "it describes another shuffle than the task's, or another number of reports than it holds"
     try:
-        if not task.shuffler.could_have_made(facts.shuffle, reports) or facts.flow.released != len(reports):
+        view = View(reports=reports, labels=labels, label_table=label_table, shuffle=facts.shuffle)
+        if not task.shuffler.could_have_made(view) or facts.flow.released != len(view):
             raise _does_not_fit(path, problem)
-        return View(reports=reports, labels=labels, label_table=label_table, shuffle=facts.shuffle), facts
+        return view, facts
     except InvalidParameterError:
         raise _does_not_fit(path, problem) from None
 
@@ -137,16 +140,12 @@ def read_facts(path: Path) -> FileFacts | None:
         return None
     try:
         return FileFacts.from_dict(json.loads(written))
-    except (ValueError, RecursionError, OverflowError):
-        return None
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        return None  # somebody else's, or no longer what was written
 
 
 def _labels_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.labels.parquet")
-
-
-def _replace_content(facts: FileFacts, content: str) -> FileFacts:
-    return FileFacts.from_dict(facts.to_dict() | {"content": content})
 
 
 def _write(path: Path, table: pa.Table, facts: FileFacts) -> None:

@@ -25,17 +25,23 @@ _PARQUET_MAGIC = b"PAR1"
 
 
 def read_batches(
-    path: Path, columns: Sequence[str], *, present: Sequence[str] = (), progress: Progress | None = None
+    path: Path,
+    columns: Sequence[str],
+    *,
+    encoded: Sequence[str] = (),
+    present: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The named columns, in row order, at most about half a million rows at a time.
 
-    CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an empty
-    field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns come
-    in their own types, texts dictionary-encoded.
+    CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an
+    empty field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns
+    come in their own types.
 
     Args:
         path: the file.
         columns: what to read.
+        encoded: those of them whose texts repeat, and are dictionary-encoded where that saves reading them.
         present: further columns that must be there; they are not read.
         progress: told after each batch.
 
@@ -47,7 +53,11 @@ def read_batches(
     if not beginning:
         raise InputDataError(f"{path} is empty.")
     is_parquet = beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
-    total, batches = (_parquet_batches if is_parquet else _csv_batches)(path, columns, present)
+    total: int | None = None
+    if is_parquet:
+        total, batches = _parquet_batches(path, columns, encoded, present)
+    else:
+        batches = _csv_batches(path, columns, present)
     done = 0
     while (batch := guarded(path, lambda: next(batches, None))) is not None:
         yield batch
@@ -107,8 +117,10 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint: str) -> None:
-    """Refuse absent and repeated columns, naming only what the task names: without a header line, the names in the file
-    would be somebody's answers."""
+    """Refuse absent and repeated columns.
+
+    Only what the task names is named: without a header line, the names in the file would be somebody's answers.
+    """
     for problem, found in (
         ("it lacks", [name for name in wanted if name not in names]),
         ("it has several of", [name for name in wanted if names.count(name) > 1]),
@@ -120,12 +132,11 @@ def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint
 
 
 def _parquet_batches(
-    path: Path, columns: Sequence[str], present: Sequence[str]
+    path: Path, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int, Iterator[pa.RecordBatch]]:
     schema = open_parquet(path).schema_arrow
     _check_columns(path, schema.names, [*columns, *present], hint="")
-    texts = [name for name in columns if _is_text(schema.field(name).type)]
-    file = open_parquet(path, as_dictionaries=texts)
+    file = open_parquet(path, as_dictionaries=[name for name in encoded if _is_text(schema.field(name).type)])
     return file.metadata.num_rows, file.iter_batches(batch_size=_ROWS_AT_A_TIME, columns=list(columns))
 
 
@@ -133,11 +144,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> tuple[None, Iterator[pa.RecordBatch]]:
-    return None, _csv_iterator(path, columns, present)
-
-
-def _csv_iterator(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
     header = _csv_header(path)
     if not header:
         return

@@ -2,11 +2,15 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shuffledp.errors import BatchTooSmallError
 from shuffledp.flow import Reports, View
@@ -16,8 +20,8 @@ from shuffledp.statements import Trust
 from shuffledp.table import Table
 from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, read_reports, read_view, write_reports, write_view
-from shuffledp.tables.reading import Progress, read_batches
-from shuffledp.tasks import DataFlow, Outcome, Task
+from shuffledp.tables.reading import Progress, guarded, read_batches
+from shuffledp.tasks import DataFlow, Outcome, StageOutcome, Task
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -25,49 +29,49 @@ if TYPE_CHECKING:
 __all__ = ["analyze_file", "randomize_file", "run_file", "shuffle_file"]
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
+_FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
 def randomize_file(
     task: Task, answers: Path, output: Path, *, source: "RandomSource | None" = None, progress: Progress | None = None
-) -> DataFlow:
+) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     source = resolve_source(source)
-    reports, public, flow = _randomize(task, answers, source, progress, attach=bool(task.public))
+    reports, public, flow = _randomize(task, answers, source, progress)
     facts = _facts(task, "reports", flow, reports, seeded=source.reproducible)
-    write_reports(output, task, reports, public, facts)
-    return flow
+    names = write_reports(output, task, reports, public, facts)
+    return _stage_outcome("randomize", task, reports, facts).with_files(output.parent, names)
 
 
-def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None) -> DataFlow:
+def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None) -> StageOutcome:
     """The shuffler's stage: a file of reports in, the view out.
 
     Raises:
-        InputDataError: if the file is damaged or belongs to another task.
+        InputDataError: if the file is damaged, belongs to another task or does not fit it.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     source = resolve_source(source)
     reports, public, facts = read_reports(reports_file, task)
     view, flow = _shuffle(task, reports, public, facts.flow, source)
-    seeded = facts.seeded or source.reproducible
-    write_view(output, task, view, _facts(task, "view", flow, view.reports, seeded=seeded, view=view))
-    return flow
+    facts = _facts(task, "view", flow, view.reports, seeded=facts.seeded or source.reproducible, view=view)
+    names = write_view(output, task, view, facts)
+    return _stage_outcome("shuffle", task, view.reports, facts).with_files(output.parent, names)
 
 
 def analyze_file(task: Task, view_file: Path, folder: Path) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
     Raises:
-        InputDataError: if the file is damaged or belongs to another task.
+        InputDataError: if the file is damaged, belongs to another task or does not fit it.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     view, facts = read_view(view_file, task)
     _require_batch(task, len(view))
-    release = task.pipeline().analyze(view, delta=task.release.delta, seeded=facts.seeded)
-    named = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
-    return _write_outcome(Outcome(task=task, flow=facts.flow, release=_with_remarks(named, facts.flow)), folder)
+    return _analyze(task, view, facts, folder)
 
 
 def run_file(
@@ -80,46 +84,58 @@ def run_file(
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
-    Memory: the randomized reports and one permutation of them (about 9 bytes a person for up to 256 categories), and
-    one batch of the input; the raw answers are never held together.
+    Memory: the randomized reports and one permutation of them (about 9 bytes a person for up to 256 categories), the
+    names of the people if the task asks for them, and one batch of the input; the raw answers are never held together.
 
     Raises:
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     source = resolve_source(source)
-    reports, public, flow = _randomize(task, answers, source, progress, attach=task.shuffler.keeps_public)
+    reports, public, flow = _randomize(task, answers, source, progress)
     view, flow = _shuffle(task, reports, public, flow, source)
-    release = task.pipeline().analyze(
-        view, delta=task.release.delta, seeded=source.reproducible, trust=(Trust.OPERATOR,)
-    )
-    named = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
-    return _write_outcome(Outcome(task=task, flow=flow, release=_with_remarks(named, flow)), folder)
+    facts = _facts(task, "view", flow, view.reports, seeded=source.reproducible, view=view, trust=(Trust.OPERATOR,))
+    return _analyze(task, view, facts, folder)
 
 
 def _randomize(
-    task: Task, answers: Path, source: "RandomSource", progress: Progress | None, *, attach: bool
+    task: Task, answers: Path, source: "RandomSource", progress: Progress | None
 ) -> tuple[Reports, Table | None, DataFlow]:
     """Stream the input through the randomizer; public columns come along only where the shuffler will keep them."""
     randomizer, reader, people = task.randomizer.randomizer(), reader_for(task), PeopleCheck(task)
-    columns = [task.value, *task.public, *([task.people.id] if task.people.id else [])]
-    parts, attached = [], []
-    for batch in read_batches(answers, columns, progress=progress):
+    attach = task.public if task.shuffler.keeps_public else ()
+    columns = [task.value, *attach, *([task.people.id] if task.people.id else [])]
+    parts, attached, num_kept = [], [], 0
+
+    def read(batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         people.read(batch)
-        values, kept = reader.read(batch.column(task.value))
+        return reader.read(batch.column(task.value))
+
+    for batch in read_batches(answers, columns, encoded=[task.value], present=task.public, progress=progress):
+        values, kept = guarded(answers, partial(read, batch))
         parts.append(randomizer.randomize(values, source=source))
+        num_kept += len(values)
         if attach:
-            attached.append(batch.select(list(task.public)).filter(pa.array(kept)))
+            attached.append(_decoded(pa.Table.from_batches([batch.select(list(attach))]).filter(pa.array(kept))))
     reader.finish()
-    people.finish()
+    guarded(answers, people.finish)
+    public = guarded(answers, lambda: Table.from_arrow(pa.concat_tables(attached))) if attach else None
     flow = DataFlow(
         received=reader.received,
-        missing=reader.received - sum(len(part) for part in parts),
+        missing=reader.received - num_kept,
         released=0,
         expected=task.people.expected,
     )
-    public = Table.from_arrow(pa.Table.from_batches(attached)) if attach and task.public else None
     return Reports.concat(parts), public, flow
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """The same columns, none of them dictionary-encoded: numpy would be given wrong values for nulls of those."""
+    kinds = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(kinds))
 
 
 def _shuffle(
@@ -131,6 +147,13 @@ def _shuffle(
     return view, replace(flow, released=len(view), detached=detached)
 
 
+def _analyze(task: Task, view: View, facts: FileFacts, folder: Path) -> Outcome:
+    release = task.pipeline().analyze(view, delta=task.release.delta, seeded=facts.seeded, trust=facts.trust)
+    release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
+    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
+    return _write_outcome(outcome, facts, folder)
+
+
 def _require_batch(task: Task, num_reports: int) -> None:
     if num_reports < task.release.minimum_batch:
         raise BatchTooSmallError(
@@ -140,7 +163,14 @@ def _require_batch(task: Task, num_reports: int) -> None:
 
 
 def _facts(
-    task: Task, content: str, flow: DataFlow, reports: Reports, *, seeded: bool, view: View | None = None
+    task: Task,
+    content: str,
+    flow: DataFlow,
+    reports: Reports,
+    *,
+    seeded: bool,
+    view: View | None = None,
+    trust: tuple[Trust, ...] = (),
 ) -> FileFacts:
     return FileFacts(
         content=content,
@@ -149,7 +179,12 @@ def _facts(
         flow=flow,
         local=reports.model,
         shuffle=None if view is None else view.shuffle,
+        trust=trust,
     )
+
+
+def _stage_outcome(stage: str, task: Task, reports: Reports, facts: FileFacts) -> StageOutcome:
+    return StageOutcome(stage=stage, task=task, flow=facts.flow, num_reports=len(reports), seeded=facts.seeded)
 
 
 def _with_remarks(release: Release, flow: DataFlow) -> Release:
@@ -164,17 +199,27 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 
-def _write_outcome(outcome: Outcome, folder: Path) -> Outcome:
+def _write_outcome(outcome: Outcome, facts: FileFacts, folder: Path) -> Outcome:
     """Write view, estimates and statements; return the outcome with the digests of these files."""
-    release, task = outcome.release, outcome.task
-    facts = _facts(task, "view", outcome.flow, release.view.reports, seeded=release.seeded, view=release.view)
-    names = list(write_view(folder / "release.parquet", task, release.view, facts))
-    with (folder / "estimates.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=_ESTIMATE_COLUMNS)
-        writer.writeheader()
-        writer.writerows(release.estimate.rows())
+    release = outcome.release
+    names = list(write_view(folder / "release.parquet", outcome.task, release.view, facts))
+    _write_estimates(folder / "estimates.csv", release)
     outcome = outcome.with_files(folder, [*names, "estimates.csv"])
     with (folder / "statement.json").open("w", encoding="utf-8") as file:
-        json.dump(outcome.to_dict(), file, indent=2, ensure_ascii=False)
+        json.dump(outcome.to_dict(), file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")
     return outcome.with_files(folder, ["statement.json"])
+
+
+def _write_estimates(path: Path, release: Release) -> None:
+    """One row per target, all texts in quotation marks; the column ``seeded`` is there only where it is true.
+
+    A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
+    """
+    mark = {"seeded": "true"} if release.seeded else {}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=(*_ESTIMATE_COLUMNS, *mark), quoting=csv.QUOTE_NONNUMERIC)
+        writer.writeheader()
+        for row in release.estimate.rows():
+            text = f"'{row['target']}" if _FORMULA.match(row["target"]) else row["target"]
+            writer.writerow(row | {"target": text} | mark)

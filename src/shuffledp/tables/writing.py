@@ -1,86 +1,149 @@
-"""Output that is whole or not there at all."""
+"""Output that is whole or not there at all, and that never takes the place of anything but an earlier output."""
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from shuffledp.errors import InvalidParameterError
+from shuffledp.errors import InputDataError, InvalidParameterError
+from shuffledp.tables.parquet import read_facts
 
-__all__ = ["new_file", "new_folder"]
+__all__ = ["is_release", "new_file", "new_folder"]
 
-_MARK = "statement.json"  # every output folder of this library has it
+_MARK = "statement.json"  # every output folder of this library has it, and it names the other files
+_DRAWN = {".html", ".svg", ".png"}  # the page and its figures, which are drawn after the mark is written
+
+
+def is_release(folder: Path) -> bool:
+    """Whether everything in a folder was written by this library, as one release."""
+    listed = _listed_files(folder / _MARK)
+    return bool(listed) and all(
+        (entry.name in listed or entry.suffix in _DRAWN) and entry.is_file() for entry in folder.iterdir()
+    )
 
 
 @contextmanager
-def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
+def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release) -> Iterator[Path]:
     """A folder to fill, which appears under its name only when the block ends well.
+
+    Until then it is in a private folder next to it. A symbolic link is followed.
 
     Args:
         path: a folder that does not exist yet.
         force: replace an empty folder or an earlier output; never a folder that holds anything else.
+        is_ours: tells whether a folder is an earlier output.
 
     Raises:
         InvalidParameterError: if the folder exists (and may not be replaced), or cannot be made.
     """
-    if path.exists():
-        _check_replaceable(path, force=force)
-    partial = _partial_beside(path)
-    try:
-        yield partial
-        partial.chmod(0o777 & ~_umask())
-        if path.exists():
-            shutil.rmtree(path)
-        partial.rename(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with _private_place(path) as (target, place):
+        _check_folder(target, force, is_ours)
+        filled, replaced = place / "new", place / "old"
+        filled.mkdir()
+        yield filled
+        _check_folder(target, force, is_ours)
+        if target.exists():
+            target.rename(replaced)
+        try:
+            filled.rename(target)
+        except OSError:
+            if replaced.exists():
+                replaced.rename(target)
+            raise
 
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """A file to write, which appears under its name only when the block ends well.
+    """A file to write, which appears under its name only when the block ends well; so do others written beside it.
+
+    Until then they are in a private folder next to it. A symbolic link is followed.
+
+    Args:
+        path: a file that does not exist yet.
+        force: replace an earlier output; never anything else.
 
     Raises:
-        InvalidParameterError: if the file exists and ``force`` is not given, or cannot be made.
+        InvalidParameterError: if a file exists (and may not be replaced), or cannot be made.
     """
-    if path.exists() and (path.is_dir() or not force):
-        raise InvalidParameterError(
-            f"output must be a file that does not exist yet (or use --force); got output={path}."
-        )
-    partial = _partial_beside(path)
-    try:
-        yield partial / path.name
-        (partial / path.name).replace(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with _private_place(path) as (target, place):
+        _check_file(target, force)
+        yield place / target.name
+        written = sorted(place.iterdir())
+        for file in written:
+            _check_file(target.with_name(file.name), force)
+        for file in written:
+            file.replace(target.with_name(file.name))
 
 
-def _partial_beside(path: Path) -> Path:
-    """A private folder on the same file system, so that the final rename is one step."""
+@contextmanager
+def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Where the output goes, and a private folder on the same file system, so that a rename is one step.
+
+    Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except OSError as error:
+        target = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # RuntimeError is what Python 3.11 and 3.12 raise about a loop
         raise InvalidParameterError(
-            f"output must be a place to write to; got output={path}: {error.strerror}."
+            f"output must be a place to write to; got output={str(path)!r}: no path, or a symbolic link to itself."
         ) from None
-
-
-def _check_replaceable(path: Path, *, force: bool) -> None:
-    if not force:
+    made: list[Path] = []
+    place = None
+    try:
+        made = [parent for parent in target.parents if not parent.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=target.parent))
+        yield target, place
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "writing failed"
         raise InvalidParameterError(
-            f"output must be a folder that does not exist yet (or use --force); got output={path}."
-        )
-    earlier = path.is_dir() and ((path / _MARK).is_file() or not any(path.iterdir()))
-    if not earlier:
+            f"output must be a place to write to; got output={str(path)!r}: {reason}."
+        ) from None
+    finally:
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _check_folder(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
+    if path.exists() and not force:
         raise InvalidParameterError(
-            f"output must be an earlier output or an empty folder to be replaced with --force; got output={path}."
+            f"output must be a folder that does not exist yet (or use --force); got output={str(path)!r}."
+        )
+    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or is_ours(path))):
+        raise InvalidParameterError(
+            "output must be an earlier output, and hold nothing else, to be replaced with --force; "
+            f"got output={str(path)!r}."
         )
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _listed_files(mark: Path) -> set[str]:
+    """The files that an output says it consists of; none if this is not the mark of one."""
+    try:
+        content = json.loads(mark.read_text(encoding="utf-8"))
+        return {_MARK, *content["files"]} if "task_sha256" in content else set()
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return set()
+
+
+def _check_file(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise InvalidParameterError(
+            f"output must be a file that does not exist yet (or use --force); got output={str(path)!r}."
+        )
+    if path.exists() and not _is_our_file(path):
+        raise InvalidParameterError(
+            f"output must be an earlier output to be replaced with --force; got output={str(path)!r}."
+        )
+
+
+def _is_our_file(path: Path) -> bool:
+    try:
+        return read_facts(path) is not None
+    except (InputDataError, InvalidParameterError):
+        return False

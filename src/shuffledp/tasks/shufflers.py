@@ -4,8 +4,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.flow import Reports, Shuffler
-from shuffledp.models import ShuffleModel
+import numpy as np
+
+from shuffledp.flow import Shuffler, View
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.tasks.section import Section
 
@@ -29,9 +30,9 @@ class ShufflerSection(Section):
     def keeps_public(self) -> bool:
         """True if public columns stay attached to slots; else they are detached, and never even read."""
 
-    def could_have_made(self, shuffle: ShuffleModel, reports: Reports) -> bool:
-        """Whether a view of these reports can be described so; shufflers that add or lose reports know better."""
-        return shuffle == self.shuffler().model(reports.num_users)
+    def could_have_made(self, view: View) -> bool:
+        """Whether the shuffler makes such views; for shufflers that neither add nor lose reports."""
+        return view.shuffle == self.shuffler().model(view.reports.num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +65,9 @@ class IdentitySection(ShufflerSection):
     def keeps_public(self) -> bool:
         """Attached: every report is its sender's anyway."""
         return True
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether each sender has as many reports as the randomizer makes of an answer."""
+        each = np.repeat(np.arange(view.reports.num_users), view.reports.model.num_messages)
+        labelled = view.labels is not None and np.array_equal(view.labels, each)
+        return labelled and super(IdentitySection, self).could_have_made(view)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tomllib
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -144,7 +145,9 @@ class Task(Described):
         try:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            # Without what the parser quotes: the file may be one of answers, given in the wrong place.
+            quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
+            reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
             raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
         try:
             return cls.from_dict(data)

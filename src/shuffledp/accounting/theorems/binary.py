@@ -6,7 +6,13 @@ A real data set, so whatever it loses, no theorem can promise less: a lower boun
 import math
 from typing import ClassVar
 
-from shuffledp.accounting.numerics import SMALLEST, binomial_probability, largest_epsilon_above, tail_ratio
+from shuffledp.accounting.numerics import (
+    SMALLEST,
+    binomial_error,
+    binomial_probability,
+    largest_epsilon_above,
+    tail_ratio,
+)
 from shuffledp.accounting.premises import common_randomizer, one_message_each, uniform_shuffle
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
@@ -14,7 +20,7 @@ from shuffledp.statements import Hypothesis, Kind, Status
 
 __all__ = ["BinaryAllEqual", "all_equal_terms"]
 
-_LARGEST_EPSILON = 700.0  # above, e^epsilon leaves the floats: nothing is said
+_LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
 class BinaryAllEqual(Theorem):
@@ -23,8 +29,7 @@ class BinaryAllEqual(Theorem):
     With E = exp(epsilon0), e = exp(epsilon), p = 1/(E+1) the chance of a lie and T ~ Bin(n-1, p), the likelihood ratio
     of the count is monotone, so each direction is one binomial probability and one tail (`all_equal_terms`).
 
-    What is stated errs downward: delta by a relative 1e-12 + 1e-14 sqrt(n) of its terms, which is more than floating
-    point can have added to them, and epsilon at most by what follows from that.
+    What is stated errs downward, by what floating point can have added (`binomial_error`).
     """
 
     id: ClassVar[str] = "binary-all-equal"
@@ -38,16 +43,17 @@ class BinaryAllEqual(Theorem):
         return (uniform_shuffle(model), one_message_each(model), common_randomizer(model), _binary(model.local))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which the exact delta is known to exceed the one given."""
-        limit = min(model.local.epsilon0, _LARGEST_EPSILON)
-        return largest_epsilon_above(lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=limit)
+        """The largest epsilon at which the exact delta is known to exceed the one given; 0 if none is."""
+        return largest_epsilon_above(
+            lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=model.local.epsilon0
+        )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The delta of this data set, from below (math: the larger of its two directions)."""
         epsilon0, users = model.local.epsilon0, model.num_users
-        if epsilon >= min(epsilon0, _LARGEST_EPSILON):
+        if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
             return 0.0
-        guard = 1e-12 + 1e-14 * math.sqrt(users)
+        guard = binomial_error(users)
         directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
         worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
         return worse if worse > SMALLEST else 0.0
@@ -79,24 +85,23 @@ def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tup
         delta_+ = (1 - p - e p) Pr[T = j-1] - (e - 1) Pr[T >= j],   j = ceil(n (E e - 1) / (E^2 - 1)),
         delta_- = (e (1 - p) - p) Pr[T = m] - (e - 1) Pr[T <= m],   m = floor(n (E / e - 1) / (E^2 - 1)).
 
-    With c = j-1 or m, and R the tail from c outward divided by Pr[T = c], both are
-    Pr[T = c] ((1 - 2p) + (e - 1) (1 - p - R)), which loses no digits however small epsilon or epsilon0 is. Any c gives
-    the advantage of an actual test, hence at most the truth; so rounding in j and m cannot do harm.
+    With c = j-1 or m, and R the tail outward of c divided by Pr[T = c], both are
+    Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its digits however small or large epsilon is. Any c gives the
+    advantage of an actual test, hence at most the truth; so rounding in j and m cannot do harm.
 
     Args:
         epsilon0: local loss, above 0 and at most 700.
         epsilon: below epsilon0.
         users: number of people, the victim included.
     """
-    odds = math.exp(-epsilon0)  # of a lie
-    share = users * odds / -math.expm1(-2 * epsilon0)
-    above = math.ceil(share * (math.expm1(epsilon) - math.expm1(-epsilon0))) - 1
-    below = math.floor(share * (math.expm1(-epsilon) - math.expm1(-epsilon0)))
+    odds, width = math.exp(-epsilon0), -math.expm1(-2 * epsilon0)  # odds of a lie
+    above = math.ceil(users * (odds * (math.expm1(epsilon) - math.expm1(-epsilon0)) / width)) - 1
+    below = math.floor(users * (odds * (math.expm1(-epsilon) - math.expm1(-epsilon0)) / width))
 
     def terms(count: int, outward: int, outward_odds: float) -> tuple[float, float]:
         growth, lie = math.expm1(epsilon), odds / (1 + odds)
         probability = binomial_probability(count, users - 1, lie)
-        gain = probability * (math.tanh(epsilon0 / 2) + growth * (1 - lie))
+        gain = probability * (1 - lie) * -math.expm1(epsilon - epsilon0)
         return gain, probability * growth * tail_ratio(outward, users - 1, outward_odds) if growth else 0.0
 
     # The lower tail of T is the upper tail of n-1-T, whose odds are inverse.

@@ -15,9 +15,9 @@ __all__ = ["ClosedFormEFMRTT19"]
 class ClosedFormEFMRTT19(Theorem):
     """The first closed form: epsilon <= 12 epsilon0 sqrt(log(1/delta) / n).
 
-    The theorem lets the randomizer depend on the position after the shuffle and on earlier reports, but not on the user.
-    It is printed for epsilon0 < 1/2; it holds at 1/2 too, because a randomizer with that loss is a limit of its mixtures
-    with one fixed report, which lose less.
+    The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
+    It is printed for epsilon0 < 1/2; it holds at 1/2 too, because a randomizer of that loss is the limit of mixtures of
+    itself with a report that ignores the answer, and these lose less.
     """
 
     id: ClassVar[str] = "efmrtt19-closed"

@@ -21,7 +21,7 @@ __all__ = ["ClosedFormFMT21"]
 class ClosedFormFMT21(Theorem):
     """With E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)).
 
-    The theorem lets the randomizer depend on the position after the shuffle and on earlier reports, but not on the user.
+    The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
     The paper prints its hypothesis with log(2/delta); log(4/delta) is used here, as in the authors' code
     (docs/errata.md).
     """
@@ -47,6 +47,6 @@ class ClosedFormFMT21(Theorem):
         least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
         if epsilon >= epsilon0:
             return self.where_hypotheses_hold(model, least)
-        clones = expm1(epsilon) / math.tanh(epsilon0 / 2) - 8 * exp(epsilon0) / users
+        clones = expm1(epsilon) / expm1(epsilon0) * (exp(epsilon0) + 1) - 8 * exp(epsilon0) / users
         delta = 4 * math.exp(-users * math.exp(-epsilon0) * (clones / 8 * clones / 8)) if clones > 0 else 1.0
         return self.where_hypotheses_hold(model, max(delta, least))

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from shuffledp.accounting.premises import one_message_each
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel
@@ -15,18 +14,23 @@ __all__ = ["LocalOnly"]
 class LocalOnly(Theorem):
     """The released data are computed from the reports alone, so the local guarantee carries over (post-processing).
 
-    Applies to every protocol in which a user sends one message (several may be harmless one by one and give everything
-    away together); nobody but one's own device is trusted.
+    Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
+    nothing alone may well be private together.
     """
 
     id: ClassVar[str] = "local-dp"
     citation: ClassVar[str] = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One message each, and a local delta within the delta asked for."""
+        """Epsilon0 is finite, and the local delta within the delta asked for."""
         local = model.local.guarantee
         return (
-            one_message_each(model),
+            Hypothesis(
+                name="local-guarantee",
+                requirement="a finite epsilon0",
+                value=f"epsilon0={local.epsilon:.6g}",
+                holds=not local.is_trivial,
+            ),
             Hypothesis(
                 name="local-delta",
                 requirement=f"a local delta of at most {delta:g}",

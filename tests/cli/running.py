@@ -1,0 +1,122 @@
+"""Runs the command line inside this process, on tasks and tables that a test writes."""
+
+import csv
+import io
+import json
+import signal
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from shuffledp.cli import main
+
+COMMANDS = ("run", "randomize", "shuffle", "analyze", "demo")
+
+TASK: dict[str, Any] = {
+    "name": "risk survey",
+    "value": "cheated",
+    "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]},
+    "release": {"delta": 1e-6},
+}
+
+
+def task_with(**changes: Any) -> dict[str, Any]:
+    """The usual task with other entries; a table is changed key by key, None takes an entry away."""
+    task = {key: dict(value) if isinstance(value, dict) else value for key, value in TASK.items()}
+    for key, value in changes.items():
+        if isinstance(value, Mapping):
+            task[key] = {**task.get(key, {}), **value}
+        else:
+            task[key] = value
+        if isinstance(task[key], dict):
+            task[key] = {name: entry for name, entry in task[key].items() if entry is not None}
+    return {key: value for key, value in task.items() if value is not None}
+
+
+def toml(task: Mapping[str, Any]) -> str:
+    """A task as a file; what JSON writes for text, numbers and lists of them is TOML too."""
+    plain = {key: value for key, value in task.items() if not isinstance(value, Mapping)}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in plain.items()]
+    for name, table in task.items():
+        if isinstance(table, Mapping):
+            lines += [
+                f"[{name}]",
+                *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def write_task(folder: Path, **changes: Any) -> Path:
+    path = folder / "task.toml"
+    path.write_text(toml(task_with(**changes)), encoding="utf-8")
+    return path
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+    return path
+
+
+def write_answers(folder: Path, answers: Iterable[str], name: str = "answers.csv") -> Path:
+    """One person per answer, beside another column."""
+    return write_csv(folder / name, ["other", "cheated"], [[f"x{i}", answer] for i, answer in enumerate(answers)])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class _Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8") -> Result:
+    """Run a command, with its error stream on a terminal or not."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+    err = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
+    handler = signal.getsignal(signal.SIGTERM)
+    code: Any = 0
+    try:
+        with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", ["shuffledp", *map(str, arguments)]):
+            main()
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    return Result(code or 0, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+
+
+def refused(code, *arguments) -> str:
+    """The one line that a refused command prints; nothing is left behind."""
+    result = shuffledp(*arguments)
+    assert result.code == code, result.err
+    assert result.out == ""
+    assert result.err.startswith("shuffledp: ")
+    assert result.err.count("\n") == 1
+    assert result.err.endswith(".\n")
+    return result.err
+
+
+def stub_page(outcome: Any, folder: Path) -> tuple[str, ...]:
+    """In place of the page, whose charts take a second each time."""
+    (folder / "release.html").write_text(f"{outcome.task.name}, seeded: {outcome.release.seeded}", encoding="utf-8")
+    return ("release.html",)

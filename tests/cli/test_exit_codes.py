@@ -1,0 +1,148 @@
+"""Commands that go wrong: the exit code, one line on the error stream, and nothing left behind."""
+
+import re
+import sys
+
+import pytest
+
+from cli.running import COMMANDS, refused, shuffledp, task_with, toml, write_answers, write_task
+from shuffledp import cli
+from shuffledp.cli import commands
+
+
+def test_a_negative_seed_is_refused(folder):
+    assert "seed must be an integer that is 0 or more; got seed=-1" in refused(
+        2, "run", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", -1
+    )
+    assert not (folder / "out").exists()
+
+
+# ---- exit codes -----------------------------------------------------------------------------------------------------
+
+NO_TASK = [
+    ("absent.toml", "the task file must be readable; got absent.toml: No such file or directory"),
+    (".", "the task file must be readable; got .: Is a directory"),
+    ("answers.csv", "the task file must be TOML; got answers.csv"),
+    ("wrong.toml", "[randomizer] must have only the keys "),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS[:-1])
+@pytest.mark.parametrize(("task", "message"), NO_TASK)
+def test_a_task_that_is_none_is_exit_code_2(folder, command, task, message):
+    (folder / "wrong.toml").write_text(toml(task_with(randomizer={"espilon": 1})))
+    before = set(folder.iterdir())
+    assert message in refused(2, command, task, "--input", "answers.csv", "--output", "out")
+    assert set(folder.iterdir()) == before
+
+
+NO_INPUT = [
+    ("run", 2, "absent.csv", "there is no such file"),
+    ("run", 2, ".", "it is not a file"),
+    ("run", 3, "empty.csv", "is empty"),
+    ("run", 3, "task.toml", "it lacks 'cheated'"),
+    ("randomize", 3, "damaged.parquet", "not a whole Parquet file"),
+    ("shuffle", 3, "answers.csv", "not a whole Parquet file"),
+    ("shuffle", 2, "absent.parquet", "there is no such file"),
+    ("analyze", 3, "damaged.parquet", "not a whole Parquet file"),
+    ("analyze", 2, ".", "it is not a file"),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "source", "message"), NO_INPUT)
+def test_input_that_cannot_be_used_stops_the_command(folder, command, code, source, message):
+    (folder / "empty.csv").touch()
+    (folder / "damaged.parquet").write_bytes(b"PAR1 and no more")
+    before = set(folder.iterdir())
+    assert message in refused(code, command, "task.toml", "--input", source, "--output", "new/out")
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["run", "shuffle", "analyze"])
+def test_a_batch_that_is_too_small_is_exit_code_4_and_nothing_is_released(folder, command, monkeypatch):
+    write_task(folder, release={"minimum_batch": 201})
+    with monkeypatch.context() as careless:
+        careless.setattr("shuffledp.tables.stages._require_batch", lambda *_: None)
+        for stage, source, target in (("randomize", "answers.csv", "r.parquet"), ("shuffle", "r.parquet", "v.parquet")):
+            assert shuffledp(stage, "task.toml", "--input", source, "--output", target).code == 0
+    source = {"run": "answers.csv", "shuffle": "r.parquet", "analyze": "v.parquet"}[command]
+    before = set(folder.iterdir())
+    text = refused(4, command, "task.toml", "--input", source, "--output", "out")
+    assert "a release needs at least minimum_batch = 201 reports; got 200. Nothing was released." in text
+    assert set(folder.iterdir()) == before
+
+
+def test_answers_that_do_not_fit_are_exit_code_3(folder):
+    write_answers(folder, ["No", "Perhaps", "Yes", ""])
+    text = refused(3, "run", "task.toml", "--input", "answers.csv", "--output", "out")
+    assert "1 of 4 answers are something else: row 2 (counted from 1, without the header)." in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ruin",),
+        ("run",),
+        ("run", "task.toml", "--input", "answers.csv"),
+        ("run", "task.toml", "--output", "out"),
+        ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", "x"),
+        ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", "9" * 5000),
+        ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--sede", "1"),
+        ("analyze", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", "1"),
+        ("demo", "--output", "out", "--people", "0"),
+        ("demo", "--output", "out", "--people", "1e3"),
+        ("demo", "--output", "out", "--people", "99999999999"),
+    ],
+    ids=str,
+)
+def test_a_command_that_is_none_is_exit_code_2_with_the_usage(folder, arguments):
+    before = set(folder.iterdir())
+    result = shuffledp(*arguments)
+    assert result.code == 2
+    assert "Usage:" in result.out + result.err
+    assert "Traceback" not in result.err
+    assert set(folder.iterdir()) == before
+
+
+def test_no_command_at_all_shows_the_usage():
+    result = shuffledp()
+    assert result.code in (0, 2)  # as the parser of arguments has it, which changed its mind
+    assert "Usage:" in result.out + result.err
+
+
+# ---- what should never happen ---------------------------------------------------------------------------------------
+
+
+def test_an_unexpected_error_shows_its_place_and_neither_text_nor_values(folder, monkeypatch):
+    def broken(outcome, place):
+        secret = "SECRET-ANSWER-42"  # noqa: S105
+        raise KeyError(secret)
+
+    monkeypatch.setattr(commands, "write_page", broken)
+    text = refused(1, "run", "task.toml", "--input", "answers.csv", "--output", "out")
+    assert re.search(r"this is a bug, please report it: KeyError at cli/commands\.py:\d+", text)
+    assert "SECRET" not in text
+    assert not (folder / "out").exists()
+
+
+def test_too_little_memory_is_said_in_a_line(folder, monkeypatch):
+    def greedy(outcome, place):
+        raise MemoryError("SECRET")
+
+    monkeypatch.setattr(commands, "write_page", greedy)
+    text = refused(1, "run", "task.toml", "--input", "answers.csv", "--output", "out")
+    assert text == "shuffledp: there is not enough memory for this.\n"
+
+
+@pytest.mark.parametrize("missing", [["pyarrow"], ["typer", "rich"], ["matplotlib", "jinja2"]])
+def test_without_the_extra_a_line_says_what_to_install(monkeypatch, missing):
+    find = cli.importlib.util.find_spec
+    monkeypatch.setattr(cli.importlib.util, "find_spec", lambda name: None if name in missing else find(name))
+    monkeypatch.setattr(sys, "argv", ["shuffledp", "demo"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    needed = ", ".join(missing)
+    # A text as exit code is printed to the error stream, and the code is 1.
+    assert ended.value.code == (
+        f'shuffledp: the command line needs {needed}; install it with: pip install "shuffledp[cli]"'
+    )

@@ -1,0 +1,84 @@
+"""Processes of their own: what is imported when, how the command is started, and how it is stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
+from shuffledp._version import __version__
+from shuffledp.cli import commands
+
+HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "jinja2", "pandas"}
+
+
+def imported_by(code: str) -> set[str]:
+    """Which of the heavy packages a program has imported in the end."""
+    program = f"import sys\n{code}\nsys.stderr.write(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return HEAVY & set(done.stderr.split())
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    assert imported_by("import shuffledp") == set()
+
+
+CALLS = [["--help"], ["--version"], ["run", "--help"], ["demo", "--help"], ["run", "--seed", "x"]]
+HELP = f"""
+from shuffledp.cli import main
+for arguments in {CALLS}:
+    sys.argv = ["shuffledp", *arguments]
+    try: main()
+    except SystemExit: pass
+"""
+
+
+def test_help_and_version_import_nothing_heavy():
+    assert imported_by(HELP) == set()
+
+
+def test_naming_a_mechanism_needs_no_file_format_and_no_picture():
+    assert imported_by("import shuffledp\nshuffledp.KaryRandomizedResponse") <= {"numpy", "scipy"}
+
+
+@pytest.mark.parametrize("module", ["shuffledp", "shuffledp.cli"])
+def test_the_package_can_be_run_as_a_module(module):
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"shuffledp {__version__}\n", "")
+
+
+def test_a_reader_who_has_left_is_no_error_to_complain_about(tmp_path):
+    reports = tmp_path / "reports.parquet"
+    answers = write_answers(tmp_path, ["No", "Yes"])
+    command = ["randomize", write_task(tmp_path), "--input", answers, "--output", reports, "--json"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "shuffledp", *command], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert done.stderr == b""
+    assert reports.is_file()
+
+
+def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypatch):
+    def be_stopped(outcome, folder):
+        stub_page(outcome, folder)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(commands, "write_page", be_stopped)
+    answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
+    result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out")
+    assert result.code == 128 + signal.SIGTERM
+    assert {path.name for path in tmp_path.iterdir()} == {"answers.csv", "task.toml"}
+
+
+def test_a_terminal_that_cannot_show_a_letter_gets_its_number(tmp_path):
+    task = write_task(tmp_path, name="Umfrage Ü", randomizer={"categories": ["да", "🎲"]})
+    answers = write_csv(tmp_path / "a.csv", ["cheated"], [["да"], ["🎲"]])
+    result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out", encoding="ascii")
+    assert result.code == 0
+    assert r"Umfrage \xdc" in result.out
+    assert r"\u0434\u0430" in result.out

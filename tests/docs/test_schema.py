@@ -1,0 +1,203 @@
+"""docs/schema.json describes what the commands print, and refuses what they never print."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
+from shuffledp.cli import commands
+from shuffledp.statements import Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.tasks import Missing
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
+RELEASE = Draft202012Validator(SCHEMA)
+STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What the commands print with --json, by name."""
+    folder = tmp_path_factory.mktemp("printed")
+    answers = write_answers(folder, ["No", "Yes", "No", ""] * 250)
+    places = write_csv(folder / "places.csv", ["place", "cheated"], [["Ulm", "No"], ["Bonn", "Yes"]] * 50)
+    drop = write_task(folder, missing="drop", people={"expected": 2000})
+    outputs = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(commands, "write_page", stub_page)
+
+        def run(name, command, task, source, target, *options):
+            result = shuffledp(command, task, "--input", source, "--output", folder / target, "--json", *options)
+            assert result.code == 0, result.err
+            outputs[name] = result.json
+
+        run("run", "run", drop, answers, "run")
+        run("seeded", "run", drop, answers, "seeded", "--seed", 1)
+        run("randomize", "randomize", drop, answers, "reports.parquet", "--seed", 1)
+        run("shuffle", "shuffle", drop, folder / "reports.parquet", "view.parquet")
+        run("analyze", "analyze", drop, folder / "view.parquet", "analyzed")
+        category = write_task(folder, missing="category", randomizer={"epsilon0": 20.0})
+        run("category", "run", category, answers, "category")
+        unshuffled = write_task(folder, public=["place"], shuffler={"kind": "none"})
+        run("unshuffled", "run", unshuffled, places, "unshuffled")
+        demo = shuffledp("demo", "--output", folder / "demo", "--people", 300, "--json")
+        outputs["demo"] = demo.json
+        outputs["statement.json"] = json.loads((folder / "run" / "statement.json").read_text(encoding="utf-8"))
+    return outputs
+
+
+def test_the_schema_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["run", "seeded", "analyze", "category", "unshuffled", "demo", "statement.json"])
+def test_what_is_printed_about_a_release_is_valid(name, printed):
+    RELEASE.validate(printed[name])
+
+
+@pytest.mark.parametrize("name", ["randomize", "shuffle"])
+def test_what_is_printed_about_a_stage_is_valid(name, printed):
+    STAGE.validate(printed[name])
+
+
+def test_a_release_is_no_stage_and_a_stage_no_release(printed):
+    assert not STAGE.is_valid(printed["run"])
+    assert not RELEASE.is_valid(printed["shuffle"])
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def places(document, path=()):
+    """Every place in a document: the path to it."""
+    children = document.items() if isinstance(document, dict) else enumerate(document) if type(document) is list else ()
+    for key, child in children:
+        yield (*path, key)
+        yield from places(child, (*path, key))
+
+
+OPEN = {"randomizer", "shuffler", "local", "shuffle"}  # their parameters depend on the kind
+OPTIONAL = {"sampling_error", "where"}
+
+
+def test_no_key_may_be_left_out(printed):
+    removed = 0
+    for path in places(printed["run"]):
+        if isinstance(path[-1], int) or path[-1] in OPTIONAL or (path[0] == "files" and len(path) > 1):
+            continue
+        if len(path) > 1 and path[-2] in OPEN and path[-1] not in ("kind", "num_users"):
+            continue
+        broken = copy.deepcopy(printed["run"])
+        del at(broken, path[:-1])[path[-1]]
+        assert not RELEASE.is_valid(broken), path
+        removed += 1
+    assert removed > 50
+
+
+def test_no_key_may_be_added_to_what_is_described(printed):
+    added = 0
+    for path in [(), *places(printed["run"])]:
+        broken = copy.deepcopy(printed["run"])
+        table = at(broken, path)
+        if isinstance(table, dict) and (not path or path[-1] not in OPEN):
+            table["unheard of"] = 1
+            assert not RELEASE.is_valid(broken), path
+            added += 1
+    assert added > 10
+
+
+def test_no_value_may_become_one_of_another_type(printed):
+    for path in places(printed["run"]):
+        if any(key in OPEN for key in path[:-1]) and path[-1] not in ("kind", "num_users"):
+            continue
+        broken = copy.deepcopy(printed["run"])
+        at(broken, path[:-1])[path[-1]] = {"an": "object"} if not isinstance(at(broken, path), dict) else ["a list"]
+        assert not RELEASE.is_valid(broken), path
+
+
+BROKEN = [
+    (("task_sha256",), "E3B0"),
+    (("num_reports",), 0),
+    (("num_reports",), 10.5),
+    (("num_reports",), "750"),
+    (("estimates",), []),
+    (("estimates", 0, "level"), 1.0),
+    (("estimates", 0, "standard_error"), -0.1),
+    (("estimates", 0, "estimate"), "inf"),
+    (("estimates", 0, "target"), ""),
+    (("statements",), []),
+    (("statements", 0, "guarantee", "epsilon"), -1.0),
+    (("statements", 0, "guarantee", "epsilon"), "infinity"),
+    (("statements", 0, "guarantee", "epsilon"), None),
+    (("statements", 0, "guarantee", "delta"), 1.5),
+    (("statements", 0, "guarantee", "neighbors"), "add-one"),
+    (("statements", 0, "guarantee", "type"), "Central DP"),
+    (("statements", 0, "kind"), "proven"),
+    (("statements", 0, "trust"), ["nobody"]),
+    (("statements", 0, "trust"), ["shuffler", "shuffler"]),
+    (("statements", 0, "unit"), "one-household"),
+    (("statements", 0, "withdrawn"), "regretted"),
+    (("statements", 0, "withdrawn"), "seeded"),
+    (("statements", 0, "claimed"), {"type": "local-dp", "epsilon": 1.0, "delta": 0.0, "neighbors": "replace-one"}),
+    (("statements", 0, "basis", "status"), "believed"),
+    (("statements", 0, "basis", "hypotheses", 0, "holds"), "true"),
+    (("statements", 0, "basis", "parts"), [{"theorem": "basic-composition"}]),
+    (("seeded",), True),
+    (("flow", "missing"), -1),
+    (("flow", "detached"), "region"),
+    (("files", "release.parquet"), "0" * 63),
+    (("files", ""), "0" * 64),
+    (("model", "shuffle", "num_users"), 0),
+    (("model", "local", "kind"), ""),
+    (("task", "missing"), "ignore"),
+    (("task", "public"), ["region", "region"]),
+    (("task", "release", "delta"), 0.0),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), BROKEN, ids=lambda part: str(part)[:60])
+def test_a_broken_release_is_rejected(path, value, printed):
+    broken = copy.deepcopy(printed["run"])
+    at(broken, path[:-1])[path[-1]] = value
+    assert not RELEASE.is_valid(broken)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("stage", "analyze"), ("task_sha256", None), ("num_reports", -1), ("files", {}), ("seeded", 1), ("flow", {})],
+)
+def test_a_broken_stage_is_rejected(key, value, printed):
+    assert not STAGE.is_valid(printed["shuffle"] | {key: value})
+
+
+def test_a_seeded_release_has_no_statement_that_promises(printed):
+    seeded = copy.deepcopy(printed["seeded"])
+    assert [statement["guarantee"]["epsilon"] for statement in seeded["statements"]] == ["inf"] * len(
+        seeded["statements"]
+    )
+    seeded["statements"][0] = printed["run"]["statements"][0]
+    assert not RELEASE.is_valid(seeded)
+
+
+def test_another_type_of_guarantee_may_have_further_keys(printed):
+    other = copy.deepcopy(printed["run"])
+    other["statements"][0]["guarantee"] |= {"type": "central-dp", "alpha": 2.0}
+    assert not RELEASE.is_valid(other)
+    other["statements"][0]["guarantee"]["type"] = "sigma-privacy"
+    RELEASE.validate(other)
+
+
+def test_the_words_of_the_schema_are_those_of_the_library():
+    statement, basis = SCHEMA["$defs"]["statement"]["properties"], SCHEMA["$defs"]["basis"]["properties"]
+    assert statement["kind"]["enum"] == list(Kind)
+    assert statement["trust"]["items"]["enum"] == list(Trust)
+    assert statement["unit"]["enum"] == list(Unit)
+    assert statement["withdrawn"]["enum"] == [*Withdrawal, None]
+    assert basis["status"]["enum"] == list(Status)
+    assert SCHEMA["$defs"]["task"]["properties"]["missing"]["enum"] == list(Missing)
