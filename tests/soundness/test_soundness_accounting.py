@@ -266,7 +266,7 @@ def test_one_user_loses_exactly_what_the_report_loses(epsilon0):
         assert LOWER.epsilon(model, delta=delta) == pytest.approx(exact, rel=1e-8, abs=1e-12)
 
 
-# ---- (e, f) more users, less loss, more delta: never worse ----------------------------------------------------------
+# ---- (e, f) more users, less loss, more delta: never worse -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon0", [0.2, 1.0, 3.0])
