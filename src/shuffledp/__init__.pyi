@@ -20,10 +20,15 @@ from .models import ProtocolModel as ProtocolModel
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
 from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
+from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
 from .randomizers import OneBitMean as OneBitMean
+from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
+from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from .randomizers import PrivUnit as PrivUnit
 from .randomizers import RoundedMean as RoundedMean
+from .randomizers import SubsetSelection as SubsetSelection
+from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
 # shuffling
 from .shufflers import IdentityShuffler as IdentityShuffler

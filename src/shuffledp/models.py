@@ -89,6 +89,19 @@ class FrequencyModel(LocalModel):
     def q(self) -> float:
         """Probability that a report supports one given other value."""
 
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """Size of one report in bits."""
+
+    @property
+    def variance_per_report(self) -> float:
+        """Variance of the estimated frequency of a value that nobody holds, times the number of reports.
+
+        It is q (1 - q) / (p - q)^2 (Wang, Blocki, Li, Jha 2017, Theorem 2).
+        """
+        return self.q * (1 - self.q) / (self.p - self.q) ** 2
+
     @abstractmethod
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """How many reports support each value; shape (domain_size,)."""

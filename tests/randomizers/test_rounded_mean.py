@@ -149,4 +149,6 @@ def test_a_loss_that_cannot_be_represented_is_refused(epsilon0):
 
 
 def test_of_very_many_levels_there_is_no_channel():
-    assert RoundedMean(epsilon0=20.0, lower=0, upper=1, num_levels=5000).model.channel() is None
+    model = RoundedMean(epsilon0=20.0, lower=0, upper=1, num_levels=600).model
+    assert model.channel() is None
+    assert model.response.channel().matrix.shape == (601, 601)

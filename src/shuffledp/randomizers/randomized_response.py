@@ -20,6 +20,8 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
+from shuffledp.randomizers._answers import as_answers, check_range
+from shuffledp.randomizers._exact import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
 from shuffledp.randomness import resolve_source
 
 if TYPE_CHECKING:
@@ -27,11 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KaryRandomizedResponse", "KaryRandomizedResponseModel"]
 
-_WORDS = 2**64
 _BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**31
-_CHANNEL_LIMIT = 4096  # a larger matrix would take more than 128 MiB
-_RESOLUTION = 1e-6  # nats by which the loss used may fall short of the one asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,8 @@ class KaryRandomizedResponseModel(FrequencyModel):
         # numpy's integers would overflow below.
         object.__setattr__(self, "domain_size", int(self.domain_size))
         object.__setattr__(self, "share", int(self.share))
-        if self.share * self.domain_size >= _WORDS:
-            raise invalid(f"below 2**64 / domain_size = {_WORDS / self.domain_size:.6g}", share=self.share)
+        if self.share * self.domain_size >= WORDS:
+            raise invalid(f"below 2**64 / domain_size = {WORDS / self.domain_size:.6g}", share=self.share)
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
@@ -79,42 +78,41 @@ class KaryRandomizedResponseModel(FrequencyModel):
             raise invalid(f"{limits}, beyond which 64-bit randomness saturates", epsilon0=epsilon0)
         with localcontext() as context:
             context.prec = 60
-            wanted = _WORDS / (Decimal(float(epsilon0)).exp() + (int(domain_size) - 1))
+            wanted = WORDS / (Decimal(float(epsilon0)).exp() + (int(domain_size) - 1))
             share = int(wanted.to_integral_value(ROUND_CEILING))
         return cls(domain_size=domain_size, share=share)
 
     @property
     def truth_words(self) -> int:
         """Of the 2^64 words, how many lead to the true answer."""
-        return _WORDS - self.share * (self.domain_size - 1)
+        return WORDS - self.share * (self.domain_size - 1)
 
     @property
     def p(self) -> float:
         """Probability of the true answer."""
-        return self.truth_words / _WORDS
+        return self.truth_words / WORDS
 
     @property
     def q(self) -> float:
         """Probability of each other answer."""
-        return self.share / _WORDS
+        return self.share / WORDS
+
+    @property
+    def report_bits(self) -> int:
+        """As many as the number of an answer takes."""
+        return (self.domain_size - 1).bit_length()
 
     @property
     def guarantee(self) -> LocalDP:
         """Epsilon is log(p/q) for the integers used, rounded up to a float."""
-        with localcontext() as context:
-            context.prec = 60
-            exact = (Decimal(self.truth_words) / self.share).ln()
-            epsilon = float(exact)
-            if Decimal(epsilon) < exact:
-                epsilon = math.nextafter(epsilon, math.inf)
-        return LocalDP(epsilon=epsilon)
+        return LocalDP(epsilon=log_rounded_up(self.truth_words, self.share))
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
             raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
-        _check_range(columns["value"], self.domain_size, "reports")
+        check_range(columns["value"], self.domain_size, "reports")
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the value that it holds."""
@@ -122,27 +120,22 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """The k x k matrix, as fractions if ``exact``; None above 4096 values."""
-        if self.domain_size > _CHANNEL_LIMIT:
+        if self.domain_size > CHANNEL_LIMIT:
             return None
-        if exact:
-            truth, other = Fraction(self.truth_words, _WORDS), Fraction(self.share, _WORDS)
-            size = range(self.domain_size)
-            return Channel(np.array([[truth if x == y else other for y in size] for x in size]))
-        matrix = np.full((self.domain_size, self.domain_size), self.q)
-        np.fill_diagonal(matrix, self.p)
-        return Channel(matrix)
+        truth, other = Fraction(self.truth_words, WORDS), Fraction(self.share, WORDS)
+        return channel_of_support(np.eye(self.domain_size, dtype=bool), truth, other, exact=exact)
 
 
 def _representable(domain_size: int) -> tuple[float, float]:
-    """The least and the largest loss that one word more per answer changes by `_RESOLUTION` at most.
+    """The least and the largest loss that one word more per answer changes by `RESOLUTION` at most.
 
     With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
     the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.
     """
-    others, words = domain_size - 1, _WORDS * _RESOLUTION
+    others, words = domain_size - 1, WORDS * RESOLUTION
     middle = words / 2 - others
     largest = middle + math.sqrt(middle**2 - others**2)
-    return max(_RESOLUTION, math.log(others**2 / largest)), math.log(largest)
+    return max(RESOLUTION, math.log(others**2 / largest)), math.log(largest)
 
 
 class KaryRandomizedResponse:
@@ -201,7 +194,7 @@ class KaryRandomizedResponse:
             InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
         """
         source = resolve_source(source)
-        answers = _as_answers(values, self.model.domain_size)
+        answers = as_answers(values, self.model.domain_size)
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.domain_size - 1))
         scratch = np.empty(min(len(answers), _BATCH), dtype=np.uint64)
         for start in range(0, len(answers), _BATCH):
@@ -229,29 +222,3 @@ def _respond(
     moved += steps
     moved -= size * (moved >= size)
     return moved
-
-
-def _as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
-    try:
-        answers = np.asarray(values)
-    except (ValueError, TypeError):  # numpy's own message may quote a value
-        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
-    if answers.ndim != 1:
-        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={answers.shape}.")
-    if len(answers) == 0:
-        return answers.astype(np.uint8)
-    if answers.dtype.kind not in "iu":
-        # Not the dtype itself: that of texts tells how long the longest is.
-        kind = answers.dtype.type.__name__
-        raise InvalidParameterError(f"values must be integers in range({domain_size}); got values of type {kind}.")
-    _check_range(answers, domain_size, "values")
-    return answers
-
-
-def _check_range(values: NDArray[Any], domain_size: int, name: str) -> None:
-    """Refuse integers outside range(domain_size), naming the first place and the number of them, never the value."""
-    if len(values) and not (values.min() >= 0 and values.max() < domain_size):
-        outside = np.flatnonzero((values < 0) | (values >= domain_size))
-        raise InvalidParameterError(
-            f"{name} must be integers in range({domain_size}); {len(outside)} outside, first {name}[{outside[0]}]."
-        )

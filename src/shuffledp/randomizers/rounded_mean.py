@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RoundedMean", "RoundedMeanModel", "best_num_levels"]
 
 _LARGEST_EPSILON0 = 30.5
+_CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel()`` gives it where it is wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +102,12 @@ class RoundedMeanModel(MeanModel):
         return (1 - kept) / kept
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """From the grid points to the reports, as fractions if ``exact``; None above 4096 grid points.
+        """From the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
 
         The grid points are enough: any other value is rounded to one of its two neighbours, so its row is a mixture of
         theirs, and no likelihood ratio exceeds that between grid points.
         """
-        return self.response.channel(exact=exact)
+        return self.response.channel(exact=exact) if self.response.domain_size <= _CHANNEL_LIMIT else None
 
 
 def _response_variance(place: NDArray[np.float64], response: KaryRandomizedResponseModel) -> NDArray[np.float64]:

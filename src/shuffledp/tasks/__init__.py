@@ -1,5 +1,12 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.frequency_oracles import (
+    HadamardResponseSection,
+    OptimizedLocalHashingSection,
+    OptimizedUnaryEncodingSection,
+    SubsetSelectionSection,
+    SymmetricUnaryEncodingSection,
+)
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -9,19 +16,23 @@ from shuffledp.tasks.numbers import (
     RoundedMeanSection,
 )
 from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
-from shuffledp.tasks.randomizers import Category, KaryRandomizedResponseSection, RandomizerSection
+from shuffledp.tasks.randomizers import CategoricalSection, Category, KaryRandomizedResponseSection, RandomizerSection
 from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
+    "CategoricalSection",
     "Category",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
+    "HadamardResponseSection",
     "IdentitySection",
     "KaryRandomizedResponseSection",
     "Missing",
     "NumberSection",
     "OneBitMeanSection",
+    "OptimizedLocalHashingSection",
+    "OptimizedUnaryEncodingSection",
     "OutOfRange",
     "Outcome",
     "PeopleSection",
@@ -31,6 +42,8 @@ __all__ = [
     "RoundedMeanSection",
     "ShufflerSection",
     "StageOutcome",
+    "SubsetSelectionSection",
+    "SymmetricUnaryEncodingSection",
     "Task",
     "UniformSection",
 ]

@@ -15,7 +15,7 @@ from shuffledp.tasks.section import Section, one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Category", "KaryRandomizedResponseSection", "RandomizerSection"]
+__all__ = ["CategoricalSection", "Category", "KaryRandomizedResponseSection", "RandomizerSection"]
 
 Category = str | int | bool
 
@@ -66,8 +66,10 @@ class RandomizerSection(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KaryRandomizedResponseSection(RandomizerSection):
-    """k-ary randomized response on named categories.
+class CategoricalSection(RandomizerSection):
+    """Answers that are one of some named categories, and frequencies of these.
+
+    A subclass says by its ``kind`` and ``randomizer`` how their numbers are randomized.
 
     Args:
         epsilon0: local privacy loss in nats.
@@ -79,7 +81,6 @@ class KaryRandomizedResponseSection(RandomizerSection):
             control characters; and as the randomizer does.
     """
 
-    kind: ClassVar[str] = "k-rr"
     answers: ClassVar[str] = "category"
     epsilon0: float
     categories: tuple[Category, ...]
@@ -102,9 +103,10 @@ class KaryRandomizedResponseSection(RandomizerSection):
             raise InvalidParameterError(f"categories must be all different; got more than once: {shown}.")
         self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
 
-    def randomizer(self) -> KaryRandomizedResponse:
-        """k-ary randomized response over the numbers of the categories."""
-        return KaryRandomizedResponse(epsilon0=self.epsilon0, domain_size=len(self.categories) + self.missing_category)
+    @property
+    def domain_size(self) -> int:
+        """Number of categories, with the one for people who did not answer."""
+        return len(self.categories) + self.missing_category
 
     def analyzer(self, *, level: float) -> FrequencyAnalyzer:
         """Frequencies of the categories."""
@@ -120,6 +122,21 @@ class KaryRandomizedResponseSection(RandomizerSection):
     def categories_of_answers(self) -> tuple[Category, ...]:
         """The categories."""
         return self.categories
+
+    def with_missing_category(self) -> "CategoricalSection":
+        """One more category, after the others, for people who did not answer."""
+        return replace(self, missing_category=True)
+
+
+class KaryRandomizedResponseSection(CategoricalSection):
+    """k-ary randomized response on named categories; the keys are those of `CategoricalSection`."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "k-rr"
+
+    def randomizer(self) -> KaryRandomizedResponse:
+        """k-ary randomized response over the numbers of the categories."""
+        return KaryRandomizedResponse(epsilon0=self.epsilon0, domain_size=self.domain_size)
 
     def named(self, reports: "pa.Table") -> "pa.Table":
         """The column ``value`` dictionary-encoded, with the categories as dictionary."""
@@ -138,10 +155,6 @@ class KaryRandomizedResponseSection(RandomizerSection):
         names = reports.column("value").cast(targets.type)
         codes = pc.index_in(names, targets).fill_null(len(targets))
         return reports.set_column(reports.column_names.index("value"), "value", codes)
-
-    def with_missing_category(self) -> "KaryRandomizedResponseSection":
-        """One more category, after the others, for people who did not answer."""
-        return replace(self, missing_category=True)
 
 
 def _as_text(category: Category) -> str:

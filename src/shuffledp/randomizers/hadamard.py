@@ -1,0 +1,227 @@
+"""Hadamard response: report one column of a Hadamard matrix, more often one where the answer's row has +1.
+
+Float-free: one random word decides the sign by integer comparison, and another the column.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import FrequencyModel
+from shuffledp.randomizers._answers import as_answers, check_range
+from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["HadamardResponse", "HadamardResponseModel"]
+
+_BATCH = 1 << 16  # values handled at a time: their words stay in the processor's cache
+_LARGEST_DOMAIN = 2**26 - 1  # counting support holds a number for each column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HadamardResponseModel(FrequencyModel):
+    """What is public about Hadamard response.
+
+    The matrix is Sylvester's, with entry -1 in row r and column c if the binary numbers r and c share an odd number of
+    ones, else +1. It has K columns, K being the least power of two above k; value v has row v + 1, since row 0 is all
+    +1. A column supports the values whose rows have +1 there: half of them belong to each row, a quarter to each two.
+
+    Args:
+        domain_size: number of possible answers k, from 2 to 2^26 - 1.
+        false_words: of the 2^64 values of a random word, how many lead to the columns that do not support the answer;
+            1 or more and below 2^63.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    kind: ClassVar[str] = "hadamard"
+    domain_size: int
+    false_words: int
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(2, domain_size=self.domain_size)
+        _validate.integer_at_least(1, false_words=self.false_words)
+        if self.domain_size > _LARGEST_DOMAIN:
+            raise invalid(f"at most {_LARGEST_DOMAIN}", domain_size=self.domain_size)
+        if self.false_words >= WORDS // 2:
+            raise invalid("below 2**63", false_words=self.false_words)
+        # numpy's integers would overflow below.
+        object.__setattr__(self, "domain_size", int(self.domain_size))
+        object.__setattr__(self, "false_words", int(self.false_words))
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
+        """The model with the largest local loss that is representable and at most ``epsilon0``.
+
+        Raises:
+            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
+                to within 1e-6.
+        """
+        return cls(domain_size=domain_size, false_words=smallest_share(epsilon0))
+
+    @property
+    def report_bits(self) -> int:
+        """As many as the number of a column takes."""
+        return self.domain_size.bit_length()
+
+    @property
+    def num_columns(self) -> int:
+        """Number of columns K."""
+        return 1 << self.report_bits
+
+    @property
+    def p(self) -> float:
+        """Probability that a report supports its own answer."""
+        return (WORDS - self.false_words) / WORDS
+
+    @property
+    def q(self) -> float:
+        """Probability that a report supports a given other value: 1/2, since any two rows agree in half the columns."""
+        return 0.5
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Epsilon is log(p / (1 - p)) for the integers used, rounded up to a float."""
+        return LocalDP(epsilon=log_rounded_up(WORDS - self.false_words, self.false_words))
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one integer column ``index`` in range(K)."""
+        if list(columns) != ["index"] or columns["index"].dtype.kind not in "iu" or columns["index"].ndim != 1:
+            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
+            raise InvalidParameterError(f"columns must be one integer column 'index'; got {found}.")
+        check_range(columns["index"], self.num_columns, "reports")
+
+    def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """A report supports the values whose rows have +1 in its column.
+
+        The transform of the histogram gives, for each row, the reports with +1 less those with -1. Time n + K log K.
+        """
+        sums = np.bincount(columns["index"], minlength=self.num_columns).astype(np.int64, copy=False)
+        _transform(sums)
+        return (len(columns["index"]) + sums[1 : self.domain_size + 1]) // 2
+
+    def channel(self, *, exact: bool = False) -> Channel | None:
+        """The k x K matrix, as fractions if ``exact``; None above 4095 values."""
+        if self.num_columns > CHANNEL_LIMIT:
+            return None
+        rows, columns = np.arange(1, self.domain_size + 1)[:, None], np.arange(self.num_columns)[None, :]
+        half = WORDS * self.num_columns // 2
+        likely, unlikely = Fraction(WORDS - self.false_words, half), Fraction(self.false_words, half)
+        return channel_of_support(np.bitwise_count(rows & columns) % 2 == 0, likely, unlikely, exact=exact)
+
+
+def _transform(sums: NDArray[np.int64]) -> None:
+    """The Walsh-Hadamard transform of a vector whose length is a power of two, in place."""
+    half = 1
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
+        lower, upper = pairs[:, 0].copy(), pairs[:, 1]
+        pairs[:, 0] += upper
+        np.subtract(lower, upper, out=upper)
+        half *= 2
+
+
+class HadamardResponse:
+    """Hadamard response (HR): reports of log2(k) bits, counted in time n + k log k.
+
+    A report is a column of the Hadamard matrix: with probability p one that supports the answer, else one that does
+    not, uniform among these; p / (1 - p) = exp(epsilon0). For small epsilon0 the error is about that of optimized
+    unary encoding; for epsilon0 above 1 or so it is larger, since q = 1/2 whatever epsilon0.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6.
+        2. Given whether the column supports the answer, it is exactly uniform; so the probabilities p and q of the
+           model are exact.
+        3. Reports of different people are independent, and the time taken does not depend on what is drawn for one.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
+        domain_size: number of possible answers k, from 2 to 2^26 - 1; answers are the integers 0..k-1.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Acharya, Sun, Zhang 2019 (Hadamard response, the scheme for small epsilon0).
+
+    Example:
+        >>> randomizer = HadamardResponse(epsilon0=1.0, domain_size=1000)
+        >>> randomizer.model.num_columns, round(randomizer.model.p, 4), randomizer.model.q
+        (1024, 0.7311, 0.5)
+        >>> len(randomizer.randomize([0, 999, 5]))
+        3
+    """
+
+    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
+        self.model = HadamardResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+
+    @classmethod
+    def from_model(cls, model: HadamardResponseModel) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(HadamardResponseModel, model=model)
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"HadamardResponse(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per value.
+
+        Args:
+            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``index``, shape (n,), in the smallest unsigned dtype that holds the columns.
+
+        Raises:
+            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+        """
+        source = resolve_source(source)
+        answers = as_answers(values, self.model.domain_size)
+        reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.num_columns - 1))
+        scratch = np.empty(2 * min(len(answers), _BATCH), dtype=np.uint64)
+        for start in range(0, len(answers), _BATCH):
+            batch = answers[start : start + _BATCH]
+            words = scratch[: 2 * len(batch)]
+            source.fill(words)
+            reports[start : start + _BATCH] = _respond(batch, words[: len(batch)], words[len(batch) :], self.model)
+        scratch.fill(0)  # with these words a report could be undone
+        return Reports({"index": reports}, self.model)
+
+
+def _respond(
+    answers: NDArray[Any], signs: NDArray[np.uint64], columns: NDArray[np.uint64], model: HadamardResponseModel
+) -> NDArray[np.uint64]:
+    """Words of ``signs`` below ``false_words`` ask for -1; the first bits of ``columns`` are a column.
+
+    Where its sign is not the one asked for, the least bit that the row has is flipped, which changes the sign and pairs
+    off the columns of one sign with those of the other. Every row takes the same steps whatever is drawn.
+    """
+    rows = answers.astype(np.uint64) + np.uint64(1)
+    indices = columns >> np.uint64(64 - model.report_bits)
+    wanted = signs < np.uint64(model.false_words)
+    differs = (np.bitwise_count(rows & indices) & 1).astype(np.bool_) ^ wanted
+    indices ^= (rows & (~rows + np.uint64(1))) * differs
+    return indices

@@ -1,0 +1,273 @@
+"""Unary encoding: a bit for each value, set for the true one, and every bit randomized by itself.
+
+Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.channels import Channel
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import FrequencyModel
+from shuffledp.randomizers._answers import as_answers
+from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
+from shuffledp.randomizers._packed_bits import (
+    PackedCoins,
+    check_domain,
+    check_packed,
+    count_bits,
+    packed_width,
+    put_bits,
+)
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = [
+    "OptimizedUnaryEncoding",
+    "OptimizedUnaryEncodingModel",
+    "SymmetricUnaryEncoding",
+    "SymmetricUnaryEncodingModel",
+    "UnaryEncodingModel",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnaryEncodingModel(FrequencyModel):
+    """What is public about a unary encoding; the two subclasses differ in how often the true bit is set.
+
+    Of the 2^64 values of a random word, ``true_words`` set the bit of the true answer and ``false_words`` that of any
+    other value.
+
+    Args:
+        domain_size: number of possible answers k, from 2 to 2^20.
+        false_words: 1 or more and below 2^63.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    coins: ClassVar[int]  # how often the loss of a bit counts, see `smallest_share`
+    domain_size: int
+    false_words: int
+
+    def __post_init__(self) -> None:
+        check_domain(self.domain_size)
+        _validate.integer_at_least(1, false_words=self.false_words)
+        if self.false_words >= WORDS // 2:
+            raise invalid("below 2**63", false_words=self.false_words)
+        # numpy's integers would overflow below.
+        object.__setattr__(self, "domain_size", int(self.domain_size))
+        object.__setattr__(self, "false_words", int(self.false_words))
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
+        """The model with the largest local loss that is representable and at most ``epsilon0``.
+
+        Raises:
+            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
+                to within 1e-6.
+        """
+        return cls(domain_size=domain_size, false_words=smallest_share(epsilon0, coins=cls.coins))
+
+    @property
+    @abstractmethod
+    def true_words(self) -> int:
+        """Of the 2^64 words, how many set the bit of the true answer."""
+
+    @property
+    def p(self) -> float:
+        """Probability that the bit of the true answer is set."""
+        return self.true_words / WORDS
+
+    @property
+    def q(self) -> float:
+        """Probability that the bit of a given other value is set."""
+        return self.false_words / WORDS
+
+    @property
+    def report_bits(self) -> int:
+        """One for each value."""
+        return self.domain_size
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Epsilon is log(p (1 - q) / ((1 - p) q)) for the integers used, rounded up to a float."""
+        likely = self.true_words * (WORDS - self.false_words)
+        unlikely = (WORDS - self.true_words) * self.false_words
+        return LocalDP(epsilon=log_rounded_up(likely, unlikely))
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
+        check_packed(columns, self.domain_size)
+
+    def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """A report supports the values whose bits are set."""
+        return count_bits(columns["bits"], self.domain_size)
+
+    def channel(self, *, exact: bool = False) -> Channel | None:
+        """The k x 2^k matrix; output y has the bits of the number y. None above 12 values."""
+        size = self.domain_size
+        if 2**size > CHANNEL_LIMIT:
+            return None
+        true, false = Fraction(self.true_words, WORDS), Fraction(self.false_words, WORDS)
+        others = [false**count * (1 - false) ** (size - 1 - count) for count in range(size)]
+        law = np.array([[factor * rest for rest in others] for factor in (1 - true, true)])
+        values, outputs = np.arange(size)[:, None], np.arange(2**size)[None, :]
+        own = outputs >> values & 1
+        return Channel((law if exact else law.astype(np.float64))[own, np.bitwise_count(outputs) - own])
+
+
+class SymmetricUnaryEncodingModel(UnaryEncodingModel):
+    """The true bit is set as often as another one is clear: p = 1 - q. See `UnaryEncodingModel`."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "sue"
+    coins: ClassVar[int] = 2
+
+    @property
+    def true_words(self) -> int:
+        """All but ``false_words``."""
+        return WORDS - self.false_words
+
+
+class OptimizedUnaryEncodingModel(UnaryEncodingModel):
+    """The true bit is a fair coin: p = 1/2. See `UnaryEncodingModel`."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "oue"
+    coins: ClassVar[int] = 1
+
+    @property
+    def true_words(self) -> int:
+        """Half of all."""
+        return WORDS // 2
+
+
+class _UnaryEncoding:
+    """What both encodings do."""
+
+    _model_type: ClassVar[type[UnaryEncodingModel]]
+    model: UnaryEncodingModel
+
+    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
+        self.model = self._model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+
+    @classmethod
+    def from_model(cls, model: UnaryEncodingModel) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(cls._model_type, model=model)
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per value.
+
+        Args:
+            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); the bit of value v is bit v % 8
+            (the least significant is 0) of byte v // 8, and the bits beyond the last value are 0.
+
+        Raises:
+            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+        """
+        source = resolve_source(source)
+        answers = as_answers(values, self.model.domain_size)
+        bits = np.empty((len(answers), packed_width(self.model.domain_size)), dtype=np.uint8)
+        coins = PackedCoins(len(answers), self.model.domain_size)
+        for start in range(0, len(answers), coins.rows):
+            block = bits[start : start + coins.rows]
+            coins.fill(block, self.model.false_words, source)
+            true_bits = coins.toss(len(block), self.model.true_words, source)
+            put_bits(block, answers[start : start + coins.rows], true_bits)
+        coins.wipe()
+        return Reports({"bits": bits}, self.model)
+
+
+class SymmetricUnaryEncoding(_UnaryEncoding):
+    """Symmetric unary encoding (SUE, basic one-time RAPPOR): every bit is kept or flipped, all with one probability.
+
+    The bit of the true answer is set with probability p, that of any other value with q = 1 - p, independently, and
+    (p / q)^2 = exp(epsilon0).
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6.
+        2. All bits of all reports are independent, and have exactly the probabilities p and q of the model.
+        3. How many words are drawn does not depend on the answers.
+        4. Beside the reports memory is bounded: there is never a byte per bit of more than a few thousand reports.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 59.7.
+        domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Erlingsson, Pihur, Korolova 2014 (basic one-time RAPPOR); Wang, Blocki, Li, Jha 2017 (SUE, its loss and error).
+
+    Example:
+        >>> randomizer = SymmetricUnaryEncoding(epsilon0=2.0, domain_size=12)
+        >>> round(randomizer.model.p, 4), round(randomizer.model.q, 4)
+        (0.7311, 0.2689)
+        >>> randomizer.randomize([0, 11, 5])["bits"].shape
+        (3, 2)
+    """
+
+    _model_type: ClassVar[type[UnaryEncodingModel]] = SymmetricUnaryEncodingModel
+
+
+class OptimizedUnaryEncoding(_UnaryEncoding):
+    """Optimized unary encoding (OUE): the true bit becomes a fair coin, and other bits are set as rarely as possible.
+
+    The bit of the true answer is set with probability p = 1/2, that of any other value with q, independently, and
+    (1 - q) / q = exp(epsilon0). Among unary encodings this has the least error for values that few people hold.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6.
+        2. All bits of all reports are independent, and have exactly the probabilities p and q of the model.
+        3. How many words are drawn does not depend on the answers.
+        4. Beside the reports memory is bounded: there is never a byte per bit of more than a few thousand reports.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
+        domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Wang, Blocki, Li, Jha 2017 (OUE, its loss and error).
+
+    Example:
+        >>> randomizer = OptimizedUnaryEncoding(epsilon0=2.0, domain_size=12)
+        >>> randomizer.model.p, round(randomizer.model.q, 4)
+        (0.5, 0.1192)
+        >>> randomizer.randomize([0, 11, 5])["bits"].shape
+        (3, 2)
+    """
+
+    _model_type: ClassVar[type[UnaryEncodingModel]] = OptimizedUnaryEncodingModel

@@ -1,0 +1,143 @@
+"""Task sections of the other randomizers of categories: one set of keys, and packed bits in files as in memory."""
+
+import json
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Reports
+from shuffledp.randomizers import (
+    HadamardResponse,
+    OptimizedLocalHashing,
+    OptimizedUnaryEncoding,
+    SubsetSelection,
+    SymmetricUnaryEncoding,
+)
+from shuffledp.table import Table
+from shuffledp.tasks import CategoricalSection, RandomizerSection, Task
+
+KINDS = {
+    "sue": SymmetricUnaryEncoding,
+    "oue": OptimizedUnaryEncoding,
+    "olh": OptimizedLocalHashing,
+    "hadamard": HadamardResponse,
+    "subset": SubsetSelection,
+}
+PACKED = ("sue", "oue", "subset")
+CATEGORIES = [f"category {number}" for number in range(11)]
+
+
+def section(kind: str, **changes: object) -> RandomizerSection:
+    return RandomizerSection.from_dict({"kind": kind, "epsilon0": 1.5, "categories": CATEGORIES} | changes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_section_makes_the_randomizer_that_it_names(kind):
+    randomizer = section(kind).randomizer()
+    assert type(randomizer) is KINDS[kind]
+    assert randomizer.model == KINDS[kind](epsilon0=1.5, domain_size=11).model
+    assert isinstance(section(kind), CategoricalSection)
+    assert section(kind).analyzer(level=0.9) == FrequencyAnalyzer(level=0.9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_kinds_take_the_keys_of_randomized_response(kind):
+    ours, theirs = section(kind), section("k-rr")
+    assert ours.targets == theirs.targets == tuple(CATEGORIES)
+    assert ours.categories_of_answers == theirs.categories_of_answers
+    assert ours.to_dict() | {"kind": "k-rr"} == theirs.to_dict()
+    assert RandomizerSection.from_dict(json.loads(json.dumps(ours.to_dict()))) == ours
+    assert ours != theirs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_who_did_not_answer_are_one_more_category(kind):
+    with_missing = section(kind).with_missing_category()
+    assert type(with_missing) is type(section(kind))
+    assert with_missing.targets == (*CATEGORIES, "(missing)")
+    assert with_missing.randomizer().model.domain_size == 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("epsilon0", 0, "epsilon0 must be a finite number above 0"),
+        ("epsilon0", 100.0, "epsilon0 must be from 1e-06 to"),
+        ("categories", ["one"], "categories must be two or more"),
+        ("categories", ["one", "one"], "categories must be all different"),
+        ("categories", ["one", 2], "categories must be all of one type"),
+        ("hash_range", 1, r"\[randomizer\] must have only the keys"),
+    ],
+)
+def test_a_wrong_key_is_refused_with_the_name_of_the_section(kind, key, value, message):
+    with pytest.raises(InvalidParameterError, match=r"^\[randomizer\] ") as caught:
+        section(kind, **{key: value})
+    assert caught.match(message)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_task_in_toml_runs_from_answers_to_frequencies(kind):
+    text = f'name = "n"\nvalue = "v"\nrandomizer = {{kind = "{kind}", epsilon0 = 4.0, categories = ["a", "b", "c"]}}\n'
+    task = Task.from_dict(tomllib.loads(text + "release = {delta = 1e-6}\n"))
+    release = task.pipeline().run([0, 2, 2, 2] * 1000, delta=1e-6)
+    assert np.abs(release.estimate.estimate - [0.25, 0.0, 0.75]).max() < 0.1
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [0, 1, 500])
+def test_reports_come_back_from_a_file_as_they_went(kind, count, tmp_path):
+    reports = section(kind).randomizer().randomize(np.arange(count) % 11)
+    pq.write_table(section(kind).named(reports.to_arrow()), tmp_path / "reports.parquet", row_group_size=97)
+    read = pq.read_table(tmp_path / "reports.parquet")
+    assert Reports.from_table(Table.from_arrow(section(kind).numbered(read)), reports.model) == reports
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_slice_or_pieces_of_a_table_come_back_too(kind):
+    reports = section(kind).randomizer().randomize(np.arange(300) % 11)
+    named = section(kind).named(reports.to_arrow())
+    for table, rows in (
+        (named.slice(17, 100), slice(17, 117)),
+        (pa.concat_tables([named.slice(0, 5), named.slice(5)]), slice(0, 300)),
+        (section(kind).named(reports.to_arrow().slice(40, 9)), slice(40, 49)),
+    ):
+        numbered = Reports.from_table(Table.from_arrow(section(kind).numbered(table)), reports.model)
+        assert numbered == reports.take(rows)
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_packed_bits_stay_packed_in_a_file(kind, tmp_path):
+    categories = [str(number) for number in range(100)]
+    reports = section(kind, categories=categories).randomizer().randomize(np.arange(20_000) % 100)
+    named = section(kind, categories=categories).named(reports.to_arrow())
+    assert named.schema.field("bits").type == pa.binary(13)
+    pq.write_table(named, tmp_path / "reports.parquet")
+    assert (tmp_path / "reports.parquet").stat().st_size < 20_000 * 13 * 1.2  # unpacked, 100 / 13 times
+
+
+WRONG_BITS = {
+    "another width": pa.array([b"abc", b"def"], pa.binary(3)),
+    "missing": pa.array([b"ab", None], pa.binary(2)),
+    "of several widths": pa.array([b"ab", b"c"], pa.binary()),
+    "numbers": pa.array([1, 2]),
+    "text": pa.array(["ab", "cd"]),
+    "lists of several lengths": pa.array([[1], [1, 2]], pa.list_(pa.uint8())),
+    "a bit beyond the domain": pa.array([b"\x00\x00", b"\x00\x08"], pa.binary(2)),
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("wrong", WRONG_BITS)
+def test_a_column_that_is_not_the_packed_bits_of_the_task_is_no_report(kind, wrong):
+    table = pa.table({"bits": WRONG_BITS[wrong]})
+    with pytest.raises(InvalidParameterError):
+        Reports.from_table(Table.from_arrow(section(kind).numbered(table)), section(kind).randomizer().model)
