@@ -24,7 +24,7 @@ def exact_loss(depth, dimension):
     return mpmath.log((1 - mass) / mass)
 
 
-@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("dimension", [*DIMENSIONS, 2**20])
 def test_the_loss_of_a_cap_is_right_to_a_thousandth_of_the_guard(dimension):
     with mpmath.workdps(40):
         for loss in LOSSES:

@@ -3,13 +3,14 @@
 A cap around a unit vector u holds the unit vectors v with <v, u> >= gamma. Its *depth* (1 - gamma) / 2, the share of
 the diameter that it takes, is what is computed with, since gamma = 1 - 2 depth holds no digits of a small cap. For
 uniform v in d dimensions the depth (1 - <v, u>) / 2 has the Beta(a, a) law, a = (d - 1) / 2.
+
+scipy is imported where it is used: it takes most of a second, and most tasks need none of it.
 """
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 __all__ = ["best_cap_loss", "cap_depth", "cap_loss", "cap_mass", "cap_moment", "depths_within"]
 
@@ -23,6 +24,8 @@ def cap_mass(depth: float, dimension: int) -> float:
         depth: above 0 and at most 1/2.
         dimension: 2 or more.
     """
+    from scipy import special
+
     half = (dimension - 1) / 2
     return float(special.betainc(half, half, depth))
 
@@ -35,6 +38,8 @@ def cap_loss(depth: float, dimension: int) -> float:
 
 def cap_depth(loss: float, dimension: int) -> float:
     """The depth of the cap that has this `cap_loss`, 0 or more."""
+    from scipy import special
+
     half = (dimension - 1) / 2
     return float(special.betaincinv(half, half, special.expit(-loss)))
 
@@ -44,6 +49,8 @@ def cap_moment(depth: float, dimension: int) -> float:
 
     Bhowmick et al. 2018 print the same with B(a, a) 2^(d-2), by the duplication formula.
     """
+    from scipy import special
+
     half = (dimension - 1) / 2
     gamma = 1 - 2 * depth
     # 1 - gamma^2 = 4 depth (1 - depth); each form keeps its digits where it is used.
@@ -62,6 +69,8 @@ def best_cap_loss(epsilon0: float, dimension: int) -> float:
         epsilon0: the whole loss, above 0.
         dimension: 2 or more.
     """
+    from scipy import optimize
+
     growth = math.expm1(epsilon0)
 
     def excess(loss: float) -> float:
@@ -88,6 +97,8 @@ def depths_within(
     Returns:
         Shape (n,), at most ``depth`` in the cap and at least ``depth`` outside.
     """
+    from scipy import special
+
     half = (dimension - 1) / 2
     mass = cap_mass(depth, dimension)
     # Outside, the opposite pole is the near one: each tail is inverted from its own end.

@@ -119,7 +119,7 @@ class OneBitMean:
         InvalidParameterError: for parameters outside these ranges.
 
     References:
-        Duchi, Jordan, Wainwright 2018, Section 4.2 (one dimension).
+        Duchi, Jordan, Wainwright 2018 (private means, in one dimension).
 
     Example:
         >>> randomizer = OneBitMean(epsilon0=1.0, lower=-1, upper=1)

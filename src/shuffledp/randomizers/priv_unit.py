@@ -213,8 +213,8 @@ class PrivUnit:
         InvalidParameterError: for parameters outside these ranges.
 
     References:
-        Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018, Algorithm 1 (arXiv 1812.00984); Asi, Feldman, Talwar 2022 (the
-        best split, and that nothing unbiased does better; arXiv 2205.02466).
+        Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018, Algorithm 1 (arXiv 1812.00984); Asi, Feldman, Talwar 2022 (with
+        the best split, the smallest variance in a large family of unbiased randomizers; arXiv 2205.02466).
 
     Example:
         >>> randomizer = PrivUnit(epsilon0=4.0, dimension=3)

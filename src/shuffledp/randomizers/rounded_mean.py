@@ -189,7 +189,8 @@ class RoundedMean:
         InvalidParameterError: for parameters outside these ranges.
 
     References:
-        Balle, Bell, Gascon, Nissim 2019, Section 3 (upper bound) and Section 4 (lower bound).
+        Balle, Bell, Gascon, Nissim 2019 (the sum from single messages, and the lower bound that it meets; arXiv
+        1903.02837).
 
     Example:
         >>> randomizer = RoundedMean(epsilon0=6.0, lower=0, upper=1, num_levels=8)
