@@ -159,3 +159,8 @@ def test_a_column_that_is_not_what_its_description_says_is_refused_without_showi
 def test_what_is_not_a_table_at_all_is_refused(data):
     with pytest.raises(InvalidParameterError, match=r"^columns must be given as to_dict writes them"):
         Table.from_dict(data)
+
+
+def test_a_dictionary_column_keeps_its_nulls():
+    table = Table.from_arrow(pa.table({"place": pa.array(["Ulm", None, "Bonn"]).dictionary_encode()}))
+    assert table["place"].tolist() == ["Ulm", None, "Bonn"]

@@ -71,7 +71,7 @@ class Described:
         fields = {field.name: field for field in dataclasses.fields(typing.cast(Any, member)) if field.init}
         for key in given:
             if key not in fields:
-                known = ", ".join(fields)
+                known = ", ".join([*filter(None, [cls.tag_key]), *fields])
                 raise InvalidParameterError(f"{title} must have only the keys {known}; got {key!r}.")
         for key, field in fields.items():
             required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
@@ -148,12 +148,14 @@ def _decode_union(alternatives: tuple[Any, ...], value: Any, name: str) -> Any:
     if value is None and type(None) in alternatives:
         return None
     candidates = [each for each in alternatives if each is not type(None)]
-    for candidate in candidates[:-1]:
+    for candidate in candidates:
         try:
             return decode(candidate, value, name)
         except InvalidParameterError:
-            continue
-    return decode(candidates[-1], value, name)
+            if len(candidates) == 1:
+                raise
+    expected = " or ".join(getattr(candidate, "__name__", str(candidate)) for candidate in candidates)
+    raise InvalidParameterError(f"{name} must be of type {expected}; got {name}={value!r}.")
 
 
 def _decode_plain(annotation: type, value: Any, name: str) -> Any:

@@ -168,6 +168,8 @@ def _from_arrow(column: "pa.ChunkedArray") -> NDArray[Any]:
     if pa.types.is_fixed_size_list(column.type):
         flat = column.combine_chunks().flatten()
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, column.type.list_size)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)  # pyarrow gives numpy wrong values for nulls of a dictionary
     values = np.asarray(column.to_numpy())
     is_text = str(column.type) in ("string", "large_string", "string_view")
     return values.astype(np.str_) if is_text and column.null_count == 0 else values

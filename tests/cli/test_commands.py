@@ -8,6 +8,7 @@ import pytest
 from cli.running import COMMANDS, refused, shuffledp, write_answers, write_csv, write_task
 from shuffledp._version import __version__
 from shuffledp.cli import commands
+from shuffledp.errors import InputDataError
 from shuffledp.tables.parquet import read_facts
 from shuffledp.tables.writing import is_release
 from shuffledp.tasks import Task
@@ -142,6 +143,20 @@ def test_the_same_seed_gives_the_same_release(folder):
     outputs = [run("--seed", seed, "--json", output=f"out{i}").json for i, seed in enumerate([7, 7, 8])]
     digests = [output["files"]["release.parquet"] for output in outputs]
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_same_seed_at_two_stages_gives_them_different_randomness(folder, monkeypatch):
+    drawn = []
+
+    def draw(task, source_file, output, *, source, **_):
+        drawn.append(source.words(4).tolist())
+        raise InputDataError("enough.")
+
+    for command in ("randomize", "shuffle"):
+        monkeypatch.setattr(commands, f"{command}_file", draw)
+        refused(3, command, "task.toml", "--input", "answers.csv", "--output", "out", "--seed", 7)
+    assert len(drawn) == 2
+    assert drawn[0] != drawn[1]
 
 
 @pytest.mark.parametrize("seed", [0, 2**64, 10**4000])

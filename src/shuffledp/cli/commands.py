@@ -13,6 +13,8 @@ from shuffledp.testing import SeededSource
 
 __all__ = ["analyze", "demo", "randomize", "run", "shuffle"]
 
+_RELEASE = "release"  # the folder of the demo's output that holds the release
+
 
 def run(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> Outcome:
     """All stages at once."""
@@ -54,9 +56,6 @@ def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[O
         task_file, survey = write_survey(folder, people=people)
         outcome = run(task_file, survey, folder / _RELEASE, seed=seed, force=False)
     return outcome, output / _RELEASE
-
-
-_RELEASE = "release"
 
 
 def _is_demo(folder: Path) -> bool:

@@ -93,7 +93,7 @@ class CategoryReader:
         missing = np.asarray(column.is_null(nan_is_null=True))
         if is_text(column.type):
             missing |= np.asarray(pc.is_in(column, pa.array(self._task.missing_values, column.type)))
-        found = pc.index_in(self._comparable(column), self._searched(column.type), skip_nulls=True)
+        found = pc.index_in(self._comparable(column), self._searched(column.type))
         return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), missing
 
     def _comparable(self, column: pa.Array) -> pa.Array:
