@@ -153,6 +153,31 @@ def test_a_pipeline_of_siblings_needs_no_edit_of_the_pipeline():
         assert np.abs(release.estimate.estimate - [0.5, 0.25, 0.15, 0.1]).max() < 0.25
 
 
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1000, 999, 100])
+def test_a_view_analyzed_in_parts_gives_what_it_gives_at_once_and_is_not_kept(size):
+    whole = pipeline().run(VALUES, delta=1e-6)
+    parts = pipeline().analyze_parts(whole.view.parts(size), delta=1e-6, trust=(Trust.OPERATOR,))
+    assert parts.to_dict() == whole.to_dict()
+    assert parts.view is None
+    assert parts.num_reports == whole.num_reports == 1000
+    assert parts.model == whole.model == pipeline().model(1000)
+
+
+def test_parts_of_another_model_or_of_another_shuffle_or_no_parts_are_refused():
+    view = pipeline().run(VALUES, delta=1e-6).view
+    other_size = pipeline().run(VALUES[1:], delta=1e-6).view
+    randomizer = sdp.KaryRandomizedResponse(epsilon0=2.1, domain_size=4)
+    other_randomizer = pipeline(randomizer=randomizer).run(VALUES, delta=1e-6).view
+    for other in (other_size, other_randomizer):
+        with pytest.raises(InvalidParameterError, match="views must all be of one model"):
+            pipeline().analyze_parts([view, other], delta=1e-6)
+    with pytest.raises(InvalidParameterError, match="one part of a view or more"):
+        pipeline().analyze_parts([], delta=1e-6)
+
+
 # ---- simulations ----------------------------------------------------------------------------------------------------
 
 

@@ -59,11 +59,7 @@ class Reports(Table):
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
         """
-        num_users, left = divmod(len(self), self.model.num_messages)
-        if left:
-            messages = self.model.num_messages
-            raise InvalidParameterError(f"reports must be num_messages={messages} per user; got {len(self)} reports.")
-        return num_users
+        return self.model.num_users_of(len(self))
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) is True and isinstance(other, Reports) and self.model == other.model

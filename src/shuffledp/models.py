@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import LocalDP
 from shuffledp.statements import Trust
 
@@ -60,6 +61,19 @@ class LocalModel(Described):
     def remarks(self) -> tuple[str, ...]:
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()
+
+    def num_users_of(self, num_reports: int) -> int:
+        """People who sent so many reports, if none are missing and none were added: ``num_messages`` reports each.
+
+        Raises:
+            InvalidParameterError: if the reports cannot be shared out so.
+        """
+        num_users, left = divmod(num_reports, self.num_messages)
+        if left:
+            raise InvalidParameterError(
+                f"reports must be num_messages={self.num_messages} per user; got {num_reports} reports."
+            )
+        return num_users
 
     @abstractmethod
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -1,7 +1,7 @@
 """The whole flow on one screen: randomize, shuffle, analyze, and say what is guaranteed."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
 from shuffledp.accounting import account_all
+from shuffledp.errors import InvalidParameterError
 from shuffledp.estimates import Estimate
-from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, View
+from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomness import resolve_source
 from shuffledp.statements import PrivacyStatement, Trust, Withdrawal
@@ -27,14 +28,18 @@ class Release:
     """What may be published: the view, the estimate from it, and what is guaranteed about both.
 
     Args:
-        view: what the analyst received.
+        model: the public description of what was run.
+        num_reports: reports in the view.
+        view: what the analyst received; None if it was analyzed in parts, of which nobody keeps all in memory.
         estimate: the analyzer's estimate.
         statements: the headline (an upper bound on the central loss) first, then lower bounds, then the local
             guarantee.
         seeded: True if the randomness can be replayed; then every statement is withdrawn.
     """
 
-    view: View
+    model: ProtocolModel
+    num_reports: int
+    view: View | None
     estimate: Estimate
     statements: tuple[PrivacyStatement, ...]
     seeded: bool
@@ -42,7 +47,7 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Estimates and statements in their schemas; the view is left to files."""
         return {
-            "num_reports": len(self.view),
+            "num_reports": self.num_reports,
             "estimates": self.estimate.rows(),
             "statements": [statement.to_dict() for statement in self.statements],
             "seeded": self.seeded,
@@ -138,12 +143,45 @@ class Pipeline:
             seeded: whether the view was made with randomness that can be replayed.
             trust: what must hold besides, such as that one operator ran all the steps.
         """
-        estimate = self.analyzer.estimate(self.analyzer.summarize(view))
-        model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+        return replace(self.analyze_parts([view], delta=delta, seeded=seeded, trust=trust), view=view)
+
+    def analyze_parts(
+        self, views: Iterable[View], *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()
+    ) -> Release:
+        """The same for a view that comes in parts, of which one at a time is in memory; the release holds none of them.
+
+        Args:
+            views: one part or more, all of one local and one shuffle model (that of the whole).
+            delta: as in `run`.
+            seeded: as in `analyze`.
+            trust: as in `analyze`.
+
+        Raises:
+            InvalidParameterError: if there is no part, or the models of two parts differ.
+        """
+        summary: Summary | None = None
+        model, num_reports = None, 0
+        for view in views:
+            described = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+            if model not in (None, described):
+                raise InvalidParameterError(f"views must all be of one model; the first is of {model!r}.")
+            part: Summary = self.analyzer.summarize(view)
+            summary = part if summary is None else summary + part
+            model, num_reports = described, num_reports + len(view)
+        if model is None:
+            raise _validate.invalid("one part of a view or more", number_of_views=0)
+        estimate = self.analyzer.estimate(summary)
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:
             statements = tuple(each.withdraw(Withdrawal.SEEDED) for each in statements)
-        return Release(view=view, estimate=estimate, statements=statements, seeded=seeded)
+        return Release(
+            model=model,
+            num_reports=num_reports,
+            view=None,
+            estimate=estimate,
+            statements=statements,
+            seeded=seeded,
+        )
 
     def simulate(
         self, values: ArrayLike, *, public: Table | None = None, source: "RandomSource | None" = None

@@ -10,8 +10,9 @@ import pytest
 from cli.running import task_with, write_answers, write_csv
 from shuffledp.errors import InputDataError, InvalidParameterError
 from shuffledp.tables import analyze_file, randomize_file, shuffle_file
-from shuffledp.tables.parquet import read_facts, read_reports, read_view
+from shuffledp.tables.parquet import read_facts
 from shuffledp.tasks import Task
+from tables.whole import read_reports, read_view
 
 
 def task_of(**changes) -> Task:
@@ -36,7 +37,7 @@ def files(tmp_path):
 def rewrite(path, table=None, **facts) -> None:
     """The same file with another table, or with other entries in what it says about itself; None takes one away."""
     old = pq.read_table(path)
-    said = json.loads(old.schema.metadata[b"shuffledp"])
+    said = json.loads(pq.read_metadata(path).metadata[b"shuffledp"])
     for name, value in facts.items():
         *outer, last = name.split("__")
         place = said

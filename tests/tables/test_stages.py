@@ -12,9 +12,10 @@ from cli.running import task_with, write_answers, write_csv
 from shuffledp.errors import BatchTooSmallError, InputDataError
 from shuffledp.statements import Trust
 from shuffledp.tables import analyze_file, is_release, randomize_file, reading, run_file, shuffle_file
-from shuffledp.tables.parquet import read_facts, read_view
+from shuffledp.tables.parquet import read_facts
 from shuffledp.tasks import DataFlow, Task
 from shuffledp.testing import SeededSource
+from tables.whole import read_view
 
 TRUTHFUL = {"randomizer": {"epsilon0": 25.0}}  # a lie in 10^10 reports: what comes out is what went in
 
@@ -129,7 +130,8 @@ def test_a_batch_that_is_too_small_is_released_at_no_stage(tmp_path, run, run_st
 def test_the_analyst_checks_the_size_of_the_batch_again(tmp_path, run_stages, monkeypatch):
     task, answers = task_of(release={"minimum_batch": 3}), write_answers(tmp_path, ["No", "Yes"])
     with monkeypatch.context() as careless:
-        careless.setattr("shuffledp.tables.stages._require_batch", lambda *_: None)
+        for module in ("shuffling", "stages"):
+            careless.setattr(f"shuffledp.tables.{module}.require_batch", lambda *_: None)
         *_, folder = run_stages(task, answers)
     (folder / "again").mkdir()
     with pytest.raises(BatchTooSmallError):
@@ -151,10 +153,13 @@ def test_a_release_is_exactly_the_view(tmp_path, run):
     outcome, folder = run(task, write_csv(tmp_path / "a.csv", ["id", "other", "cheated"], rows))
     table = pq.read_table(folder / "release.parquet")
     assert table.column_names == ["value"]
-    assert set(table.schema.metadata) == {b"shuffledp"}
-    assert json.loads(table.schema.metadata[b"shuffledp"]) == read_facts(folder / "release.parquet").to_dict()
+    assert table.schema.metadata is None
+    said = pq.read_metadata(folder / "release.parquet").metadata
+    assert set(said) == {b"shuffledp", b"ARROW:schema"}
+    assert json.loads(said[b"shuffledp"]) == read_facts(folder / "release.parquet").to_dict()
     view, facts = read_view(folder / "release.parquet", task)
-    assert view == outcome.release.view
+    assert view.shuffle == outcome.model.shuffle
+    assert len(view) == outcome.release.num_reports == 200
     assert facts.flow == outcome.flow
     written = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"SECRET" not in written

@@ -1,8 +1,11 @@
 """Reports and views as Parquet files, with the models that made them in the file's metadata."""
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +18,18 @@ from shuffledp.flow import Reports, View
 from shuffledp.models import LocalModel, ShuffleModel
 from shuffledp.statements import Trust
 from shuffledp.table import Table
-from shuffledp.tables.reading import guarded, open_parquet
+from shuffledp.tables.reading import guarded, open_parquet, rows_at_a_time
 from shuffledp.tasks import DataFlow, Task
 
-__all__ = ["FileFacts", "read_facts", "read_reports", "read_view", "write_reports", "write_view"]
+__all__ = ["FileFacts", "ReportPart", "ReportsWriter", "ViewWriter", "read_facts", "read_reports", "read_view"]
+
+ReportPart = tuple[Reports, pa.Table | None]  # reports and, row by row, the public columns that go with them
 
 _KEY = b"shuffledp"
 _PUBLIC = "public:"  # public columns cannot clash with those of a report
+_ROWS_OF_GROUP = 1 << 20
+_BYTES_OF_GROUP = 1 << 25
+_ANOTHER_SHUFFLE = "it describes another shuffle than the task's, or another number of reports than it holds"
 _MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "labels": "shuffledp shuffle"}
 
 
@@ -50,65 +58,137 @@ class FileFacts(Described):
     library_version: str = __version__
 
 
-def write_reports(path: Path, task: Task, reports: Reports, public: Table | None, facts: FileFacts) -> tuple[str, ...]:
-    """Reports in the order of the people, with the public columns that the shuffler keeps: what the shuffler receives.
+class ReportsWriter:
+    """Writes reports in the order of the people, part after part, with the public columns that the shuffler keeps.
 
-    Returns:
-        The names of the files written.
+    That is what the shuffler receives. A context manager; the file is there only after `finish`.
     """
-    table = task.randomizer.named(reports.to_arrow())
-    if public is not None:
-        for name, column in zip(public, public.to_arrow().columns, strict=True):
-            table = table.append_column(_PUBLIC + name, column)
-    _write(path, table, facts)
-    return (path.name,)
+
+    def __init__(self, path: Path, task: Task) -> None:
+        self._path, self._task = path, task
+        self._file = _PartFile(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.discard()
+
+    def write(self, reports: Reports, public: pa.Table | None) -> None:
+        """Add a part; ``public`` has a row for each of its reports."""
+        table = self._task.randomizer.named(reports.to_arrow())
+        if public is not None:
+            for name in public.column_names:
+                table = table.append_column(_PUBLIC + name, public.column(name))
+        self._file.write(table)
+
+    def finish(self, facts: FileFacts) -> tuple[str, ...]:
+        """Close the file; returns the names of the files written."""
+        self._file.close(facts)
+        self._file.publish()
+        return (self._path.name,)
 
 
-def read_reports(path: Path, task: Task) -> tuple[Reports, Table | None, FileFacts]:
-    """What `write_reports` wrote.
+def read_reports(path: Path, task: Task) -> tuple[Iterator[ReportPart], FileFacts]:
+    """What `ReportsWriter` wrote: parts that need little memory, each with its public columns, and the facts.
 
     Raises:
-        InputDataError: if the file is not one of reports, belongs to another task, or is damaged.
+        InputDataError: if the file is not one of reports, belongs to another task, or is damaged; what is wrong within
+            a part is found when it is read.
     """
-    table, facts = _read(path, task, "reports")
-    attached = [name for name in table.column_names if name.startswith(_PUBLIC)]
-    reports = _reports(path, task, table.drop_columns(attached), facts)
+    file, facts = _open(path, task, "reports")
+    attached = [name for name in file.schema_arrow.names if name.startswith(_PUBLIC)]
     if [name.removeprefix(_PUBLIC) for name in attached] != (list(task.public) if task.shuffler.keeps_public else []):
         raise _does_not_fit(path, "its public columns are not those of the task")
-    if facts.flow.received is not None and facts.flow.received - facts.flow.missing != reports.num_users:
+    counted = facts.flow.received is None or facts.flow.received - facts.flow.missing == _users(path, file, facts)
+    if not counted:
         raise _does_not_fit(path, "it counts another number of people than it holds")
-    if not attached:
-        return reports, None, facts
-    public = guarded(path, lambda: Table.from_arrow(table.select(attached).rename_columns(list(task.public))))
-    return reports, public, facts
+
+    def parts() -> Iterator[ReportPart]:
+        for table in _tables(path, file):
+            reports = _reports(path, task, table.drop_columns(attached), facts)
+            yield reports, table.select(attached).rename_columns(list(task.public)) if attached else None
+
+    return parts(), facts
 
 
-def write_view(path: Path, task: Task, view: View, facts: FileFacts) -> tuple[str, ...]:
-    """A view, exactly: its reports, its labels if it has any, and its label table in a file beside it.
+class ViewWriter:
+    """Writes a view exactly, part after part: its reports, its labels if it has any, its label table in a file beside.
 
-    Returns:
-        The names of the files written: for ``view.parquet`` perhaps also ``view.labels.parquet``.
+    A context manager; the files are there only after `finish`: ``view.parquet`` and perhaps ``view.labels.parquet``.
+
+    Guarantees:
+        1. How the file is divided into row groups tells nothing of who sent what: it follows from the sizes of the
+           parts, and a part of a uniform shuffle is as large as its bucket, which was filled by lot.
     """
-    table = task.randomizer.named(view.reports.to_arrow())
-    if view.labels is not None:
-        table = table.add_column(0, "label", pa.array(view.labels))
-    _write(path, table, facts)
-    if view.label_table is None:
-        return (path.name,)
-    beside = _labels_beside(path)
-    _write(beside, view.label_table.to_arrow(), replace(facts, content="labels"))
-    return (path.name, beside.name)
+
+    def __init__(self, path: Path, task: Task) -> None:
+        self._path, self._task = path, task
+        self._file = _PartFile(path)
+        self._beside = _PartFile(_labels_beside(path))
+        self._label_table: Table | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.discard()
+        self._beside.discard()
+
+    def write(self, view: View) -> View:
+        """Add a part, and hand it on."""
+        table = self._task.randomizer.named(view.reports.to_arrow())
+        if view.labels is not None:
+            table = table.add_column(0, "label", pa.array(view.labels))
+        self._label_table = view.label_table
+        self._file.write(table)
+        return view
+
+    def finish(self, facts: FileFacts) -> tuple[str, ...]:
+        """Close the files; returns the names of the files written."""
+        files = {self._path.name: self._file}
+        if self._label_table is not None:
+            files[_labels_beside(self._path).name] = self._beside
+            self._beside.write(self._label_table.to_arrow())
+            self._beside.close(replace(facts, content="labels"))
+        self._file.close(facts)
+        for file in files.values():
+            file.publish()
+        return tuple(files)
 
 
-def read_view(path: Path, task: Task) -> tuple[View, FileFacts]:
-    """What `write_view` wrote.
+def read_view(path: Path, task: Task) -> tuple[Iterator[View], FileFacts]:
+    """What `ViewWriter` wrote: after a uniform shuffle in parts that need little memory, else as a whole; and facts.
 
     Raises:
-        InputDataError: if the file is not a view, belongs to another task, does not fit it, or is damaged.
+        InputDataError: if the file is not a view, belongs to another task, does not fit it, or is damaged; what is
+            wrong within a part is found when it is read.
     """
-    table, facts = _read(path, task, "view")
-    if facts.shuffle is None:
+    file, facts = _open(path, task, "view")
+    shuffle = facts.shuffle
+    if shuffle is None:
         raise _does_not_fit(path, "it does not say how it was shuffled")
+    if facts.flow.released != file.metadata.num_rows:
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE)
+    if not task.shuffler.is_uniform:
+        return _whole_view(path, task, file, facts), facts
+    try:
+        made_so = task.shuffler.shuffler().model(_users(path, file, facts)) == shuffle
+    except InvalidParameterError:
+        made_so = False
+    if not made_so:
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE)
+
+    def parts() -> Iterator[View]:
+        for table in _tables(path, file):
+            yield View(reports=_reports(path, task, table, facts), shuffle=shuffle)
+
+    return parts(), facts
+
+
+def _whole_view(path: Path, task: Task, file: pq.ParquetFile, facts: FileFacts) -> Iterator[View]:
+    """The one part of a view whose labels must be seen together to be checked."""
+    table = guarded(path, file.read)
     labels = None
     if "label" in table.column_names:
         labels = guarded(path, lambda: np.asarray(table.column("label")))
@@ -116,16 +196,15 @@ def read_view(path: Path, task: Task) -> tuple[View, FileFacts]:
     label_table = None
     if task.public and task.shuffler.keeps_public:
         beside = _labels_beside(path)
-        label_table = guarded(beside, lambda: Table.from_arrow(_read(beside, task, "labels")[0]))
+        label_table = guarded(beside, lambda: Table.from_arrow(_open(beside, task, "labels")[0].read()))
     reports = _reports(path, task, table, facts)
-    problem = "it describes another shuffle than the task's, or another number of reports than it holds"
     try:
-        view = View(reports=reports, labels=labels, label_table=label_table, shuffle=facts.shuffle)
-        if not task.shuffler.could_have_made(view) or facts.flow.released != len(view):
-            raise _does_not_fit(path, problem)
-        return view, facts
+        view = View(reports=reports, labels=labels, label_table=label_table, shuffle=cast(ShuffleModel, facts.shuffle))
+        if not task.shuffler.could_have_made(view):
+            raise _does_not_fit(path, _ANOTHER_SHUFFLE)
     except InvalidParameterError:
-        raise _does_not_fit(path, problem) from None
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE) from None
+    yield view
 
 
 def read_facts(path: Path) -> FileFacts | None:
@@ -135,7 +214,11 @@ def read_facts(path: Path) -> FileFacts | None:
         InvalidParameterError: if there is no such file, or it may not be read.
         InputDataError: if it is not a whole Parquet file.
     """
-    written = (open_parquet(path).schema_arrow.metadata or {}).get(_KEY)
+    return _facts_of(open_parquet(path))
+
+
+def _facts_of(file: pq.ParquetFile) -> FileFacts | None:
+    written = (file.metadata.metadata or {}).get(_KEY)
     if written is None:
         return None
     try:
@@ -148,13 +231,44 @@ def _labels_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.labels.parquet")
 
 
-def _write(path: Path, table: pa.Table, facts: FileFacts) -> None:
-    metadata = {_KEY: json.dumps(facts.to_dict(), allow_nan=False).encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), path, write_page_checksum=True)
+class _PartFile:
+    """A Parquet file that is written in parts, says at the end what it is, and only then gets its name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._partial = path.with_name(f".{path.name}.partial")
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows, in row groups of bounded size."""
+        if self._writer is None:
+            plain = table.schema.remove_metadata()
+            self._writer = pq.ParquetWriter(self._partial, plain, write_page_checksum=True)
+        width = table.nbytes // max(len(table), 1) + 1
+        rows = max(1, min(_ROWS_OF_GROUP, _BYTES_OF_GROUP // width))
+        self._writer.write_table(table.replace_schema_metadata(None), row_group_size=rows)
+
+    def close(self, facts: FileFacts) -> None:
+        """Say what the file is, after one part or more."""
+        writer = cast(pq.ParquetWriter, self._writer)
+        writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
+        writer.close()
+
+    def publish(self) -> None:
+        """Give the closed file its name."""
+        self._partial.replace(self._path)
+
+    def discard(self) -> None:
+        """Leave nothing of a file that was not published."""
+        if self._writer is not None:
+            with suppress(OSError, pa.ArrowException):
+                self._writer.close()
+            self._partial.unlink(missing_ok=True)
 
 
-def _read(path: Path, task: Task, content: str) -> tuple[pa.Table, FileFacts]:
-    facts = read_facts(path)
+def _open(path: Path, task: Task, content: str) -> tuple[pq.ParquetFile, FileFacts]:
+    file = open_parquet(path)
+    facts = _facts_of(file)
     if facts is None or facts.content != content:
         raise InputDataError(f"{path} must be a file written by `{_MAKERS[content]}`; it is not.")
     if facts.task_sha256 != task.sha256:
@@ -163,7 +277,22 @@ def _read(path: Path, task: Task, content: str) -> tuple[pa.Table, FileFacts]:
         )
     if facts.local != task.randomizer.randomizer().model:
         raise _does_not_fit(path, "it describes another randomizer than the task's")
-    return guarded(path, lambda: open_parquet(path).read()), facts
+    return file, facts
+
+
+def _users(path: Path, file: pq.ParquetFile, facts: FileFacts) -> int:
+    """How many people's reports the file holds, as many of each as their model says."""
+    try:
+        return facts.local.num_users_of(file.metadata.num_rows)
+    except InvalidParameterError:
+        raise _does_not_fit(path, "it does not hold the same number of reports from everybody") from None
+
+
+def _tables(path: Path, file: pq.ParquetFile) -> Iterator[pa.Table]:
+    """The rows, a bounded number at a time."""
+    batches = guarded(path, lambda: file.iter_batches(batch_size=rows_at_a_time(file)))
+    while (batch := guarded(path, lambda: next(batches, None))) is not None:
+        yield pa.Table.from_batches([batch])
 
 
 def _reports(path: Path, task: Task, table: pa.Table, facts: FileFacts) -> Reports:

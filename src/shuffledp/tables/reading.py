@@ -13,13 +13,16 @@ import pyarrow.parquet as pq
 
 from shuffledp.errors import InputDataError, InvalidParameterError, ShuffleDPError
 
-__all__ = ["Progress", "guarded", "open_parquet", "read_batches"]
+__all__ = ["Progress", "guarded", "open_parquet", "read_batches", "rows_at_a_time"]
 
 Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
 Result = TypeVar("Result")
 
 _ROWS_AT_A_TIME = 1 << 19
 _BYTES_AT_A_TIME = 1 << 24
+_BYTES_OF_ROWS_AT_A_TIME = 1 << 25
+_BYTES_OF_VALUE = 8
+_BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
 _PARQUET_MAGIC = b"PAR1"
 
@@ -32,7 +35,7 @@ def read_batches(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The named columns, in row order, at most about half a million rows at a time.
+    """The named columns, in row order, at most about half a million rows at a time, and fewer if they are wide.
 
     CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an
     empty field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns
@@ -100,8 +103,28 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
     _first_bytes(path)
     return guarded(
         path,
-        lambda: pq.ParquetFile(path, read_dictionary=list(as_dictionaries) or None, page_checksum_verification=True),
+        lambda: pq.ParquetFile(
+            path,
+            read_dictionary=list(as_dictionaries) or None,
+            page_checksum_verification=True,
+            buffer_size=_BYTES_READ_AHEAD,
+        ),
     )
+
+
+def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
+    """How many rows of these columns (or of all) to read at once: half a million, or fewer so that memory is bounded.
+
+    A row of a column of lists is as wide as its lists are long on average.
+    """
+    size: int = 0
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            path = column.path_in_schema
+            if columns is None or any(path == name or path.startswith(f"{name}.") for name in columns):
+                size += max(column.total_uncompressed_size, _BYTES_OF_VALUE * column.num_values)
+    width: int = size // max(file.metadata.num_rows, 1) + 1
+    return max(1, min(_ROWS_AT_A_TIME, _BYTES_OF_ROWS_AT_A_TIME // width))
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -137,7 +160,8 @@ def _parquet_batches(
     schema = open_parquet(path).schema_arrow
     _check_columns(path, schema.names, [*columns, *present], hint="")
     file = open_parquet(path, as_dictionaries=[name for name in encoded if _is_text(schema.field(name).type)])
-    return file.metadata.num_rows, file.iter_batches(batch_size=_ROWS_AT_A_TIME, columns=list(columns))
+    rows = guarded(path, lambda: rows_at_a_time(file, columns))
+    return file.metadata.num_rows, file.iter_batches(batch_size=rows, columns=list(columns))
 
 
 def _is_text(kind: pa.DataType) -> bool:

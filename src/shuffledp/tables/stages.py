@@ -2,7 +2,9 @@
 
 import csv
 import json
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,15 +14,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shuffledp.errors import BatchTooSmallError
-from shuffledp.flow import Reports, View
+from shuffledp.flow import View
+from shuffledp.models import ShuffleModel
 from shuffledp.pipeline import Release
 from shuffledp.randomness import resolve_source
 from shuffledp.statements import Trust
 from shuffledp.table import Table
 from shuffledp.tables.answers import PeopleCheck, reader_for
-from shuffledp.tables.parquet import FileFacts, read_reports, read_view, write_reports, write_view
+from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.reading import Progress, guarded, read_batches
+from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
 from shuffledp.tasks import DataFlow, Outcome, StageOutcome, Task
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze_file", "randomize_file", "run_file", "shuffle_file"]
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
+_BYTES_OF_REPORTS_AT_A_TIME = 1 << 25
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
@@ -37,41 +41,57 @@ def randomize_file(
 ) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
+    Memory: one batch of the input and its reports, and the names of the people if the task asks for them.
+
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     source = resolve_source(source)
-    reports, public, flow = _randomize(task, answers, source, progress)
-    facts = _facts(task, "reports", flow, reports, seeded=source.reproducible)
-    names = write_reports(output, task, reports, public, facts)
-    return _stage_outcome("randomize", task, reports, facts).with_files(output.parent, names)
+    randomized = _Randomized(task, answers, source, progress)
+    with ReportsWriter(output, task) as writer:
+        for reports, public in randomized:
+            writer.write(reports, public)
+        facts = _facts(task, "reports", randomized.flow, seeded=source.reproducible)
+        names = writer.finish(facts)
+    return _stage_outcome("randomize", task, randomized.num_reports, facts).with_files(output.parent, names)
 
 
 def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None) -> StageOutcome:
     """The shuffler's stage: a file of reports in, the view out.
 
+    Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
+    lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them.
+
     Raises:
         InputDataError: if the file is damaged, belongs to another task or does not fit it.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     source = resolve_source(source)
-    reports, public, facts = read_reports(reports_file, task)
-    view, flow = _shuffle(task, reports, public, facts.flow, source)
-    facts = _facts(task, "view", flow, view.reports, seeded=facts.seeded or source.reproducible, view=view)
-    names = write_view(output, task, view, facts)
-    return _stage_outcome("shuffle", task, view.reports, facts).with_files(output.parent, names)
+    parts, facts = read_reports(reports_file, task)
+    with (
+        shuffled(task, parts, output.parent, source=source) as result,
+        ViewWriter(output, task) as writer,
+    ):
+        flow = _released(task, facts.flow, result)
+        facts = _facts(task, "view", flow, seeded=facts.seeded or source.reproducible, shuffle=result.shuffle)
+        for view in result.views:
+            writer.write(view)
+        names = writer.finish(facts)
+    return _stage_outcome("shuffle", task, result.num_reports, facts).with_files(output.parent, names)
 
 
 def analyze_file(task: Task, view_file: Path, folder: Path) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
+    Memory: a part of the view after a uniform shuffle, the whole view after any other.
+
     Raises:
         InputDataError: if the file is damaged, belongs to another task or does not fit it.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
-    view, facts = read_view(view_file, task)
-    _require_batch(task, len(view))
-    return _analyze(task, view, facts, folder)
+    views, facts = read_view(view_file, task)
+    require_batch(task, facts.flow.released)
+    return _analyze(task, views, facts, folder)
 
 
 def run_file(
@@ -84,49 +104,73 @@ def run_file(
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
-    Memory: the randomized reports and one permutation of them (about 9 bytes a person for up to 256 categories), the
-    names of the people if the task asks for them, and one batch of the input; the raw answers are never held together.
+    Memory: what `randomize_file` and `shuffle_file` take; the raw answers are never held together.
 
     Raises:
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     source = resolve_source(source)
-    reports, public, flow = _randomize(task, answers, source, progress)
-    view, flow = _shuffle(task, reports, public, flow, source)
-    facts = _facts(task, "view", flow, view.reports, seeded=source.reproducible, view=view, trust=(Trust.OPERATOR,))
-    return _analyze(task, view, facts, folder)
+    randomized = _Randomized(task, answers, source, progress)
+    with shuffled(task, randomized, folder, source=source) as result:
+        flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
+        facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
+        return _analyze(task, result.views, facts, folder)
 
 
-def _randomize(
-    task: Task, answers: Path, source: "RandomSource", progress: Progress | None
-) -> tuple[Reports, Table | None, DataFlow]:
-    """Stream the input through the randomizer; public columns come along only where the shuffler will keep them."""
-    randomizer, reader, people = task.randomizer.randomizer(), reader_for(task), PeopleCheck(task)
-    attach = task.public if task.shuffler.keeps_public else ()
-    columns = [task.value, *attach, *([task.people.id] if task.people.id else [])]
-    parts, attached, num_kept = [], [], 0
+class _Randomized:
+    """The reports of a file of answers, part after part; what is counted is complete after the last part.
 
-    def read(batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        people.read(batch)
-        return reader.read(batch.column(task.value))
+    Public columns come along only where the shuffler will keep them.
+    """
 
-    for batch in read_batches(answers, columns, encoded=[task.value], present=task.public, progress=progress):
-        values, kept = guarded(answers, partial(read, batch))
-        parts.append(randomizer.randomize(values, source=source))
-        num_kept += len(values)
-        if attach:
-            attached.append(_decoded(pa.Table.from_batches([batch.select(list(attach))]).filter(pa.array(kept))))
-    reader.finish()
-    guarded(answers, people.finish)
-    public = guarded(answers, lambda: Table.from_arrow(pa.concat_tables(attached))) if attach else None
-    flow = DataFlow(
-        received=reader.received,
-        missing=reader.received - num_kept,
-        released=0,
-        expected=task.people.expected,
-    )
-    return Reports.concat(parts), public, flow
+    def __init__(self, task: Task, answers: Path, source: "RandomSource", progress: Progress | None) -> None:
+        self._task, self._answers, self._source, self._progress = task, answers, source, progress
+        self._randomizer = task.randomizer.randomizer()
+        self._reader, self._people = reader_for(task), PeopleCheck(task)
+        self._attach = list(task.public) if task.shuffler.keeps_public else []
+        self._num_kept = 0
+        self.num_reports = 0
+
+    @property
+    def flow(self) -> DataFlow:
+        """The counts of what has been taken."""
+        received = self._reader.received
+        expected = self._task.people.expected
+        return DataFlow(received=received, missing=received - self._num_kept, released=0, expected=expected)
+
+    def __iter__(self) -> Iterator[ReportPart]:
+        task, path = self._task, self._answers
+        columns = [task.value, *self._attach, *([task.people.id] if task.people.id else [])]
+        for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=self._progress):
+            values, kept = guarded(path, partial(self._read, batch))
+            self._num_kept += len(values)
+            public = guarded(path, partial(_public, batch, self._attach, kept)) if self._attach else None
+            for rows in self._slices(values):
+                reports = self._randomizer.randomize(values[rows], source=self._source)
+                self.num_reports += len(reports)
+                yield reports, None if public is None else public[rows]
+        self._reader.finish()
+        guarded(path, self._people.finish)
+
+    def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        self._people.read(batch)
+        return self._reader.read(batch.column(self._task.value))
+
+    def _slices(self, values: NDArray[Any]) -> Iterator[slice]:
+        """As many answers at a time as make a bounded amount of reports; one slice at least."""
+        columns = self._randomizer.randomize(values[:0], source=self._source).columns.values()
+        width = sum(column.itemsize * math.prod(column.shape[1:]) for column in columns)
+        rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
+        for start in range(0, max(len(values), 1), rows):
+            yield slice(start, start + rows)
+
+
+def _public(batch: pa.RecordBatch, names: list[str], kept: NDArray[np.bool_]) -> pa.Table:
+    """The public columns of the people who are kept, as far as a label table can hold them."""
+    table = _decoded(pa.Table.from_batches([batch.select(names)]).filter(pa.array(kept)))
+    Table.from_arrow(table)
+    return table
 
 
 def _decoded(table: pa.Table) -> pa.Table:
@@ -138,38 +182,29 @@ def _decoded(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(kinds))
 
 
-def _shuffle(
-    task: Task, reports: Reports, public: Table | None, flow: DataFlow, source: "RandomSource"
-) -> tuple[View, DataFlow]:
-    _require_batch(task, len(reports))
-    view = task.shuffler.shuffler().shuffle(reports, public=public, source=source)
+def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:
     detached = () if task.shuffler.keeps_public else task.public
-    return view, replace(flow, released=len(view), detached=detached)
+    return replace(flow, released=result.num_reports, detached=detached)
 
 
-def _analyze(task: Task, view: View, facts: FileFacts, folder: Path) -> Outcome:
-    release = task.pipeline().analyze(view, delta=task.release.delta, seeded=facts.seeded, trust=facts.trust)
+def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) -> Outcome:
+    with ViewWriter(folder / "release.parquet", task) as writer:
+        release = task.pipeline().analyze_parts(
+            map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
+        )
+        names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
     outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
-    return _write_outcome(outcome, facts, folder)
-
-
-def _require_batch(task: Task, num_reports: int) -> None:
-    if num_reports < task.release.minimum_batch:
-        raise BatchTooSmallError(
-            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports; got {num_reports}. "
-            "Nothing was released."
-        )
+    return _write_outcome(outcome.with_files(folder, names), folder)
 
 
 def _facts(
     task: Task,
     content: str,
     flow: DataFlow,
-    reports: Reports,
     *,
     seeded: bool,
-    view: View | None = None,
+    shuffle: ShuffleModel | None = None,
     trust: tuple[Trust, ...] = (),
 ) -> FileFacts:
     return FileFacts(
@@ -177,14 +212,14 @@ def _facts(
         task_sha256=task.sha256,
         seeded=seeded,
         flow=flow,
-        local=reports.model,
-        shuffle=None if view is None else view.shuffle,
+        local=task.randomizer.randomizer().model,
+        shuffle=shuffle,
         trust=trust,
     )
 
 
-def _stage_outcome(stage: str, task: Task, reports: Reports, facts: FileFacts) -> StageOutcome:
-    return StageOutcome(stage=stage, task=task, flow=facts.flow, num_reports=len(reports), seeded=facts.seeded)
+def _stage_outcome(stage: str, task: Task, num_reports: int, facts: FileFacts) -> StageOutcome:
+    return StageOutcome(stage=stage, task=task, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded)
 
 
 def _with_remarks(release: Release, flow: DataFlow) -> Release:
@@ -199,12 +234,10 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 
-def _write_outcome(outcome: Outcome, facts: FileFacts, folder: Path) -> Outcome:
-    """Write view, estimates and statements; return the outcome with the digests of these files."""
-    release = outcome.release
-    names = list(write_view(folder / "release.parquet", outcome.task, release.view, facts))
-    _write_estimates(folder / "estimates.csv", release)
-    outcome = outcome.with_files(folder, [*names, "estimates.csv"])
+def _write_outcome(outcome: Outcome, folder: Path) -> Outcome:
+    """Write estimates and statements beside the view; return the outcome with the digests of these files."""
+    _write_estimates(folder / "estimates.csv", outcome.release)
+    outcome = outcome.with_files(folder, ["estimates.csv"])
     with (folder / "statement.json").open("w", encoding="utf-8") as file:
         json.dump(outcome.to_dict(), file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")

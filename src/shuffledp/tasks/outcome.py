@@ -84,7 +84,7 @@ class Outcome:
     Args:
         task: the task.
         flow: counts.
-        release: view, estimate (rows named as the task's categories) and statements.
+        release: estimate (rows named as the task's categories) and statements.
         files: names of the files written so far, with their SHA-256 digests.
     """
 
@@ -100,8 +100,7 @@ class Outcome:
     @property
     def model(self) -> ProtocolModel:
         """The public description of what was run."""
-        view = self.release.view
-        return ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+        return self.release.model
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""

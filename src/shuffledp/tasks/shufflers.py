@@ -20,6 +20,7 @@ class ShufflerSection(Section):
     tag_key: ClassVar[str] = "kind"
     title: ClassVar[str] = "[shuffler]"
     kind: ClassVar[str]
+    is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
 
     @abstractmethod
     def shuffler(self) -> Shuffler:
@@ -40,6 +41,7 @@ class UniformSection(ShufflerSection):
     """Every order is equally likely."""
 
     kind: ClassVar[str] = "uniform"
+    is_uniform: ClassVar[bool] = True
 
     def shuffler(self) -> UniformShuffler:
         """The uniform shuffler."""

@@ -1,0 +1,81 @@
+"""From parts of reports to a view in parts: the uniform shuffle over buckets on disk, every other one in memory."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from shuffledp.errors import BatchTooSmallError
+from shuffledp.flow import Reports, View
+from shuffledp.models import ShuffleModel
+from shuffledp.table import Table
+from shuffledp.tables.parquet import ReportPart
+from shuffledp.tables.spool import ReportSpool
+from shuffledp.tasks import Task
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["ShuffledParts", "require_batch", "shuffled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledParts:
+    """A view in parts, of which nothing has been seen yet.
+
+    Args:
+        shuffle: the public description of the shuffle of all the reports.
+        num_reports: reports in all parts.
+        views: the parts, to be taken once.
+    """
+
+    shuffle: ShuffleModel
+    num_reports: int
+    views: Iterator[View]
+
+
+@contextmanager
+def shuffled(
+    task: Task, parts: Iterable[ReportPart], folder: Path, *, source: "RandomSource"
+) -> Iterator[ShuffledParts]:
+    """Take all reports in, then give the view back; what lies on disk in between is gone when the block ends.
+
+    Args:
+        task: says how to shuffle, and how many reports there must be.
+        parts: all reports; they are taken before the block begins.
+        folder: a private place on a disk with room for all reports.
+        source: randomness.
+
+    Raises:
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.
+    """
+    if not task.shuffler.is_uniform:
+        yield _shuffled_in_memory(task, list(parts), source)
+        return
+    with ReportSpool(folder, source=source) as spool:
+        for reports, _ in parts:  # public columns are detached
+            spool.add(reports)
+        require_batch(task, spool.num_reports)
+        shuffle = task.shuffler.shuffler().model(spool.num_users)
+        yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=spool.views(shuffle))
+
+
+def require_batch(task: Task, num_reports: int) -> None:
+    """Refuse to release too few reports."""
+    if num_reports < task.release.minimum_batch:
+        raise BatchTooSmallError(
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports; got {num_reports}. "
+            "Nothing was released."
+        )
+
+
+def _shuffled_in_memory(task: Task, parts: list[ReportPart], source: "RandomSource") -> ShuffledParts:
+    require_batch(task, sum(len(reports) for reports, _ in parts))
+    reports = Reports.concat([part for part, _ in parts])
+    attached = [columns for _, columns in parts if columns is not None]
+    public = Table.from_arrow(pa.concat_tables(attached)) if attached else None
+    view = task.shuffler.shuffler().shuffle(reports, public=public, source=source)
+    return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]))

@@ -1,0 +1,160 @@
+"""A uniform shuffle of more reports than memory holds: scatter to buckets on disk, then shuffle each bucket in memory.
+
+Every report goes to a bucket drawn uniformly and independently; each bucket, read back, becomes a `View`, whose
+constructor permutes it; the buckets follow one another. Every order of all reports is then equally likely, exactly.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.errors import LocalProtocolError
+from shuffledp.flow import Reports, View
+from shuffledp.models import ShuffleModel
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["ReportSpool"]
+
+_NUM_BUCKETS = 256  # one random byte chooses a bucket
+_IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
+_BYTES_OF_PLACE = 8  # what a permutation takes for each report
+
+
+class ReportSpool:
+    """Takes reports in parts, in any amount, and gives back views of them in uniformly random order.
+
+    A context manager: the buckets lie in a private folder, which is removed at the end whatever happens.
+
+    Guarantees:
+        1. Given the multiset of reports, every order in which the views give them back is equally likely, exactly
+           (Rao 1961 and Sandelius 1962: uniform buckets, then a uniform permutation within each).
+        2. Memory: about twice ``in_memory`` bytes while reports come in or if they stay there, and three times one
+           bucket (a 256th of all reports) while they go out.
+
+    Args:
+        folder: where buckets are made, on a disk with room for all reports.
+        in_memory: bytes of reports and of a permutation of them up to which no bucket is made; None for the usual.
+        source: randomness; None is the cryptographic source.
+    """
+
+    def __init__(self, folder: Path, *, in_memory: int | None = None, source: "RandomSource | None" = None) -> None:
+        self._folder = folder
+        self._in_memory = _IN_MEMORY if in_memory is None else in_memory
+        self._source = resolve_source(source)
+        self._parts: list[Reports] = []
+        self._held = 0
+        self._buckets: _Buckets | None = None
+        self._empty: Reports | None = None
+        self.num_reports = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._parts.clear()
+        if self._buckets is not None:
+            self._buckets.remove()
+
+    def add(self, reports: Reports) -> None:
+        """Take more reports, all of one model."""
+        self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
+        self.num_reports += len(reports)
+        self._parts.append(reports)
+        self._held += sum(column.nbytes for column in reports.columns.values()) + _BYTES_OF_PLACE * len(reports)
+        if self._held > self._in_memory:
+            self._spill()
+
+    @property
+    def num_users(self) -> int:
+        """People who sent the reports taken so far.
+
+        Raises:
+            InvalidParameterError: if there is not the same number of them from everybody.
+        """
+        return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
+
+    def views(self, shuffle: ShuffleModel) -> Iterator[View]:
+        """The reports as views, one after the other, each at most one bucket long; they are gone afterwards.
+
+        Raises:
+            LocalProtocolError: if nothing was ever added.
+        """
+        if self._empty is None:
+            raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
+        if self._buckets is None:
+            reports = Reports.concat(self._parts)
+            self._parts.clear()
+            yield View(reports=reports, shuffle=shuffle, source=self._source)
+            return
+        self._spill()
+        for columns in self._buckets.read():
+            yield View(reports=Reports(columns, self._empty.model), shuffle=shuffle, source=self._source)
+
+    def _spill(self) -> None:
+        if self._buckets is None and self._empty is not None:
+            self._buckets = _Buckets(self._folder, self._empty)
+        for part in self._parts:
+            chosen = self._source.words(-(-len(part) // 8)).view(np.uint8)[: len(part)]
+            if self._buckets is not None:
+                self._buckets.write(part, chosen)
+        self._parts.clear()
+        self._held = 0
+
+
+class _Buckets:
+    """Raw columns in one file per bucket and column; the folder is readable by its owner only."""
+
+    def __init__(self, folder: Path, like: Reports) -> None:
+        self._path = Path(tempfile.mkdtemp(prefix=".buckets.", dir=folder))
+        self._like = like
+        self._files: dict[tuple[int, str], IO[bytes]] = {}
+
+    def write(self, reports: Reports, chosen: NDArray[np.uint8]) -> None:
+        """Append each report to its bucket."""
+        order = np.argsort(chosen, kind="stable")
+        ends = np.cumsum(np.bincount(chosen, minlength=_NUM_BUCKETS))
+        for name, column in reports.columns.items():
+            scattered, start = column[order], 0
+            for bucket, end in enumerate(ends):
+                if end > start:
+                    self._file(bucket, name).write(np.ascontiguousarray(scattered[start:end]).data)
+                start = end
+
+    def read(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """The columns of each bucket that is not empty; a bucket is removed when it has been read."""
+        for file in self._files.values():
+            file.close()
+        for bucket in range(_NUM_BUCKETS):
+            columns = {}
+            for name, like in self._like.columns.items():
+                path = self._path_of(bucket, name)
+                if path.exists():
+                    columns[name] = np.fromfile(path, dtype=like.dtype).reshape(-1, *like.shape[1:])
+                    path.unlink()
+            if columns:
+                yield columns
+
+    def remove(self) -> None:
+        """Close and delete everything."""
+        for file in self._files.values():
+            file.close()
+        shutil.rmtree(self._path, ignore_errors=True)
+
+    def _file(self, bucket: int, name: str) -> IO[bytes]:
+        if (bucket, name) not in self._files:
+            self._files[bucket, name] = self._path_of(bucket, name).open("wb", buffering=0)
+        return self._files[bucket, name]
+
+    def _path_of(self, bucket: int, name: str) -> Path:
+        return self._path / f"{bucket:03d}.{list(self._like.columns).index(name)}"
