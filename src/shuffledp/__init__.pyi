@@ -5,6 +5,7 @@ from .accounting import account as account
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
+from .analyzers import MeanAnalyzer as MeanAnalyzer
 
 # knowing what is guaranteed
 from .channels import Channel as Channel
@@ -18,10 +19,14 @@ from .models import ProtocolModel as ProtocolModel
 # the whole
 from .pipeline import Pipeline as Pipeline
 from .pipeline import Release as Release
+from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import OneBitMean as OneBitMean
 from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
+from .randomizers import PrivUnit as PrivUnit
+from .randomizers import RoundedMean as RoundedMean
 from .randomizers import SubsetSelection as SubsetSelection
 from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 

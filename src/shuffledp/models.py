@@ -19,7 +19,15 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import LocalDP
 from shuffledp.statements import Trust
 
-__all__ = ["DummyReports", "FrequencyModel", "LabelMeaning", "LocalModel", "ProtocolModel", "ShuffleModel"]
+__all__ = [
+    "DummyReports",
+    "FrequencyModel",
+    "LabelMeaning",
+    "LocalModel",
+    "MeanModel",
+    "ProtocolModel",
+    "ShuffleModel",
+]
 
 
 class LocalModel(Described):
@@ -48,6 +56,11 @@ class LocalModel(Described):
     def is_common(self) -> bool:
         """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
         return True
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
+        return ()
 
     def num_users_of(self, num_reports: int) -> int:
         """People who sent so many reports, if none are missing and none were added: ``num_messages`` reports each.
@@ -106,6 +119,44 @@ class FrequencyModel(LocalModel):
     @abstractmethod
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """How many reports support each value; shape (domain_size,)."""
+
+
+class MeanModel(LocalModel):
+    """A randomizer of bounded numbers, or of vectors, whose reports average out to what they were made from.
+
+    A report decodes to a *contribution*: its expectation is the value that the report was made from. The variance that
+    randomizing adds to it is a quadratic function of that value, in each coordinate. So what counts for a whole batch
+    is its mean and its spread (the variance of the people's values): on average a report of the batch carries the
+    variance ``noise_variance(mean) + noise_curvature * spread``, or less where a subclass says that this is a bound.
+    """
+
+    __slots__ = ()
+    lower: float
+    upper: float
+    dimension: int  # 1 for numbers
+
+    @abstractmethod
+    def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """What each report adds to the sum, in the units of the values; shape (n,), or (n, dimension) for vectors."""
+
+    @abstractmethod
+    def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Variance that randomizing adds to each coordinate of a report, if all values equal ``mean``.
+
+        Args:
+            mean: one number per coordinate, shape (dimension,), such as an estimate; it is clipped to the range.
+
+        Returns:
+            Shape (dimension,), above 0, in squared units of the values.
+        """
+
+    @property
+    @abstractmethod
+    def noise_curvature(self) -> float:
+        """How much the noise variance grows with the spread of the values, -1 or more.
+
+        At -1 the reports tell nothing about the spread: what it adds to their variance, the noise lacks.
+        """
 
 
 class LabelMeaning(StrEnum):

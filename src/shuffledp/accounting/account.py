@@ -79,6 +79,7 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
             theorem="local-randomizer", citation=f"exact likelihood ratio of the {model.local.kind} randomizer"
         ),
         trust=(Trust.OWN_DEVICE,),
+        remarks=model.local.remarks,
     )
 
 

@@ -57,6 +57,7 @@ class Theorem(ABC):
             kind=self.kind,
             basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
             trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
+            remarks=model.local.remarks,
         )
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:

@@ -1,8 +1,13 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
+from shuffledp.randomizers.bounded import clip_to_range
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
+from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
+from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
+from shuffledp.randomizers.priv_unit import NORM_TOLERANCE, PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
@@ -12,16 +17,27 @@ from shuffledp.randomizers.unary_encoding import (
 )
 
 __all__ = [
+    "NORM_TOLERANCE",
+    "DiscreteLaplaceMean",
+    "DiscreteLaplaceMeanModel",
     "HadamardResponse",
     "HadamardResponseModel",
     "KaryRandomizedResponse",
     "KaryRandomizedResponseModel",
+    "OneBitMean",
+    "OneBitMeanModel",
     "OptimizedLocalHashing",
     "OptimizedLocalHashingModel",
     "OptimizedUnaryEncoding",
     "OptimizedUnaryEncodingModel",
+    "PrivUnit",
+    "PrivUnitModel",
+    "RoundedMean",
+    "RoundedMeanModel",
     "SubsetSelection",
     "SubsetSelectionModel",
     "SymmetricUnaryEncoding",
     "SymmetricUnaryEncodingModel",
+    "best_num_levels",
+    "clip_to_range",
 ]

@@ -1,6 +1,5 @@
 """From a column of answers to the numbers of its categories, counting what does not fit and never showing it."""
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,31 +8,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shuffledp.errors import InputDataError
+from shuffledp.tables.numbers import NumberReader
+from shuffledp.tables.places import SEARCHABLE, Places, is_number, is_text, type_name
+from shuffledp.tables.vectors import VectorReader
 from shuffledp.tasks import Category, Missing, Task
 
 __all__ = ["AnswerReader", "CategoryReader", "PeopleCheck", "reader_for"]
 
-_ROWS_SHOWN = 5
 _SHARES = 16
-
-
-@dataclass(slots=True)
-class _Places:
-    """How many rows have some problem, and the numbers of the first few."""
-
-    count: int = 0
-    first: list[int] = field(default_factory=list)
-
-    def add(self, mask: NDArray[np.bool_], offset: int) -> None:
-        found = np.flatnonzero(mask)
-        self.count += len(found)
-        room = _ROWS_SHOWN - len(self.first)
-        self.first += [offset + int(index) + 1 for index in found[:room]]
-
-    def __str__(self) -> str:
-        rows = ", ".join(str(row) for row in self.first)
-        more = ", ..." if self.count > len(self.first) else ""
-        return f"row{'s' if self.count > 1 else ''} {rows}{more} (counted from 1, without the header)"
 
 
 class AnswerReader(Protocol):
@@ -61,8 +43,8 @@ class CategoryReader:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._categories = task.randomizer.categories_of_answers
-        self._unknown = _Places()
-        self._missing = _Places()
+        self._unknown = Places()
+        self._missing = Places()
         self._arrays: dict[pa.DataType, pa.Array] = {}
         self.received = 0
 
@@ -107,18 +89,18 @@ class CategoryReader:
             index = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
             null = np.asarray(column.indices.is_null())
             return np.where(null, -1, codes[index]), null | absent[index]
-        column = column.cast(_SEARCHABLE.get(column.type, column.type))
+        column = column.cast(SEARCHABLE.get(column.type, column.type))
         missing = np.asarray(column.is_null(nan_is_null=True))
-        if _is_text(column.type):
+        if is_text(column.type):
             missing |= np.asarray(pc.is_in(column, pa.array(self._task.missing_values, column.type)))
         found = pc.index_in(self._comparable(column), self._searched(column.type))
         return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), missing
 
     def _comparable(self, column: pa.Array) -> pa.Array:
         """Texts as the categories would be written: true in any case, whole numbers also as 1.0 (so writes pandas)."""
-        if _is_text(column.type) and isinstance(self._categories[0], bool):
+        if is_text(column.type) and isinstance(self._categories[0], bool):
             return pc.utf8_lower(column)
-        if _is_text(column.type) and isinstance(self._categories[0], int):
+        if is_text(column.type) and isinstance(self._categories[0], int):
             return pc.replace_substring_regex(column, r"^(-?[0-9]+)\.0+$", r"\1")
         return column
 
@@ -132,27 +114,15 @@ class CategoryReader:
         """The categories in this type, null where it cannot hold one; refuses a type that is not the categories'."""
         if pa.types.is_null(kind):
             return pa.nulls(0)
-        if _is_text(kind):
+        if is_text(kind):
             return pa.array(self._task.randomizer.targets[: len(self._categories)], kind)
         wanted = type(self._categories[0])
-        if (wanted is bool and pa.types.is_boolean(kind)) or (wanted is int and _is_number(kind)):
+        if (wanted is bool and pa.types.is_boolean(kind)) or (wanted is int and is_number(kind)):
             return pa.array([_as_scalar(category, kind) for category in self._categories], kind)
         name = {bool: "true/false", int: "whole numbers"}.get(wanted, "text")
         raise InputDataError(
-            f"column {self._task.value!r} must hold {name}, as the task's categories do; its type is {_named(kind)}."
+            f"column {self._task.value!r} must hold {name}, as the task's categories do; its type is {type_name(kind)}."
         )
-
-
-# Types that pyarrow cannot search, and what they are read as.
-_SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
@@ -163,12 +133,11 @@ def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(None, kind)
 
 
-def _named(kind: pa.DataType) -> str:
-    """A type in a word or two: nested ones would list the names of their parts."""
-    return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()
-
-
-_READERS: dict[str, type[AnswerReader]] = {"category": CategoryReader}
+_READERS: dict[str, type[AnswerReader]] = {
+    "category": CategoryReader,
+    "number": NumberReader,
+    "vector": VectorReader,
+}
 
 
 def reader_for(task: Task) -> AnswerReader:
@@ -182,7 +151,7 @@ class PeopleCheck:
     def __init__(self, task: Task) -> None:
         self._column = task.people.id
         self._seen: list[pa.Array] = []
-        self._nameless = _Places()
+        self._nameless = Places()
         self._received = 0
 
     def read(self, batch: pa.RecordBatch) -> None:
@@ -192,7 +161,7 @@ class PeopleCheck:
         column = batch.column(self._column)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        column = column.cast(_SEARCHABLE.get(column.type, column.type))
+        column = column.cast(SEARCHABLE.get(column.type, column.type))
         self._nameless.add(self._without_name(column), self._received)
         self._received += len(column)
         self._seen.append(column)
@@ -218,12 +187,12 @@ class PeopleCheck:
             )
 
     def _without_name(self, column: pa.Array) -> NDArray[np.bool_]:
-        if not (_is_text(column.type) or _is_number(column.type) or pa.types.is_null(column.type)):
+        if not (is_text(column.type) or is_number(column.type) or pa.types.is_null(column.type)):
             raise InputDataError(
-                f"column {self._column!r} must name people by text or numbers; its type is {_named(column.type)}."
+                f"column {self._column!r} must name people by text or numbers; its type is {type_name(column.type)}."
             )
         nameless = np.asarray(column.is_null(nan_is_null=True))
-        if _is_text(column.type):
+        if is_text(column.type):
             nameless |= np.asarray(pc.equal(column, "").fill_null(True))
         return nameless
 
@@ -234,7 +203,7 @@ def _count_distinct(parts: list[pa.Array]) -> int:
     Exact, in little more memory than the names themselves: numbers are sorted; texts are compared with those that end
     in a like byte, one share after the other.
     """
-    if _is_number(parts[0].type):
+    if is_number(parts[0].type):
         numbers = np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
         numbers.sort()
         return int(np.count_nonzero(numbers[1:] != numbers[:-1])) + 1

@@ -7,6 +7,14 @@ from shuffledp.tasks.frequency_oracles import (
     SubsetSelectionSection,
     SymmetricUnaryEncodingSection,
 )
+from shuffledp.tasks.numbers import (
+    DiscreteLaplaceMeanSection,
+    NumberSection,
+    OneBitMeanSection,
+    OutOfRange,
+    PrivUnitSection,
+    RoundedMeanSection,
+)
 from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
 from shuffledp.tasks.randomizers import CategoricalSection, Category, KaryRandomizedResponseSection, RandomizerSection
 from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
@@ -16,16 +24,22 @@ __all__ = [
     "CategoricalSection",
     "Category",
     "DataFlow",
+    "DiscreteLaplaceMeanSection",
     "HadamardResponseSection",
     "IdentitySection",
     "KaryRandomizedResponseSection",
     "Missing",
+    "NumberSection",
+    "OneBitMeanSection",
     "OptimizedLocalHashingSection",
     "OptimizedUnaryEncodingSection",
+    "OutOfRange",
     "Outcome",
     "PeopleSection",
+    "PrivUnitSection",
     "RandomizerSection",
     "ReleaseSection",
+    "RoundedMeanSection",
     "ShufflerSection",
     "StageOutcome",
     "SubsetSelectionSection",

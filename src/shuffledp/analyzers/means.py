@@ -1,0 +1,207 @@
+"""Means of numbers or vectors, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.analyzers.exact_sums import exact_sums
+from shuffledp.errors import IncomparableError, UnsupportedModelError
+from shuffledp.estimates import Estimate
+from shuffledp.flow import Summary, View
+from shuffledp.models import DummyReports, MeanModel
+
+__all__ = ["MeanAnalyzer", "MeanSummary"]
+
+# Reports that carry at least half of the values' spread tell it well enough; from others it is not estimated.
+_LEAST_CURVATURE = -0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeanSummary(Summary):
+    """Sums over the contributions of the reports seen so far, exact, so that the order of adding does not matter.
+
+    Args:
+        model: the randomizer's model.
+        dummies: the dummy reports to correct for, if the shuffler adds any.
+        sums: of the contributions, one per coordinate.
+        squares: of their squares, one per coordinate.
+        num_reports: reports seen.
+
+    Raises:
+        InvalidParameterError: if there is not one sum, and one sum of squares of 0 or more, for each coordinate.
+    """
+
+    model: MeanModel
+    dummies: DummyReports | None = None
+    sums: tuple[Fraction, ...]
+    squares: tuple[Fraction, ...]
+    num_reports: int
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(0, num_reports=self.num_reports)
+        dimension = self.model.dimension
+        if len(self.sums) != dimension or len(self.squares) != dimension or min(self.squares) < 0:
+            raise invalid(f"{dimension} sums of squares of 0 or more", len_squares=len(self.squares))
+
+    def __add__(self, other: "MeanSummary") -> "MeanSummary":
+        if self.model != other.model or self.dummies != other.dummies:
+            raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
+        return replace(
+            self,
+            sums=tuple(mine + theirs for mine, theirs in zip(self.sums, other.sums, strict=True)),
+            squares=tuple(mine + theirs for mine, theirs in zip(self.squares, other.squares, strict=True)),
+            num_reports=self.num_reports + other.num_reports,
+        )
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean contribution of all reports, dummies included, shape (dimension,)."""
+        return np.array([float(total / self.num_reports) for total in self.sums])
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Variance of the contributions, unbiased; 0 for a single report; shape (dimension,)."""
+        others = max(self.num_reports - 1, 1)
+        pairs = zip(self.squares, self.sums, strict=True)
+        # Squares are rounded one by one, so that of equal contributions the difference may come out below 0.
+        return np.array([max(float((square - total**2 / self.num_reports) / others), 0.0) for square, total in pairs])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanAnalyzer:
+    """Means of numbers or vectors, for any randomizer whose reports average out to their values (`MeanModel`).
+
+    The estimate is the mean contribution; one row for a number, one per coordinate for vectors.
+
+    Guarantees:
+        1. Unbiased for the mean of the people in the batch, for all values of theirs.
+        2. ``standard_error`` is the error from randomizing alone, and ``sampling_error`` the further error if the batch
+           is a random sample of a population. What reports cannot tell from randomizing counts as randomizing, so that
+           the first is then an upper bound for the people in the batch, and both together are right: of the spread of
+           the values, the part within one step of a grid; and all of it for one bit, where ``sampling_error`` is None.
+        3. Nothing is clipped: an estimate may lie outside the range.
+
+    Dummies are corrected for. If they were made from a value, that value is taken off; if they average out to nothing,
+    their contributions have mean 0, and what the spread of the dummies adds is taken from the reports themselves.
+
+    Args:
+        level: coverage of the intervals, strictly between 0 and 1.
+
+    Example:
+        >>> from shuffledp.randomizers import OneBitMean
+        >>> from shuffledp.shufflers import UniformShuffler
+        >>> from shuffledp.testing import SeededSource
+        >>> reports = OneBitMean(epsilon0=3.0, lower=0, upper=10).randomize([2.5] * 1000, source=SeededSource(1))
+        >>> analyzer = MeanAnalyzer()
+        >>> estimate = analyzer.estimate(analyzer.summarize(UniformShuffler().shuffle(reports)))
+        >>> bool(abs(estimate.estimate[0] - 2.5) < 4 * estimate.standard_error[0])
+        True
+    """
+
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        _validate.open_probability(level=self.level)
+
+    def summarize(self, view: View) -> MeanSummary:
+        """Sums over the contributions of a view.
+
+        Raises:
+            UnsupportedModelError: if the reports do not stand for numbers or vectors, so that means have no meaning.
+        """
+        model, count = view.reports.model, len(view.reports)
+        if not isinstance(model, MeanModel):
+            raise UnsupportedModelError(f"means need reports of numbers or vectors; got reports of {model.kind!r}.")
+        contributions = model.contributions(view.reports.columns).reshape(count, model.dimension)
+        return MeanSummary(
+            model=model,
+            dummies=view.shuffle.dummies,
+            sums=exact_sums(contributions),
+            squares=exact_sums(contributions**2),
+            num_reports=count,
+        )
+
+    def estimate(self, summary: MeanSummary) -> Estimate:
+        """The mean with standard errors and an interval, named "value", or one row per coordinate, named by its number.
+
+        Raises:
+            InvalidParameterError: if the summary holds no report.
+            UnsupportedModelError: if dummies were made from a value that the randomizer does not take.
+        """
+        if summary.num_reports == 0:
+            raise invalid("a summary of one report or more", num_reports=summary.num_reports)
+        model, total = summary.model, summary.num_reports
+        mean, variance = summary.mean, summary.variance
+        noise = _noise(model, mean, variance)
+        spread = np.maximum(variance - noise, 0.0)
+        error, people = noise / total, float(total)
+        if summary.dummies is not None:
+            people = total * (1 - summary.dummies.fraction)
+            mean, error, spread = _without_dummies(summary, noise, spread)
+        single, told = model.dimension == 1, _tells_spread(model)
+        return Estimate(
+            statistic="mean",
+            target=("value",) if single else tuple(str(coordinate) for coordinate in range(model.dimension)),
+            estimate=mean,
+            standard_error=np.sqrt(error),
+            sampling_error=np.sqrt(spread / people) if told else None,
+            level=self.level,
+            num_reports=total,
+        )
+
+
+def _tells_spread(model: MeanModel) -> bool:
+    """Whether the variance of the reports tells the spread of the values apart from noise."""
+    return model.noise_curvature >= _LEAST_CURVATURE
+
+
+def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average noise variance of a report, from the mean and the variance of all contributions.
+
+    The variance is noise plus spread, and the noise is N + C spread with N and C known (`MeanModel`). So the spread is
+    (variance - N) / (1 + C), between 0 and that of values at both ends of the range. Where it cannot be told, all of
+    the variance counts as noise.
+    """
+    at_mean, curvature = model.noise_variance(mean), model.noise_curvature
+    if not _tells_spread(model):
+        return np.maximum(at_mean, variance)
+    inside = np.clip(mean, model.lower, model.upper)
+    most = (model.upper - inside) * (inside - model.lower)
+    spread = np.clip((variance - at_mean) / (1 + curvature), 0.0, most)
+    noise: NDArray[np.float64] = at_mean + curvature * spread
+    return noise
+
+
+def _without_dummies(
+    summary: MeanSummary, noise: NDArray[np.float64], spread: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean of the people, its variance, and the spread of their values, from those among all reports.
+
+    With a share f of dummies whose mean is c, the mean of all reports is (1 - f) mean + f c, and the spread of all
+    values is (1 - f) spread + f (spread of the dummies) + f (1 - f) (mean - c)^2.
+    """
+    model, dummies = summary.model, summary.dummies
+    if dummies is None:
+        raise invalid("given", dummies=dummies)
+    center, share = _center(model, dummies), dummies.fraction
+    mean = (summary.mean - share * center) / (1 - share)
+    between = share * (1 - share) * (mean - center) ** 2
+    if dummies.value is None:
+        # Dummies of unknown values add their spread to the error: at most all that the reports show.
+        noise = np.maximum(noise, summary.variance - between)
+    unknown_share = ((mean - center) * dummies.standard_error / (1 - share)) ** 2
+    error = noise / summary.num_reports / (1 - share) ** 2 + unknown_share
+    return mean, error, np.maximum(spread - between, 0.0) / (1 - share)
+
+
+def _center(model: MeanModel, dummies: DummyReports) -> float:
+    """Mean contribution of a dummy."""
+    if dummies.value is None:
+        return 0.0
+    if model.dimension > 1 or not model.lower <= dummies.value <= model.upper:
+        raise UnsupportedModelError(f"means need dummies made from one of their values; got {dummies!r}.")
+    return float(dummies.value)

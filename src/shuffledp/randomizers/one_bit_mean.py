@@ -1,0 +1,179 @@
+"""A number as one bit: the nearer it is to the upper end of its range, the likelier the bit is 1."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp._validate import invalid
+from shuffledp.channels import Channel
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import MeanModel
+from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, grid_positions
+from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
+from shuffledp.randomness import high_product, resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["OneBitMean", "OneBitMeanModel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneBitMeanModel(MeanModel):
+    """What is public about the one-bit mean: a range, and binary randomized response between its two ends.
+
+    Args:
+        lower: least value, a finite number.
+        upper: largest value, above ``lower``.
+        response: randomized response of two answers; p and q are the chances of the bit 1 at the ends of the range.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    kind: ClassVar[str] = "one-bit-mean"
+    dimension = 1
+    lower: float
+    upper: float
+    response: KaryRandomizedResponseModel
+
+    def __post_init__(self) -> None:
+        check_range(self.lower, self.upper)
+        if self.response.domain_size != 2:
+            raise invalid("2, for one bit", domain_size=self.response.domain_size)
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float) -> Self:
+        """The model with the largest local loss that is representable and at most ``epsilon0``.
+
+        Raises:
+            InvalidParameterError: as binary randomized response and the model do.
+        """
+        response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=2)
+        return cls(lower=lower, upper=upper, response=response)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """That of the response: no value has a chance outside those of the two ends."""
+        return self.response.guarantee
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one column ``value`` of zeros and ones."""
+        self.response.check(columns)
+
+    def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """One of two numbers outside the range: lower + (bit - q) / (p - q) of its width."""
+        p, q = self.response.p, self.response.q
+        of_bits = self.lower + (self.upper - self.lower) * (np.array([0.0, 1.0]) - q) / (p - q)
+        decoded: NDArray[np.float64] = of_bits[columns["value"]]
+        return decoded
+
+    def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Exact for people of equal values: that of a coin. An upper bound otherwise, see `noise_curvature`."""
+        p, q, width = self.response.p, self.response.q, self.upper - self.lower
+        chance = q + (p - q) * (np.clip(mean, self.lower, self.upper) - self.lower) / width
+        variance: NDArray[np.float64] = chance * (1 - chance) * (width / (p - q)) ** 2
+        return variance
+
+    @property
+    def noise_curvature(self) -> float:
+        """Bits tell a mean and nothing else: whatever the values are, their variance is that of one coin."""
+        return -1.0
+
+    def channel(self, *, exact: bool = False) -> Channel | None:
+        """From the two ends of the range to the bit, as fractions if ``exact``.
+
+        Two inputs are enough: the chance of each bit is linear in the value, so any other input's row is a mixture of
+        these two, and no likelihood ratio exceeds theirs.
+        """
+        response = self.response.channel(exact=exact)
+        return None if response is None else Channel(response.matrix, (self.lower, self.upper), (0, 1))
+
+
+class OneBitMean:
+    """Means from one bit each (Duchi's mechanism for numbers; stochastic rounding followed by Warner's response).
+
+    Pr[bit = 1] = q + (p - q) (x - lower) / (upper - lower), where p / q = exp(epsilon0) and p + q = 1.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6: of the 2^64 words, the number that lead to
+           either bit is never below q 2^64, whatever the value.
+        2. The chance of the bit is linear in the value: to 2^-64, given the place of the value in its range, which
+           float64 holds to 2^-51. So contributions are unbiased.
+        3. Reports of different people are independent, and the time taken does not depend on what is drawn for one.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
+        lower: least value, a finite number; public.
+        upper: largest value, above ``lower``; public.
+        clip: move values outside the range to its nearer end, instead of refusing them; see `clip_to_range`.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Duchi, Jordan, Wainwright 2018 (private means, in one dimension).
+
+    Example:
+        >>> randomizer = OneBitMean(epsilon0=1.0, lower=-1, upper=1)
+        >>> len(randomizer.randomize([0.5, -0.25, 1]))
+        3
+    """
+
+    def __init__(self, *, epsilon0: float, lower: float, upper: float, clip: bool = False) -> None:
+        self.model = OneBitMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper)
+        self.clip = clip
+
+    @classmethod
+    def from_model(cls, model: OneBitMeanModel, *, clip: bool = False) -> Self:
+        """The randomizer that a model describes."""
+        randomizer = cls.__new__(cls)
+        randomizer.model, randomizer.clip = model, clip
+        return randomizer
+
+    def __repr__(self) -> str:
+        model = self.model
+        return (
+            f"OneBitMean(epsilon0={model.epsilon0!r}, lower={model.lower!r}, upper={model.upper!r}, clip={self.clip})"
+        )
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per value.
+
+        Args:
+            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``value``, uint8, shape (n,): bits.
+
+        Raises:
+            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
+        """
+        source, model = resolve_source(source), self.model
+        numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+        reports = np.empty(len(numbers), dtype=np.uint8)
+        scratch = np.empty(min(len(numbers), BATCH), dtype=np.uint64)
+        for start in range(0, len(numbers), BATCH):
+            thresholds = _thresholds(numbers[start : start + BATCH], model)
+            words = scratch[: len(thresholds)]
+            source.fill(words)
+            np.less(words, thresholds, out=reports[start : start + BATCH].view(np.bool_))
+        scratch.fill(0)  # with these words a report could be undone
+        return Reports({"value": reports}, model)
+
+
+def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:
+    """How many of the 2^64 words lead to the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
+    index, rest = grid_positions(numbers, lower=model.lower, upper=model.upper, num_steps=1)
+    spread = np.uint64(model.response.truth_words - model.response.share)
+    # The upper end is the one value with index 1, and then nothing is left over.
+    thresholds: NDArray[np.uint64] = high_product(rest, spread) + spread * index.astype(np.uint64)
+    return thresholds + np.uint64(model.response.share)

@@ -1,0 +1,324 @@
+"""PrivUnit: a unit vector becomes a random unit vector, which lies in the cap around it more often than by chance."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import MeanModel
+from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
+from shuffledp.randomness import bernoulli, resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["NORM_TOLERANCE", "PrivUnit", "PrivUnitModel"]
+
+NORM_TOLERANCE = 1e-6  # how far the length of a unit vector may be from 1
+_WORDS = 2**64
+_LARGEST_DIMENSION = 2**20
+_LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 30.0
+_GUARD = 1e-9  # nats: the loss is evaluated to 1e-12, and stated this much higher
+_BATCH = 1 << 17  # coordinates handled at a time: they stay in the processor's cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivUnitModel(MeanModel):
+    """What is public about PrivUnit.
+
+    Args:
+        dimension: coordinates of a vector d, from 2 to 2^20.
+        depth: (1 - gamma) / 2, where the cap holds the vectors whose product with the true one is at least gamma; above
+            0 and at most 1/2.
+        cap_words: of the 2^64 values of a random word, how many lead into the cap; below 2^64, and more than the
+            share of the sphere that the cap is.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    kind: ClassVar[str] = "priv-unit"
+    lower = -1.0
+    upper = 1.0
+    dimension: int
+    depth: float
+    cap_words: int
+
+    def __post_init__(self) -> None:
+        _check_dimension(self.dimension)
+        if not 0 < self.depth <= 0.5:
+            raise invalid("above 0 and at most 1/2", depth=self.depth)
+        _validate.integer_at_least(1, cap_words=self.cap_words)
+        object.__setattr__(self, "dimension", int(self.dimension))
+        object.__setattr__(self, "depth", float(self.depth))
+        object.__setattr__(self, "cap_words", int(self.cap_words))
+        least = cap_mass(self.depth, self.dimension) * _WORDS
+        if not least < self.cap_words < _WORDS:
+            raise invalid(f"above {least:.6g}, the share of the cap, and below 2**64", cap_words=self.cap_words)
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
+        """The model whose stated local loss is ``epsilon0`` or less: by 1e-6 at most, or 3e-9 for the best split.
+
+        Args:
+            epsilon0: local privacy loss in nats, from 1e-6 to 30.
+            dimension: from 2 to 2^20.
+            budget_split: share of the loss that the coin spends, strictly between 0 and 1; the cap spends the rest.
+                None is the best one.
+
+        Raises:
+            InvalidParameterError: for arguments outside these ranges.
+        """
+        _validate.positive(epsilon0=epsilon0)
+        if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
+            raise invalid(f"from {_LEAST_EPSILON0:g} to {_LARGEST_EPSILON0:g}", epsilon0=epsilon0)
+        _check_dimension(dimension)
+        available = float(epsilon0) - 2 * _GUARD
+        if budget_split is None:
+            wanted = best_cap_loss(available, int(dimension))
+        else:
+            _validate.open_probability(budget_split=budget_split)
+            wanted = (1 - budget_split) * available
+        depth = cap_depth(wanted, int(dimension))
+        # The coin gets exactly what the cap, as it has become, leaves over; the words outside hold the digits.
+        odds = math.exp(cap_loss(depth, int(dimension)) - available)
+        outside = math.ceil(_WORDS * (odds / (1 + odds)))
+        return cls(dimension=dimension, depth=depth, cap_words=_WORDS - outside)
+
+    @property
+    def gamma(self) -> float:
+        """The least product with the true vector inside the cap."""
+        return 1 - 2 * self.depth
+
+    @property
+    def p(self) -> float:
+        """Probability that the report lies in the cap."""
+        return self.cap_words / _WORDS
+
+    @property
+    def scale(self) -> float:
+        """Expected product of a report with the true vector; contributions are reports divided by it."""
+        mass = cap_mass(self.depth, self.dimension)
+        return cap_moment(self.depth, self.dimension) * (self.p - mass) / (mass * (1 - mass))
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Epsilon is the loss of the coin, log(p / (1-p)), plus that of the cap, log((1-c) / c), plus a guard of 1e-9.
+
+        c is the share of the sphere in the cap. The guard covers the error of evaluating c in float64, which is a
+        thousand times smaller. For idealised real numbers: see `PrivUnit`.
+        """
+        coin = math.log(self.cap_words) - math.log(_WORDS - self.cap_words)
+        return LocalDP(epsilon=coin + cap_loss(self.depth, self.dimension) + _GUARD)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That the reports are floating-point numbers, and the loss is that of real ones."""
+        return (
+            "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
+            "in principle tell more about a person than stated.",
+        )
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""
+        vectors = columns.get("vector")
+        if list(columns) != ["vector"] or vectors is None or vectors.dtype.kind != "f" or vectors.ndim != 2:
+            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
+            raise InvalidParameterError(f"columns must be one two-dimensional float column 'vector'; got {found}.")
+        if vectors.shape[1] != self.dimension:
+            raise InvalidParameterError(f"reports must have {self.dimension} coordinates; got {vectors.shape[1]}.")
+        _check_norms(vectors, self.dimension, "reports")
+
+    def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Reports divided by the scale; shape (n, dimension)."""
+        decoded: NDArray[np.float64] = columns["vector"] / self.scale
+        return decoded
+
+    def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Exact: the isotropic part plus the curvature times the squared mean; see `noise_covariance`."""
+        inside = np.clip(mean, self.lower, self.upper)
+        variance: NDArray[np.float64] = self.isotropic_variance + self.noise_curvature * inside**2
+        return variance
+
+    @property
+    def noise_curvature(self) -> float:
+        """The ratio of gamma to the scale, less 1: zero for the best split, near -1 if the coin has all of the loss."""
+        return self.gamma / self.scale - 1
+
+    @property
+    def isotropic_variance(self) -> float:
+        """The part of the variance that is the same in all directions: (1/m^2 - gamma/m) / d, with m the scale."""
+        return (1 / self.scale - self.gamma) / (self.scale * self.dimension)
+
+    def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Covariance that randomizing adds to a contribution, exactly; 1/n of it is that of the mean of n reports.
+
+        By symmetry E[z z'] of a contribution z made from x is b I + s x x'. From E[T; T >= gamma] = k and
+        E[T^2; T >= gamma] = ((d - 1) gamma k + c) / d for the product T of a uniform vector with x, s = gamma / m and
+        d b = 1/m^2 - gamma/m. So the covariance is b I + (gamma/m - 1) x x': isotropic for the best split, where
+        gamma = m.
+
+        Args:
+            second_moment: the average of x x' over the people, shape (d, d): for one person of value x, their outer
+                product.
+
+        Returns:
+            Shape (d, d).
+        """
+        return self.isotropic_variance * np.eye(self.dimension) + self.noise_curvature * second_moment
+
+
+def _check_dimension(dimension: int) -> None:
+    _validate.integer_at_least(2, dimension=dimension)
+    if dimension > _LARGEST_DIMENSION:
+        raise invalid(f"at most {_LARGEST_DIMENSION}", dimension=dimension)
+
+
+class PrivUnit:
+    """Means of unit vectors (PrivUnit, PrivUnit_2).
+
+    With probability p the report is uniform on the cap around the true vector x, the unit vectors v with
+    <v, x> >= gamma, and otherwise uniform on the rest of the sphere. Densities differ by the factor
+    (p / c) / ((1-p) / (1-c)), where c is the share of the sphere in the cap. This factor is split exactly:
+    epsilon0 = log(p / (1-p)) + log((1-c) / c).
+
+    **Idealised real numbers.** The guarantee is that of a report with real coordinates. The report has float64
+    coordinates, computed from x, and in principle the last digits of such numbers can tell more than the law allows
+    (as for Laplace noise, Mironov 2012). The coin is exact; the direction is not. For float-free guarantees use
+    `DiscreteLaplaceMean` or `RoundedMean` on each coordinate, at a much larger error.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private for ``model.epsilon0``, in idealised real
+           numbers. It is evaluated for the depth and the coin actually used, with a guard of 1e-9 added, and is at most
+           the epsilon0 asked for and differs from it by less than 1e-6.
+        2. Given the product with the true vector, all directions across are equally likely.
+        3. Contributions are unbiased for the vector, whose length is first made 1.
+        4. Reports of different people are independent.
+
+    Args:
+        epsilon0: local privacy loss in nats, from 1e-6 to 30.
+        dimension: coordinates of a vector, from 2 to 2^20.
+        budget_split: share of the loss that the coin spends, strictly between 0 and 1. None is the best one, for which
+            the noise is isotropic: between 0.2 and 0.65, less in high dimensions.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018, Algorithm 1 (arXiv 1812.00984); Asi, Feldman, Talwar 2022 (with
+        the best split, the smallest variance in a large family of unbiased randomizers; arXiv 2205.02466).
+
+    Example:
+        >>> randomizer = PrivUnit(epsilon0=4.0, dimension=3)
+        >>> reports = randomizer.randomize([[1, 0, 0], [0, 0.6, 0.8]])
+        >>> reports["vector"].shape, round(randomizer.model.scale, 4)
+        ((2, 3), 0.7616)
+    """
+
+    def __init__(self, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> None:
+        self.model = PrivUnitModel.from_epsilon0(epsilon0=epsilon0, dimension=dimension, budget_split=budget_split)
+
+    @classmethod
+    def from_model(cls, model: PrivUnitModel) -> Self:
+        """The randomizer that a model describes."""
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"PrivUnit(epsilon0={self.model.epsilon0!r}, dimension={self.model.dimension})"
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per vector.
+
+        Args:
+            values: vectors of length 1 (within 1e-6; they are then made exactly so), shape (n, dimension): an array,
+                or a column of lists.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``vector``, float64, shape (n, dimension): unit vectors.
+
+        Raises:
+            InvalidParameterError: for vectors of another length or number of coordinates, or with a coordinate that is
+                no finite number; the message gives places only.
+        """
+        source, dimension = resolve_source(source), self.model.dimension
+        vectors = _as_unit_vectors(values, dimension)
+        in_cap = bernoulli(self.model.cap_words, len(vectors), source=source)
+        reports = np.empty((len(vectors), dimension))
+        rows = max(1, _BATCH // dimension)
+        for start in range(0, len(vectors), rows):
+            batch = slice(start, start + rows)
+            _respond(vectors[batch], in_cap[batch], self.model, source, out=reports[batch])
+        return Reports({"vector": reports}, self.model)
+
+
+def _respond(
+    vectors: NDArray[np.float64],
+    in_cap: NDArray[np.bool_],
+    model: PrivUnitModel,
+    source: "RandomSource",
+    *,
+    out: NDArray[np.float64],
+) -> None:
+    """One report for each unit vector x: T x + sqrt(1 - T^2) w, with w uniform among the unit vectors across x."""
+    draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
+    depths = depths_within(draw.random(len(vectors)), in_cap, depth=model.depth, dimension=model.dimension)
+    draw.standard_normal(out=out)
+    for _ in range(2):  # once more, for the few that are nearly parallel to their vector
+        out -= np.einsum("ij,ij->i", out, vectors)[:, None] * vectors
+    lengths = np.sqrt(np.einsum("ij,ij->i", out, out))
+    # 1 - T^2 = 4 depth (1 - depth) keeps its digits where T = 1 - 2 depth is near 1.
+    out *= (2 * np.sqrt(depths * (1 - depths)) / lengths)[:, None]
+    out += (1 - 2 * depths)[:, None] * vectors
+
+
+def _as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """A fresh array of vectors of length 1, shape (n, dimension)."""
+    vectors = _as_rows(values, dimension)
+    vectors /= _check_norms(vectors, dimension, "values")[:, None]
+    return vectors
+
+
+def _as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values)
+        if array.dtype == object and array.ndim == 1:  # a column of lists or arrays
+            array = np.array([np.asarray(row) for row in array])
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError(
+            f"values must be vectors of {dimension} coordinates; got rows of different lengths."
+        ) from None
+    if array.ndim >= 1 and len(array) == 0:
+        return np.empty((0, dimension))
+    if array.dtype.kind not in "iuf":
+        kind = array.dtype.type.__name__
+        raise InvalidParameterError(f"values must be vectors of {dimension} numbers; got values of type {kind}.")
+    if array.ndim != 2 or array.shape[1] != dimension:
+        raise InvalidParameterError(
+            f"values must be vectors of {dimension} coordinates, shape (n, {dimension}); got shape {array.shape}."
+        )
+    with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused
+        return array.astype(np.float64)
+
+
+def _check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:
+    """The lengths of vectors; refuses those that are not 1, naming the first place and their number, never a vector."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        wrong = np.flatnonzero(~(np.abs(lengths - 1) <= NORM_TOLERANCE))
+    if len(wrong):
+        raise InvalidParameterError(
+            f"{name} must be vectors of {dimension} finite numbers and of length 1 (within {NORM_TOLERANCE:g}); "
+            f"{len(wrong)} are not, first {name}[{wrong[0]}]."
+        )
+    return lengths

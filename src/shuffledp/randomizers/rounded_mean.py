@@ -1,0 +1,240 @@
+"""A number as one of a few levels: rounded without bias, then k-ary randomized response between the levels."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.channels import Channel
+from shuffledp.flow import Reports
+from shuffledp.guarantees import LocalDP
+from shuffledp.models import MeanModel
+from shuffledp.randomizers.bounded import as_numbers, check_range, round_to_grid, rounding_variance
+from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["RoundedMean", "RoundedMeanModel", "best_num_levels"]
+
+_LARGEST_EPSILON0 = 30.5
+_CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel()`` gives it where it is wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedMeanModel(MeanModel):
+    """What is public about the rounded mean: a range, and randomized response over the grid points in it.
+
+    Args:
+        lower: least value, a finite number.
+        upper: largest value, above ``lower``.
+        response: randomized response over the num_levels + 1 grid points.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    kind: ClassVar[str] = "rounded-mean"
+    dimension = 1
+    lower: float
+    upper: float
+    response: KaryRandomizedResponseModel
+
+    def __post_init__(self) -> None:
+        check_range(self.lower, self.upper)
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
+        """The model with the largest local loss that is representable and at most ``epsilon0``.
+
+        Raises:
+            InvalidParameterError: if ``num_levels`` is below 1, and as randomized response and the model do.
+        """
+        _validate.integer_at_least(1, num_levels=num_levels)
+        if num_levels >= 2**31:
+            raise invalid("below 2**31", num_levels=num_levels)
+        response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=int(num_levels) + 1)
+        return cls(lower=lower, upper=upper, response=response)
+
+    @property
+    def num_levels(self) -> int:
+        """Steps between the grid points, of which there is one more."""
+        return self.response.domain_size - 1
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """That of the response: rounding does not see other people, and cannot add to the loss."""
+        return self.response.guarantee
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are one column ``value`` of grid points by their numbers, 0 to num_levels."""
+        self.response.check(columns)
+
+    def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """The value lower + step (report - q sum of all grid points) / (p - q), which may lie outside the range."""
+        p, q, levels = self.response.p, self.response.q, self.num_levels
+        step = (self.upper - self.lower) / levels
+        decoded: NDArray[np.float64] = self.lower + step * (columns["value"] - q * levels * (levels + 1) / 2) / (p - q)
+        return decoded
+
+    def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Exact for the response; an upper bound for rounding, at most a quarter of a squared step."""
+        step = (self.upper - self.lower) / self.num_levels
+        inside = np.clip(mean, self.lower, self.upper)
+        response = step**2 * _response_variance((inside - self.lower) / step, self.response)
+        rounding = rounding_variance(inside, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
+        # Rounding is a spread of what the response is given, which adds to its noise as well.
+        variance: NDArray[np.float64] = response + (1 + self.noise_curvature) * rounding
+        return variance
+
+    @property
+    def noise_curvature(self) -> float:
+        """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
+        kept = self.response.p - self.response.q
+        return (1 - kept) / kept
+
+    def channel(self, *, exact: bool = False) -> Channel | None:
+        """From the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
+
+        The grid points are enough: any other value is rounded to one of its two neighbours, so its row is a mixture of
+        theirs, and no likelihood ratio exceeds that between grid points.
+        """
+        return self.response.channel(exact=exact) if self.response.domain_size <= _CHANNEL_LIMIT else None
+
+
+def _response_variance(place: NDArray[np.float64], response: KaryRandomizedResponseModel) -> NDArray[np.float64]:
+    """Variance of a decoded report in squared steps, for a value at this place of the grid.
+
+    Of a report y made at v: E y = (p - q) v + q S1 and E y^2 = (p - q) v^2 + q S2, with S1 and S2 the sums of all grid
+    points and of their squares. With L levels, D = p - q and p = D + q, the variance is that at v = 0 less a parabola:
+    (q S2 - (q S1)^2 - D (1 - D) v (L - v)) / D^2, because 2 q S1 = (1 - D) L.
+    """
+    levels, q = response.domain_size - 1, response.q
+    kept = response.p - q
+    first, second = levels * (levels + 1) / 2, levels * (levels + 1) * (2 * levels + 1) / 6
+    at_ends = q * second - (q * first) ** 2
+    variance: NDArray[np.float64] = (at_ends - kept * (1 - kept) * place * (levels - place)) / kept**2
+    return variance
+
+
+def best_num_levels(*, epsilon0: float) -> int:
+    """The number of levels for which the largest possible variance of a contribution is smallest.
+
+    More levels round less and lie more: with E = exp(epsilon0) and L levels, rounding adds up to 1 / (4 L^2) squared
+    widths, and lies about L / (3 E) for small L. So L grows as (3 E / 2)^(1/3). The number of people does not matter
+    for a given epsilon0, since both fall as 1/n; it matters when epsilon0 is chosen for a target after the shuffle,
+    which allows E to grow with n (`RoundedMean`).
+
+    Args:
+        epsilon0: local privacy loss in nats, above 0 and at most 30.5.
+
+    Raises:
+        InvalidParameterError: for another ``epsilon0``.
+
+    Example:
+        >>> [best_num_levels(epsilon0=epsilon0) for epsilon0 in (1.0, 4.0, 8.0)]
+        [1, 4, 16]
+    """
+    _validate.positive(epsilon0=epsilon0)
+    if epsilon0 > _LARGEST_EPSILON0:
+        raise invalid(f"at most {_LARGEST_EPSILON0}", epsilon0=epsilon0)
+    growth = math.exp(epsilon0)
+    levels = np.arange(1, math.ceil(2 * growth ** (1 / 3)) + 3, dtype=np.float64)
+    q = 1 / (growth + levels)
+    kept = (growth - 1) * q
+    at_ends = q * levels * (levels + 1) * (2 * levels + 1) / 6 - (q * levels * (levels + 1) / 2) ** 2
+    # Between the end and half a step from it, where rounding peaks, the variance is a concave parabola.
+    curvature = (1 - kept) / kept
+    place = np.clip((1 + curvature - curvature * levels) / 2, 0, 0.5)
+    rounding = (1 + curvature) * place * (1 - place)
+    largest = (at_ends / kept**2 - curvature * place * (levels - place) + rounding) / levels**2
+    return int(levels[np.argmin(largest)])
+
+
+class RoundedMean:
+    """Means from one message each with few possible values: the single-message sum of the shuffle model.
+
+    A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
+    point goes through k-ary randomized response.
+
+    After a shuffle the lies of all n people are a blanket that hides each. For a central target (epsilon, delta) the
+    share gamma of uniformly random reports can be of the order L log(1/delta) / (n epsilon^2) for L levels, so that
+    exp(epsilon0) is about n epsilon^2 / log(1/delta). Lies then add the order of gamma n, which is L log(1/delta) /
+    epsilon^2, to the variance of the sum (in squared widths), and rounding up to n / (4 L^2). With L of the order
+    n^(1/3) both are of the order n^(1/3), so the sum errs by the order of n^(1/6), which no protocol of single messages
+    can better. `best_num_levels` finds L for a given epsilon0.
+
+    Guarantees:
+        1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
+           most the epsilon0 asked for and differs from it by less than 1e-6.
+        2. Given the grid point, the law of the report is that of `KaryRandomizedResponse`.
+        3. Contributions are unbiased for the value, as far as float64 holds its place in the range (to 2^-51 of it).
+
+    Args:
+        epsilon0: local privacy loss in nats, as for `KaryRandomizedResponse`.
+        lower: least value, a finite number; public.
+        upper: largest value, above ``lower``; public.
+        num_levels: steps of the grid, 1 or more; None is `best_num_levels`.
+        clip: move values outside the range to its nearer end, instead of refusing them; see `clip_to_range`.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    References:
+        Balle, Bell, Gascon, Nissim 2019 (the sum from single messages, and the lower bound that it meets; arXiv
+        1903.02837).
+
+    Example:
+        >>> randomizer = RoundedMean(epsilon0=6.0, lower=0, upper=1, num_levels=8)
+        >>> len(randomizer.randomize([0.5, 0.2, 1]))
+        3
+    """
+
+    def __init__(
+        self, *, epsilon0: float, lower: float, upper: float, num_levels: int | None = None, clip: bool = False
+    ) -> None:
+        if num_levels is None:
+            num_levels = best_num_levels(epsilon0=epsilon0)
+        self.model = RoundedMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=num_levels)
+        self.clip = clip
+
+    @classmethod
+    def from_model(cls, model: RoundedMeanModel, *, clip: bool = False) -> Self:
+        """The randomizer that a model describes."""
+        randomizer = cls.__new__(cls)
+        randomizer.model, randomizer.clip = model, clip
+        return randomizer
+
+    def __repr__(self) -> str:
+        model = self.model
+        return (
+            f"RoundedMean(epsilon0={model.epsilon0!r}, lower={model.lower!r}, upper={model.upper!r}, "
+            f"num_levels={model.num_levels}, clip={self.clip})"
+        )
+
+    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+        """One report per value.
+
+        Args:
+            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Returns:
+            Reports with the column ``value``, shape (n,): numbers of grid points, in the smallest unsigned dtype.
+
+        Raises:
+            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
+        """
+        source, model = resolve_source(source), self.model
+        numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+        points = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_levels, source=source)
+        reports = KaryRandomizedResponse.from_model(model.response).randomize(points, source=source)
+        return Reports(reports.columns, model)

@@ -1,0 +1,171 @@
+"""The ``[randomizer]`` section for private columns of numbers or of vectors, which are averaged."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, NoReturn
+
+from shuffledp.analyzers import MeanAnalyzer
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Randomizer
+from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
+from shuffledp.tasks.randomizers import Category, RandomizerSection
+
+__all__ = [
+    "DiscreteLaplaceMeanSection",
+    "MeanSection",
+    "NumberSection",
+    "OneBitMeanSection",
+    "OutOfRange",
+    "PrivUnitSection",
+    "RoundedMeanSection",
+]
+
+
+class OutOfRange(StrEnum):
+    """What to do with numbers outside the range."""
+
+    REFUSE = "refuse"
+    CLIP = "clip"
+
+
+class MeanSection(RandomizerSection):
+    """A section whose answers are averaged: no categories, so that a missing answer cannot be one more of them."""
+
+    __slots__ = ()
+    missing_category = False
+
+    def analyzer(self, *, level: float) -> MeanAnalyzer:
+        """The mean."""
+        return MeanAnalyzer(level=level)
+
+    @property
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """None: answers are numbers."""
+        return ()
+
+    def with_missing_category(self) -> NoReturn:
+        """Refused: a mean has no place for people who did not answer.
+
+        Raises:
+            InvalidParameterError: always.
+        """
+        raise InvalidParameterError(
+            f"missing must be 'refuse' or 'drop' where answers are averaged, as by {self.kind!r}; "
+            "got missing='category'."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberSection(MeanSection):
+    """What the sections for numbers in a range have in common.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        lower: least value; public, so fixed beforehand.
+        upper: largest value; public, so fixed beforehand.
+        out_of_range: whether a number outside the range stops the run, or is moved to the nearer end.
+
+    Raises:
+        InvalidParameterError: as the randomizer does.
+    """
+
+    answers: ClassVar[str] = "number"
+    epsilon0: float
+    lower: float
+    upper: float
+    out_of_range: OutOfRange = OutOfRange.REFUSE
+
+    def __post_init__(self) -> None:
+        self.randomizer()  # refuses what cannot be represented, before anything is collected
+
+    @property
+    def clips(self) -> bool:
+        """Whether numbers outside the range are moved to its nearer end."""
+        return self.out_of_range is OutOfRange.CLIP
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One mean."""
+        return ("value",)
+
+    @abstractmethod
+    def randomizer(self) -> Randomizer:
+        """The randomizer that runs on the device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteLaplaceMeanSection(NumberSection):
+    """Discrete Laplace noise on a grid.
+
+    Args:
+        num_steps: steps of the grid over the range.
+    """
+
+    kind: ClassVar[str] = "laplace-mean"
+    num_steps: int = 1000
+
+    def randomizer(self) -> DiscreteLaplaceMean:
+        """Discrete Laplace noise."""
+        return DiscreteLaplaceMean(
+            epsilon0=self.epsilon0, lower=self.lower, upper=self.upper, num_steps=self.num_steps, clip=self.clips
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneBitMeanSection(NumberSection):
+    """One bit from each person."""
+
+    kind: ClassVar[str] = "one-bit-mean"
+
+    def randomizer(self) -> OneBitMean:
+        """The one-bit mean."""
+        return OneBitMean(epsilon0=self.epsilon0, lower=self.lower, upper=self.upper, clip=self.clips)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedMeanSection(NumberSection):
+    """A few levels, and randomized response between them.
+
+    Args:
+        num_levels: steps between the levels; left out, the number that is best for epsilon0.
+    """
+
+    kind: ClassVar[str] = "rounded-mean"
+    num_levels: int | None = None
+
+    def randomizer(self) -> RoundedMean:
+        """The rounded mean."""
+        return RoundedMean(
+            epsilon0=self.epsilon0, lower=self.lower, upper=self.upper, num_levels=self.num_levels, clip=self.clips
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivUnitSection(MeanSection):
+    """PrivUnit for unit vectors.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        dimension: numbers in each list of the private column.
+
+    Raises:
+        InvalidParameterError: as the randomizer does.
+    """
+
+    kind: ClassVar[str] = "priv-unit"
+    answers: ClassVar[str] = "vector"
+    epsilon0: float
+    dimension: int
+
+    def __post_init__(self) -> None:
+        self.randomizer()
+
+    def randomizer(self) -> PrivUnit:
+        """PrivUnit with the best split of the loss."""
+        return PrivUnit(epsilon0=self.epsilon0, dimension=self.dimension)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The numbers of the coordinates."""
+        return tuple(str(coordinate) for coordinate in range(self.dimension))

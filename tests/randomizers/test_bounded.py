@@ -1,0 +1,127 @@
+"""Numbers on a grid: their places are exact, rounding is right on average, and bounds on its variance hold."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp.errors import InvalidParameterError
+from shuffledp.randomizers import clip_to_range
+from shuffledp.randomizers.bounded import (
+    BATCH,
+    as_numbers,
+    check_range,
+    grid_positions,
+    round_to_grid,
+    rounding_variance,
+)
+from shuffledp.testing import RecordedSource, SeededSource
+
+FINITE = st.floats(min_value=-1e300, max_value=1e300)
+
+
+@st.composite
+def numbers_in_ranges(draw):
+    lower, upper = sorted(draw(st.tuples(FINITE, FINITE).filter(lambda pair: pair[0] != pair[1])))
+    return draw(st.floats(min_value=lower, max_value=upper)), lower, upper
+
+
+@given(numbers_in_ranges(), st.integers(min_value=1, max_value=2**31))
+def test_a_number_lies_within_2_to_the_minus_51_of_its_place_on_the_grid(number_in_range, num_steps):
+    number, lower, upper = number_in_range
+    (index,), (rest,) = grid_positions(np.array([number]), lower=lower, upper=upper, num_steps=num_steps)
+    assert 0 <= index <= num_steps
+    found = (int(index) + Fraction(int(rest), 2**64)) / num_steps
+    true = (Fraction(number) - Fraction(lower)) / (Fraction(upper) - Fraction(lower))
+    assert abs(found - true) <= Fraction(1, 2**51)
+
+
+@pytest.mark.parametrize("num_steps", [1, 3, 1000, 2**31])
+def test_the_ends_of_the_range_and_the_points_of_a_binary_grid_are_exact(num_steps):
+    ends = np.array([-0.3, 7.7])
+    index, rest = grid_positions(ends, lower=-0.3, upper=7.7, num_steps=num_steps)
+    assert index.tolist() == [0, num_steps]
+    assert rest.tolist() == [0, 0]
+    quarters, nothing = grid_positions(np.arange(5) / 4, lower=0.0, upper=1.0, num_steps=4)
+    assert quarters.tolist() == [0, 1, 2, 3, 4]
+    assert nothing.tolist() == [0] * 5
+
+
+def test_a_word_below_the_rest_of_the_step_rounds_up_and_any_other_down():
+    (index,), (rest,) = grid_positions(np.array([0.3]), lower=0.0, upper=1.0, num_steps=7)
+    for word, rounded in ((int(rest) - 1, index + 1), (int(rest), index), (0, index + 1), (2**64 - 1, index)):
+        points = round_to_grid(np.array([0.3]), lower=0.0, upper=1.0, num_steps=7, source=RecordedSource([word]))
+        assert points.tolist() == [rounded]
+
+
+def test_rounding_uses_one_word_a_number_and_works_in_batches():
+    numbers = np.linspace(0, 1, BATCH + 3)
+    words = SeededSource(1).words(len(numbers))
+    source = RecordedSource(words)
+    points = round_to_grid(numbers, lower=0.0, upper=1.0, num_steps=9, source=source)
+    index, rest = grid_positions(numbers, lower=0.0, upper=1.0, num_steps=9)
+    assert (points == index + (words < rest)).all()
+    assert source.remaining == 0
+
+
+@given(st.lists(st.floats(min_value=-2, max_value=3), min_size=1, max_size=20), st.integers(min_value=1, max_value=6))
+def test_no_batch_rounds_with_a_larger_average_variance_than_the_bound_for_its_mean(values, num_steps):
+    numbers = np.array(values)
+    _, rest = grid_positions(numbers, lower=-2.0, upper=3.0, num_steps=num_steps)
+    part = rest / 2**64
+    average = (part * (1 - part)).mean() * (5 / num_steps) ** 2
+    bound = rounding_variance(numbers.mean(keepdims=True), lower=-2.0, upper=3.0, num_steps=num_steps)
+    assert average <= bound[0] * (1 + 1e-12) + 1e-12
+
+
+def test_the_bound_on_rounding_is_reached_near_the_ends_and_halfway_between_grid_points():
+    means = np.array([0.0, 0.02, 0.05, 0.35, 0.5, 1.0])
+    bound = rounding_variance(means, lower=0.0, upper=1.0, num_steps=10)
+    np.testing.assert_allclose(bound, np.array([0.0, 0.2 * 0.8, 0.25, 0.25, 0.25, 0.0]) / 100, atol=1e-15)
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+WRONG_RANGES = [
+    (1.0, 1.0, "upper must be above lower; got lower=1.0, upper=1.0."),
+    (2, 1, "upper must be above lower; got lower=2, upper=1."),
+    (-1e308, 1e308, "upper - lower must be finite"),
+    (0.0, np.inf, "upper must be a finite number"),
+    (-np.inf, 0.0, "lower must be a finite number"),
+    (np.nan, 1.0, "lower must be a finite number"),
+    (0.0, "1", "upper must be a finite number"),
+    (None, 1.0, "lower must be a finite number"),
+    (False, 1.0, "lower must be a finite number"),
+]
+
+
+@pytest.mark.parametrize(("lower", "upper", "message"), WRONG_RANGES)
+def test_what_is_no_range_is_refused(lower, upper, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        check_range(lower, upper)
+    with pytest.raises(InvalidParameterError, match=message):
+        clip_to_range([0.5], lower=lower, upper=upper)
+
+
+def test_clipping_counts_what_it_moves_and_moves_it_to_the_nearer_end():
+    values = [0.0, -1.5, 2.0, 1.0, 0.5]
+    clipped, count = clip_to_range(values, lower=-1, upper=1)
+    assert clipped.tolist() == [0.0, -1.0, 1.0, 1.0, 0.5]
+    assert count == 2
+    assert values[1] == -1.5
+
+
+def test_numbers_are_copied_so_that_nothing_of_the_callers_changes():
+    values = np.array([0.0, 5.0])
+    numbers = as_numbers(values, lower=0, upper=1, clip=True)
+    numbers[0] = 9
+    assert values.tolist() == [0.0, 5.0]
+
+
+def test_a_range_of_the_smallest_width_has_two_values():
+    tiny = np.nextafter(0, 1)
+    index, rest = grid_positions(np.array([0.0, tiny]), lower=0.0, upper=tiny, num_steps=3)
+    assert index.tolist() == [0, 3]
+    assert rest.tolist() == [0, 0]

@@ -1,0 +1,209 @@
+"""PrivUnit, guarantee by guarantee."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from shuffledp.accounting import account_all
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Reports
+from shuffledp.models import ProtocolModel
+from shuffledp.randomizers import PrivUnit, PrivUnitModel
+from shuffledp.randomizers.caps import cap_mass
+from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.testing import SeededSource
+
+DIMENSIONS = [2, 3, 5, 50, 200, 30_000]
+LOSSES = [1e-6, 1e-3, 0.5, 1.0, 4.0, 12.0, 30.0]
+
+
+def unit(dimension, seed=0):
+    vector = np.random.default_rng(seed).normal(size=dimension)
+    return vector / np.linalg.norm(vector)
+
+
+def exact_epsilon(model):
+    """The log-ratio of the densities inside and outside the cap, for the depth and the coin of a model."""
+    square = 4 * mpmath.mpf(model.depth) * (1 - mpmath.mpf(model.depth))
+    half = mpmath.mpf(model.dimension - 1) / 2
+    mass = mpmath.betainc(half, mpmath.mpf(1) / 2, 0, square, regularized=True) / 2
+    inside = mpmath.mpf(model.cap_words) / mass
+    outside = mpmath.mpf(2**64 - model.cap_words) / (1 - mass)
+    return mpmath.log(inside / outside)
+
+
+# ---- guarantee 1: the loss ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("budget_split", [None, 0.01, 0.5, 0.99])
+def test_guarantee_1_the_exact_loss_is_at_most_the_stated_one_and_that_at_most_the_one_asked_for(
+    dimension, budget_split
+):
+    with mpmath.workdps(40):
+        for epsilon0 in LOSSES:
+            model = PrivUnitModel.from_epsilon0(epsilon0=epsilon0, dimension=dimension, budget_split=budget_split)
+            exact = exact_epsilon(model)
+            # The guard is 1e-9; the error of what it guards is below 1e-11.
+            assert 0.99e-9 < model.epsilon0 - exact < 1.01e-9
+            assert model.epsilon0 <= epsilon0
+            assert epsilon0 - model.epsilon0 < (3e-9 if budget_split is None else 1e-6)
+            assert model.guarantee.delta == 0
+
+
+def test_the_budget_is_split_as_asked():
+    for split in (0.2, 0.5, 0.8):
+        model = PrivUnitModel.from_epsilon0(epsilon0=4.0, dimension=20, budget_split=split)
+        assert math.log(model.p / (1 - model.p)) == pytest.approx(4.0 * split, abs=1e-7)
+
+
+def test_in_the_plane_densities_seen_in_small_arcs_keep_the_loss_and_a_loss_smaller_by_a_quarter_is_exceeded():
+    randomizer = PrivUnit(epsilon0=1.0, dimension=2)
+    counts = []
+    for vector in ([1.0, 0.0], [-0.6, 0.8]):
+        reports = randomizer.randomize(np.tile(vector, (400_000, 1)), source=SeededSource(1))["vector"]
+        angles = np.arctan2(reports[:, 1], reports[:, 0])
+        counts.append(np.histogram(angles, bins=20, range=(-np.pi, np.pi))[0])
+    ratios = np.abs(np.log(counts[0] / counts[1]))
+    error = np.sqrt(2 / min(map(min, counts)))
+    assert ratios.max() < 1.0 + 5 * error
+    assert ratios.max() > 0.75 + 5 * error
+
+
+def test_every_statement_says_that_the_numbers_are_idealised():
+    model = ProtocolModel(
+        local=PrivUnit(epsilon0=1.0, dimension=3).model, shuffle=UniformShuffleModel(num_users=10_000)
+    )
+    statements = account_all(model, delta=1e-6)
+    assert statements[0].guarantee.epsilon < 0.2
+    assert all("floating-point" in str(statement) for statement in statements)
+
+
+# ---- guarantees 2 to 4: the law (the statistical tests have its chi-squares) ----------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon0", "dimension", "budget_split"), [(1.0, 2, None), (4.0, 6, None), (4.0, 5, 0.05)])
+def test_guarantee_3_contributions_average_out_to_the_vector_and_a_scale_wrong_by_a_fiftieth_is_noticed(
+    epsilon0, dimension, budget_split
+):
+    randomizer = PrivUnit(epsilon0=epsilon0, dimension=dimension, budget_split=budget_split)
+    vector = unit(dimension)
+    count = 400_000
+    decoded = randomizer.model.contributions(
+        randomizer.randomize(np.tile(vector, (count, 1)), source=SeededSource(3)).columns
+    )
+    errors = decoded.std(axis=0) / math.sqrt(count)
+    assert (np.abs(decoded.mean(axis=0) - vector) < 5 * errors).all()
+    along = decoded @ vector
+    error = along.std() / math.sqrt(count)
+    assert abs(along.mean() - 1) < 5 * error
+    assert abs(along.mean() - 1.02) > 5 * error
+
+
+@pytest.mark.parametrize("budget_split", [None, 0.05, 0.9])
+def test_the_noise_covariance_is_that_of_the_contributions(budget_split):
+    randomizer = PrivUnit(epsilon0=3.0, dimension=4, budget_split=budget_split)
+    vector, count = unit(4, seed=2), 400_000
+    reports = randomizer.randomize(np.tile(vector, (count, 1)), source=SeededSource(4))
+    found = np.cov(randomizer.model.contributions(reports.columns).T)
+    stated = randomizer.model.noise_covariance(np.outer(vector, vector))
+    tolerance = 8 * np.abs(stated).max() / math.sqrt(count)
+    assert np.abs(found - stated).max() < tolerance
+    # Power: the curvature is zero for the best split, and would be missed for the others.
+    isotropic = randomizer.model.isotropic_variance * np.eye(4)
+    assert (np.abs(found - isotropic).max() > tolerance) == (budget_split is not None)
+    np.testing.assert_allclose(randomizer.model.noise_variance(vector), np.diag(stated), rtol=1e-12)
+
+
+def test_for_the_best_split_the_noise_is_the_same_in_all_directions():
+    for epsilon0 in (0.01, 1.0, 8.0, 25.0):
+        model = PrivUnit(epsilon0=epsilon0, dimension=30).model
+        assert model.gamma == pytest.approx(model.scale, rel=1e-6)
+        assert abs(model.noise_curvature) < 1e-6
+        assert model.isotropic_variance == pytest.approx((1 / model.scale**2 - 1) / 30, rel=1e-6)
+
+
+def test_the_variance_is_below_that_of_other_splits_and_falls_with_epsilon0():
+    total = [PrivUnit(epsilon0=epsilon0, dimension=50).model.isotropic_variance for epsilon0 in (0.5, 1, 2, 4, 8)]
+    assert total == sorted(total, reverse=True)
+    best = PrivUnit(epsilon0=4.0, dimension=50).model.scale
+    for split in (0.1, 0.3, 0.6, 0.9):
+        assert best > PrivUnit(epsilon0=4.0, dimension=50, budget_split=split).model.scale
+
+
+def test_guarantee_4_each_persons_report_is_drawn_afresh():
+    randomizer = PrivUnit(epsilon0=1.0, dimension=3)
+    reports = randomizer.randomize(np.tile([0.0, 0.0, 1.0], (1000, 1)))["vector"]
+    assert len(np.unique(reports, axis=0)) == 1000
+    correlations = np.corrcoef(reports[0::2].T, reports[1::2].T)[:3, 3:]
+    assert np.abs(correlations).max() < 6 / math.sqrt(500)
+
+
+def test_reports_are_unit_vectors_even_where_the_cap_is_tiny():
+    for epsilon0, dimension in ((30.0, 2), (30.0, 3), (1e-6, 2), (5.0, 40_000)):
+        vectors = np.tile(unit(dimension), (20 if dimension > 100 else 20_000, 1))
+        reports = PrivUnit(epsilon0=epsilon0, dimension=dimension).randomize(vectors)["vector"]
+        np.testing.assert_allclose(np.linalg.norm(reports, axis=1), 1, atol=1e-9)
+
+
+def test_vectors_whose_length_is_slightly_wrong_are_made_exact_first():
+    vector = unit(5)
+    given = vector * (1 + 9e-7)
+    randomizer = PrivUnit(epsilon0=2.0, dimension=5)
+    first, second = (randomizer.randomize([each] * 20, source=SeededSource(1))["vector"] for each in (vector, given))
+    np.testing.assert_allclose(first, second, atol=1e-14)
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dimension": 1}, "dimension must be an integer that is 2 or more"),
+        ({"dimension": 2**20 + 1}, "dimension must be at most 1048576"),
+        ({"dimension": 3.0}, "dimension must be an integer"),
+        ({"epsilon0": 0.0}, "epsilon0 must be"),
+        ({"epsilon0": 31.0}, "epsilon0 must be from 1e-06 to 30"),
+        ({"epsilon0": math.nan}, "epsilon0 must be"),
+        ({"budget_split": 0.0}, "budget_split must be a number strictly between 0 and 1"),
+        ({"budget_split": 1.0}, "budget_split must be a number strictly between 0 and 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(changes, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        PrivUnit(**({"epsilon0": 1.0, "dimension": 3} | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depth": 0.0}, "depth must be above 0"),
+        ({"depth": 0.51}, "depth must be above 0 and at most 1/2"),
+        ({"cap_words": 2**64}, "cap_words must be above"),
+        ({"cap_words": 0}, "cap_words must be"),
+        ({"cap_words": int(0.999 * 2**64 * cap_mass(0.3, 3))}, "the share of the cap"),
+    ],
+)
+def test_a_wrong_model_is_refused(changes, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        PrivUnitModel(**({"dimension": 3, "depth": 0.3, "cap_words": 2**63} | changes))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"vector": np.array([1.0, 0.0, 0.0])},
+        {"vector": np.eye(3, dtype=int)},
+        {"vector": np.eye(2)},
+        {"vector": np.full((2, 3), 0.5)},
+        {"vector": np.full((2, 3), np.nan)},
+        {"value": np.eye(3)},
+        {"vector": np.eye(3), "value": np.arange(3)},
+    ],
+)
+def test_columns_that_cannot_be_its_reports_are_refused(columns):
+    with pytest.raises(InvalidParameterError, match="must"):
+        Reports(columns, PrivUnit(epsilon0=1.0, dimension=3).model)
