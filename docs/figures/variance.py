@@ -1,7 +1,7 @@
 """Draw ``variance.svg``: the variance of each randomizer of categories against how many categories there are.
 
-Run it to write the picture anew: ``python docs/figures/variance.py``. All numbers come from the models; the same library
-gives the same bytes.
+Run it to write the picture anew: ``python docs/figures/variance.py``. All numbers come from the models, and the same
+library gives the same bytes.
 """
 
 import math
