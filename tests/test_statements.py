@@ -309,4 +309,4 @@ def test_every_member_of_every_enumeration_has_words():
     assert all(member.text for member in (*Trust, *Withdrawal))
     assert all(str(statement(kind=kind)) for kind in Kind)
     assert [kind.promises for kind in Kind] == [True, True, False, False]
-    assert HOLDS.text == "needs epsilon0 <= 1.41; got epsilon0=1"
+    assert HOLDS.text == "epsilon0 <= 1.41: epsilon0=1"
