@@ -82,8 +82,8 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
     if not told:
         sentences.append(
             "It covers it more often than that where people's values differ: reports like these cannot tell "
-            "differences between people from randomizing, so both are in the standard error. It is thus also the error for "
-            "a large population that these people are a random sample of."
+            "differences between people from randomizing, so both are in the standard error. It is thus also the error "
+            "for a large population that these people are a random sample of."
         )
     if _lies_outside(estimate, scale):
         sentences.append(
