@@ -201,6 +201,7 @@ class PrivacyStatement(Described):
         unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
         sentences = [
             self.guarantee.text(self.kind.relation),
+            self.guarantee.weakness if self.kind.promises else "",
             f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
             *self.remarks,
