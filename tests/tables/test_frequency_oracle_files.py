@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shuffledp.errors import InputDataError
-from shuffledp.tables import analyze_file, randomize_file, run_file, shuffle_file
+from shuffledp.tables import analyze_file, randomize_file, run_file, shuffle_file, spool
 from shuffledp.tasks import Task
 
 KINDS = ("k-rr", "sue", "oue", "olh", "hadamard", "subset")
@@ -47,6 +47,17 @@ def test_three_stages_and_one_run_estimate_the_same_frequencies(kind, shuffler, 
         estimate = outcome.release.estimate
         assert estimate.target == tuple(CATEGORIES)
         assert (np.abs(estimate.estimate - TRUTH) < 6 * estimate.standard_error).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_of_every_kind_go_through_buckets_on_disk(kind, answers, tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "_IN_MEMORY", 0)
+    (tmp_path / "out").mkdir()
+    outcome = run_file(task(kind), answers, tmp_path / "out")
+    estimate = outcome.release.estimate
+    assert estimate.num_reports == 8000
+    assert (np.abs(estimate.estimate - TRUTH) < 6 * estimate.standard_error).all()
+    assert pq.read_metadata(tmp_path / "out" / "release.parquet").num_row_groups > 100
 
 
 @pytest.mark.parametrize("kind", ["oue", "subset", "olh", "hadamard"])

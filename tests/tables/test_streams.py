@@ -14,7 +14,7 @@ from shuffledp.flow import Reports
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.tables import analyze_file, parquet, randomize_file, reading, run_file, shuffle_file, spool, stages
-from shuffledp.tables.reading import open_parquet, rows_at_a_time
+from shuffledp.tables.reading import open_parquet, parquet_batches
 from shuffledp.tables.spool import ReportSpool
 from shuffledp.tasks import Task
 from shuffledp.testing import SeededSource
@@ -183,13 +183,32 @@ def test_wide_reports_go_through_buckets_row_by_row(tmp_path):
     assert (rows == seeds[:, None]).all()
 
 
-def test_wide_rows_are_read_fewer_at_a_time(tmp_path):
-    width = 400
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(width * 500)), width)
-    pq.write_table(pa.table({"narrow": np.zeros(500), "wide": lists, "wide.r": np.zeros(500)}), tmp_path / "a.parquet")
+def test_wide_rows_are_read_fewer_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "_BYTES_OF_ROWS_AT_A_TIME", 100_000)
+    width, rows = 400, 500
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(width * rows)), width)
+    table = pa.table({"narrow": np.arange(rows), "wide": lists, "wide.r": np.arange(rows)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=300)
     file = open_parquet(tmp_path / "a.parquet")
-    assert rows_at_a_time(file, ["narrow"]) == rows_at_a_time(file, ["wide.r"]) == 1 << 19
-    assert rows_at_a_time(file) < rows_at_a_time(file, ["wide"]) <= (1 << 25) // (8 * width)
+
+    def most(columns):
+        batches = list(parquet_batches(file, columns))
+        read = pa.Table.from_batches(batches)
+        assert read.equals(table.select(read.column_names))
+        return max(batch.num_rows for batch in batches)
+
+    assert most(["narrow"]) == most(["wide.r"]) == 300
+    assert most(None) <= most(["wide"]) <= 100_000 // (8 * width)
+
+
+def test_row_groups_that_were_read_are_not_kept(tmp_path):
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.random.default_rng(0).random(4_000_000)), 200)
+    pq.write_table(pa.table({"wide": lists}), tmp_path / "a.parquet", row_group_size=1000)
+    del lists
+    file, before = open_parquet(tmp_path / "a.parquet"), pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in parquet_batches(file)]
+    assert len(held) == 20
+    assert held[-1] < 2 * held[0]
 
 
 # ---- failures --------------------------------------------------------------------------------------------------------
@@ -222,7 +241,7 @@ def test_a_damaged_row_group_leaves_nothing_behind(tmp_path, stage, where):
     content = bytearray((folder / name).read_bytes())
     described = pq.read_metadata(folder / name)
     column = described.row_group(0 if where == "first" else described.num_row_groups - 1).column(0)
-    content[column.data_page_offset + column.total_compressed_size // 2] ^= 1
+    content[column.dictionary_page_offset + column.total_compressed_size - 1] ^= 1
     (folder / name).write_bytes(content)
     with pytest.raises(InputDataError, match="cannot be read"):
         stage(TASK, folder / name, output)

@@ -18,7 +18,7 @@ from shuffledp.flow import Reports, View
 from shuffledp.models import LocalModel, ShuffleModel
 from shuffledp.statements import Trust
 from shuffledp.table import Table
-from shuffledp.tables.reading import guarded, open_parquet, rows_at_a_time
+from shuffledp.tables.reading import guarded, open_parquet, parquet_batches
 from shuffledp.tasks import DataFlow, Task
 
 __all__ = ["FileFacts", "ReportPart", "ReportsWriter", "ViewWriter", "read_facts", "read_reports", "read_view"]
@@ -28,7 +28,7 @@ ReportPart = tuple[Reports, pa.Table | None]  # reports and, row by row, the pub
 _KEY = b"shuffledp"
 _PUBLIC = "public:"  # public columns cannot clash with those of a report
 _ROWS_OF_GROUP = 1 << 20
-_BYTES_OF_GROUP = 1 << 25
+_BYTES_OF_GROUP = 1 << 23
 _ANOTHER_SHUFFLE = "it describes another shuffle than the task's, or another number of reports than it holds"
 _MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "labels": "shuffledp shuffle"}
 
@@ -290,7 +290,7 @@ def _users(path: Path, file: pq.ParquetFile, facts: FileFacts) -> int:
 
 def _tables(path: Path, file: pq.ParquetFile) -> Iterator[pa.Table]:
     """The rows, a bounded number at a time."""
-    batches = guarded(path, lambda: file.iter_batches(batch_size=rows_at_a_time(file)))
+    batches = parquet_batches(file)
     while (batch := guarded(path, lambda: next(batches, None))) is not None:
         yield pa.Table.from_batches([batch])
 

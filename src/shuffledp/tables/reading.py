@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 
 from shuffledp.errors import InputDataError, InvalidParameterError, ShuffleDPError
 
-__all__ = ["Progress", "guarded", "open_parquet", "read_batches", "rows_at_a_time"]
+__all__ = ["Progress", "guarded", "open_parquet", "parquet_batches", "read_batches"]
 
 Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
 Result = TypeVar("Result")
 
 _ROWS_AT_A_TIME = 1 << 19
 _BYTES_AT_A_TIME = 1 << 24
-_BYTES_OF_ROWS_AT_A_TIME = 1 << 25
+_BYTES_OF_ROWS_AT_A_TIME = 1 << 23
 _BYTES_OF_VALUE = 8
 _BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
@@ -112,7 +112,17 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
     )
 
 
-def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
+def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """These columns (or all) in batches of bounded size.
+
+    One row group after the other: an iterator over several keeps what it has read of columns of lists.
+    """
+    rows, wanted = _rows_at_a_time(file, columns), None if columns is None else list(columns)
+    for group in range(file.metadata.num_row_groups):
+        yield from file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
+
+
+def _rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
     """How many rows of these columns (or of all) to read at once: half a million, or fewer so that memory is bounded.
 
     A row of a column of lists is as wide as its lists are long on average.
@@ -160,8 +170,7 @@ def _parquet_batches(
     schema = open_parquet(path).schema_arrow
     _check_columns(path, schema.names, [*columns, *present], hint="")
     file = open_parquet(path, as_dictionaries=[name for name in encoded if _is_text(schema.field(name).type)])
-    rows = guarded(path, lambda: rows_at_a_time(file, columns))
-    return file.metadata.num_rows, file.iter_batches(batch_size=rows, columns=list(columns))
+    return file.metadata.num_rows, parquet_batches(file, columns)
 
 
 def _is_text(kind: pa.DataType) -> bool:

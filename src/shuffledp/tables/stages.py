@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze_file", "randomize_file", "run_file", "shuffle_file"]
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
-_BYTES_OF_REPORTS_AT_A_TIME = 1 << 25
+_BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
@@ -41,7 +41,8 @@ def randomize_file(
 ) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
-    Memory: one batch of the input and its reports, and the names of the people if the task asks for them.
+    Memory: one batch of the input (of a Parquet column of lists, one row group) and its reports, and the names of the
+    people if the task asks for them.
 
     Raises:
         InputDataError: for answers that do not fit the task.
