@@ -15,6 +15,7 @@ from shuffledp.tasks import Missing
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
 RELEASE = Draft202012Validator(SCHEMA)
+PLAN = Draft202012Validator({"$ref": "#/$defs/plan", "$defs": SCHEMA["$defs"]})
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
 
 
@@ -43,6 +44,7 @@ def printed(tmp_path_factory):
         run("category", "run", category, answers, "category")
         unshuffled = write_task(folder, public=["place"], shuffler={"kind": "none"})
         run("unshuffled", "run", unshuffled, places, "unshuffled")
+        outputs["plan"] = shuffledp("plan", category, "--users", 1000, "--json").json
         demo = shuffledp("demo", "--output", folder / "demo", "--people", 300, "--json")
         outputs["demo"] = demo.json
         outputs["statement.json"] = json.loads((folder / "run" / "statement.json").read_text(encoding="utf-8"))
@@ -61,6 +63,13 @@ def test_what_is_printed_about_a_release_is_valid(name, printed):
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])
 def test_what_is_printed_about_a_stage_is_valid(name, printed):
     STAGE.validate(printed[name])
+
+
+def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
+    PLAN.validate(printed["plan"])
+    for option in printed["plan"]["columns"][0]["options"]:
+        option["chosen"] = True
+    assert not PLAN.is_valid(printed["plan"])
 
 
 def test_a_release_is_no_stage_and_a_stage_no_release(printed):

@@ -83,6 +83,19 @@ def version(
 
 
 @app.command()
+def plan(
+    task: TaskFile,
+    *,
+    users: Annotated[int | None, typer.Option(help="People who will take part, if the task does not say.")] = None,
+    json: Json = False,
+) -> None:
+    """Before collection: what to expect of a task, and which other randomizer would do better."""
+    from shuffledp.cli import commands, plan_screen
+
+    plan_screen.show_plan(commands.plan(task, users=users), as_json=json)
+
+
+@app.command()
 def run(
     task: TaskFile,
     *,

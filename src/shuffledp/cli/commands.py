@@ -8,12 +8,18 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
 from shuffledp.report import write_page
 from shuffledp.tables import analyze_file, is_release, new_file, new_folder, randomize_file, run_file, shuffle_file
-from shuffledp.tasks import Outcome, StageOutcome, Task
+from shuffledp.tasks import Outcome, Plan, StageOutcome, Task
+from shuffledp.tasks import plan as plan_of
 from shuffledp.testing import SeededSource
 
-__all__ = ["analyze", "demo", "randomize", "run", "shuffle"]
+__all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 
 _RELEASE = "release"  # the folder of the demo's output that holds the release
+
+
+def plan(task_file: Path, *, users: int | None) -> Plan:
+    """What to expect, before anything is collected."""
+    return plan_of(Task.read(task_file), users)
 
 
 def run(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> Outcome:

@@ -16,7 +16,7 @@ from shuffledp._numerals import in_digits
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks import DataFlow, Outcome, StageOutcome
 
-__all__ = ["progress_bar", "show_outcome", "show_stage"]
+__all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
 
 _MOST_ROWS = 12
 
@@ -41,7 +41,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
 def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
     """A release: the statement first, then what went in and out, the estimates, and where everything is."""
     if as_json:
-        _print_json(outcome.to_dict())
+        print_json(outcome.to_dict())
         return
     console = Console(highlight=False)
     release, flow = outcome.release, outcome.flow
@@ -49,7 +49,7 @@ def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
     for statement in release.statements[:1]:
         console.print(Text(str(statement), style="red" if statement.withdrawn else ""))
     for statement in release.statements[1:]:
-        console.print(Text(f"  {_in_short(statement)}", style="dim"))
+        console.print(Text(f"  {in_short(statement)}", style="dim"))
     console.print(Text(_flow_sentence(flow)))
     console.print(_estimate_table(outcome))
     # Never broken into lines, so that they can be copied.
@@ -60,7 +60,7 @@ def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
 def show_stage(outcome: StageOutcome, output: Path, *, as_json: bool) -> None:
     """What a single stage did."""
     if as_json:
-        _print_json(outcome.to_dict())
+        print_json(outcome.to_dict())
         return
     done = {"randomize": "randomized", "shuffle": "shuffled"}[outcome.stage]
     note = " SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
@@ -85,7 +85,8 @@ def _detached(flow: DataFlow) -> str:
     return f" Detached by the shuffle, not released: {', '.join(names)}."
 
 
-def _in_short(statement: PrivacyStatement) -> str:
+def in_short(statement: PrivacyStatement) -> str:
+    """A statement on one line."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {claim.delta:g}" if claim.delta else ""
@@ -114,7 +115,8 @@ def _estimate_table(outcome: Outcome) -> Table:
     return table
 
 
-def _print_json(content: dict[str, Any]) -> None:
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object, and nothing else."""
     _write(json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 

@@ -16,15 +16,24 @@ from shuffledp.tasks.numbers import (
     RoundedMeanSection,
 )
 from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
-from shuffledp.tasks.randomizers import CategoricalSection, Category, KaryRandomizedResponseSection, RandomizerSection
+from shuffledp.tasks.plan import ColumnPlan, Option, Plan, Unfit, plan
+from shuffledp.tasks.randomizers import (
+    CategoricalSection,
+    Category,
+    ExpectedError,
+    KaryRandomizedResponseSection,
+    RandomizerSection,
+)
 from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "CategoricalSection",
     "Category",
+    "ColumnPlan",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
+    "ExpectedError",
     "HadamardResponseSection",
     "IdentitySection",
     "KaryRandomizedResponseSection",
@@ -33,9 +42,11 @@ __all__ = [
     "OneBitMeanSection",
     "OptimizedLocalHashingSection",
     "OptimizedUnaryEncodingSection",
+    "Option",
     "OutOfRange",
     "Outcome",
     "PeopleSection",
+    "Plan",
     "PrivUnitSection",
     "RandomizerSection",
     "ReleaseSection",
@@ -45,5 +56,7 @@ __all__ = [
     "SubsetSelectionSection",
     "SymmetricUnaryEncodingSection",
     "Task",
+    "Unfit",
     "UniformSection",
+    "plan",
 ]
