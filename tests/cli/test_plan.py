@@ -33,3 +33,15 @@ def test_a_plan_needs_a_number_of_people(folder):
     assert "num_users must be an integer that is 1 or more" in refused(2, "plan", "task.toml", "--users", 0)
     write_task(folder, people={"expected": 100})
     assert "Planned for 100 people" in shuffledp("plan", "task.toml").out
+
+
+def test_a_run_composes_with_the_releases_that_its_task_names(folder):
+    assert shuffledp("run", "task.toml", "--input", "answers.csv", "--output", "first").code == 0
+    write_task(folder, name="second", people={"earlier": [Task.read("task.toml").sha256]})
+    run = ("run", "task.toml", "--input", "answers.csv", "--output", "second")
+    assert "--earlier FILE must be given once for each task" in refused(2, *run)
+    result = shuffledp(*run, "--earlier", "first/statement.json", "--json")
+    assert result.code == 0
+    assert result.json["statements"][0]["basis"]["theorem"] == "basic-composition"
+    planned = shuffledp("plan", "task.toml", "--users", 200, "--earlier", "first/statement.json", "--json")
+    assert planned.json["statements"][0]["guarantee"] == result.json["statements"][0]["guarantee"]

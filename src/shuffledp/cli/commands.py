@@ -1,5 +1,6 @@
 """What each command does: prepare the output, call the library once, draw the page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from shuffledp.cli.screen import progress_bar
@@ -17,17 +18,25 @@ __all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 
-def plan(task_file: Path, *, users: int | None) -> Plan:
+def plan(task_file: Path, *, users: int | None, earlier: Sequence[Path] = ()) -> Plan:
     """What to expect, before anything is collected."""
-    return plan_of(Task.read(task_file), users)
+    return plan_of(Task.read(task_file), users, earlier=earlier)
 
 
-def run(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> Outcome:
+def run(
+    task_file: Path,
+    answers: Path,
+    output: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    seed: int | None,
+    force: bool,
+) -> Outcome:
     """All stages at once."""
     task, source = Task.read(task_file), _source(seed)
     with new_folder(output, force=force) as folder:
         with progress_bar("randomizing") as progress:
-            outcome = run_file(task, answers, folder, source=source, progress=progress)
+            outcome = run_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -48,11 +57,11 @@ def shuffle(task_file: Path, reports: Path, output: Path, *, seed: int | None, f
         return shuffle_file(task, reports, file, source=source and source.substream("shuffle"))
 
 
-def analyze(task_file: Path, view: Path, output: Path, *, force: bool) -> Outcome:
+def analyze(task_file: Path, view: Path, output: Path, *, earlier: Sequence[Path] = (), force: bool) -> Outcome:
     """The analyst's stage."""
     task = Task.read(task_file)
     with new_folder(output, force=force) as folder:
-        outcome = analyze_file(task, view, folder)
+        outcome = analyze_file(task, view, folder, earlier=earlier)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 

@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.reading import Progress, guarded, read_batches
 from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
-from shuffledp.tasks import DataFlow, Outcome, StageOutcome, Task
+from shuffledp.tasks import DataFlow, EarlierRelease, Outcome, StageOutcome, Task, composed_with, read_earlier
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -80,18 +80,26 @@ def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "Rando
     return _stage_outcome("shuffle", task, result.num_reports, facts).with_files(output.parent, names)
 
 
-def analyze_file(task: Task, view_file: Path, folder: Path) -> Outcome:
+def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence[Path] = ()) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
 
+    Args:
+        task: the task.
+        view_file: as `shuffle_file` wrote it.
+        folder: where to write.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
     Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
         InputDataError: if the file is damaged, belongs to another task or does not fit it.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
+    releases = read_earlier(task, earlier)
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder)
+    return _analyze(task, views, facts, folder, releases)
 
 
 def run_file(
@@ -101,21 +109,31 @@ def run_file(
     *,
     source: "RandomSource | None" = None,
     progress: Progress | None = None,
+    earlier: Sequence[Path] = (),
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
     Memory: what `randomize_file` and `shuffle_file` take; the raw answers are never held together.
 
+    Args:
+        task: the task.
+        answers: one row per person.
+        folder: where to write.
+        source: randomness; None is the cryptographic source.
+        progress: told how many rows have been read.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
     Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
-    source = resolve_source(source)
+    source, releases = resolve_source(source), read_earlier(task, earlier)
     randomized = _Randomized(task, answers, source, progress)
     with shuffled(task, randomized, folder, source=source) as result:
         flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
         facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-        return _analyze(task, result.views, facts, folder)
+        return _analyze(task, result.views, facts, folder, releases)
 
 
 class _Randomized:
@@ -187,14 +205,18 @@ def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:
     return replace(flow, released=result.num_reports, detached=detached)
 
 
-def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) -> Outcome:
+def _analyze(
+    task: Task, views: Iterator[View], facts: FileFacts, folder: Path, earlier: Sequence[EarlierRelease]
+) -> Outcome:
     with ViewWriter(folder / "release.parquet", task) as writer:
         release = task.pipeline().analyze_parts(
             map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
-    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
+    release = _with_remarks(release, facts.flow)
+    release = replace(release, statements=composed_with(task, earlier, release.statements))
+    outcome = Outcome(task=task, flow=facts.flow, release=release)
     return _write_outcome(outcome.with_files(folder, names), folder)
 
 

@@ -1,5 +1,6 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.earlier import EarlierRelease, composed_with, read_earlier
 from shuffledp.tasks.frequency_oracles import (
     HadamardResponseSection,
     OptimizedLocalHashingSection,
@@ -16,7 +17,7 @@ from shuffledp.tasks.numbers import (
     RoundedMeanSection,
 )
 from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
-from shuffledp.tasks.plan import ColumnPlan, Option, Plan, Unfit, plan
+from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
     Category,
@@ -33,6 +34,7 @@ __all__ = [
     "ColumnPlan",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
+    "EarlierRelease",
     "ExpectedError",
     "HadamardResponseSection",
     "IdentitySection",
@@ -58,5 +60,7 @@ __all__ = [
     "Task",
     "Unfit",
     "UniformSection",
+    "composed_with",
     "plan",
+    "read_earlier",
 ]

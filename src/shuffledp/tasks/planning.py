@@ -1,7 +1,9 @@
 """A task before its collection: what its randomizer will cost and give, and which other one would do better."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 from shuffledp import _validate
@@ -11,6 +13,7 @@ from shuffledp.accounting import account, account_all
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.guarantees import Guarantee
 from shuffledp.statements import PrivacyStatement
+from shuffledp.tasks.earlier import composed_with, read_earlier
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Task
 
@@ -112,7 +115,7 @@ class Plan:
         }
 
 
-def plan(task: Task, num_users: int | None = None) -> Plan:
+def plan(task: Task, num_users: int | None = None, *, earlier: Sequence[Path] = ()) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
 
     Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
@@ -121,8 +124,10 @@ def plan(task: Task, num_users: int | None = None) -> Plan:
     Args:
         task: the task; nothing needs to have been collected.
         num_users: people who will take part, 1 or more; None is what the task expects.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
 
     Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
         InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
 
@@ -142,8 +147,10 @@ def plan(task: Task, num_users: int | None = None) -> Plan:
             "guarantees depend on it; got neither."
         )
     _validate.integer_at_least(1, num_users=num_users)
+    releases = read_earlier(task, earlier)
     column = _column_plan(task, int(num_users))
-    return Plan(task=task, num_users=int(num_users), columns=(column,), statements=column.statements)
+    statements = composed_with(task, releases, column.statements)
+    return Plan(task=task, num_users=int(num_users), columns=(column,), statements=statements)
 
 
 def _column_plan(task: Task, num_users: int) -> ColumnPlan:
