@@ -1,6 +1,7 @@
 """What each command does: prepare the output, call the library once, draw the page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from shuffledp.cli.screen import progress_bar
@@ -8,8 +9,17 @@ from shuffledp.demo import is_survey, write_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
 from shuffledp.report import write_page
-from shuffledp.tables import analyze_file, is_release, new_file, new_folder, randomize_file, run_file, shuffle_file
-from shuffledp.tasks import Outcome, Plan, StageOutcome, Task
+from shuffledp.tables import (
+    analyze_file,
+    is_release,
+    new_file,
+    new_folder,
+    randomize_file,
+    run_file,
+    run_joint_file,
+    shuffle_file,
+)
+from shuffledp.tasks import JointOutcome, Outcome, Plan, StageOutcome, Task, read_task
 from shuffledp.tasks import plan as plan_of
 from shuffledp.testing import SeededSource
 
@@ -20,7 +30,7 @@ _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 def plan(task_file: Path, *, users: int | None, earlier: Sequence[Path] = ()) -> Plan:
     """What to expect, before anything is collected."""
-    return plan_of(Task.read(task_file), users, earlier=earlier)
+    return plan_of(read_task(task_file), users, earlier=earlier)
 
 
 def run(
@@ -31,9 +41,24 @@ def run(
     earlier: Sequence[Path] = (),
     seed: int | None,
     force: bool,
+) -> Outcome | JointOutcome:
+    """All stages at once, for one private column or for several."""
+    task, source = read_task(task_file), _source(seed)
+    if isinstance(task, Task):
+        return _run(task, answers, output, source, earlier=earlier, force=force)
+    with new_folder(output, force=force) as folder:
+        with progress_bar("randomizing") as progress:
+            joint = run_joint_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
+        drawn = {
+            name: column.with_files(folder / name, write_page(column, folder / name))
+            for name, column in joint.columns.items()
+        }
+        return replace(joint, columns=drawn)
+
+
+def _run(
+    task: Task, answers: Path, output: Path, source: RandomSource | None, *, earlier: Sequence[Path] = (), force: bool
 ) -> Outcome:
-    """All stages at once."""
-    task, source = Task.read(task_file), _source(seed)
     with new_folder(output, force=force) as folder:
         with progress_bar("randomizing") as progress:
             outcome = run_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
@@ -69,7 +94,7 @@ def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[O
     """A survey of made-up people, and all stages on it; the release is in the folder ``release`` of the output."""
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
-        outcome = run(task_file, survey, folder / _RELEASE, seed=seed, force=False)
+        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), force=False)
     return outcome, output / _RELEASE
 
 

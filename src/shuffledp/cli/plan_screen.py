@@ -29,7 +29,11 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
 
 def _show_column(console: Console, column: ColumnPlan) -> None:
     chosen = column.chosen
-    size = "of varying size" if chosen.report_bits is None else f"of {chosen.report_bits:,} bits"
+    size = (
+        "of varying size"
+        if chosen.report_bits is None
+        else f"of {chosen.report_bits:,} bit{'s' * (chosen.report_bits > 1)}"
+    )
     console.print(
         Text(
             f"{column.value}: reports {size} by {chosen.kind}; at {chosen.error.at} the standard error will be about "

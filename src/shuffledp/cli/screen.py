@@ -14,7 +14,7 @@ from rich.text import Text
 
 from shuffledp._numerals import in_digits
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks import DataFlow, Outcome, StageOutcome
+from shuffledp.tasks import DataFlow, JointOutcome, Outcome, StageOutcome
 
 __all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
 
@@ -38,19 +38,31 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
         yield lambda done, total: bar.update(row_count, completed=done, total=total)
 
 
-def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
+def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool) -> None:
     """A release: the statement first, then what went in and out, the estimates, and where everything is."""
     if as_json:
         print_json(outcome.to_dict())
         return
     console = Console(highlight=False)
-    release, flow = outcome.release, outcome.flow
+    statements = outcome.statements if isinstance(outcome, JointOutcome) else outcome.release.statements
     console.print(Text(outcome.task.name, style="bold"), f"(task {outcome.task.sha256[:12]})")
-    for statement in release.statements[:1]:
+    for statement in statements[:1]:
         console.print(Text(str(statement), style="red" if statement.withdrawn else ""))
-    for statement in release.statements[1:]:
+    for statement in statements[1:]:
         console.print(Text(f"  {in_short(statement)}", style="dim"))
-    console.print(Text(_flow_sentence(flow)))
+    if isinstance(outcome, Outcome):
+        _show_column(console, outcome, folder)
+        return
+    for name, column in outcome.columns.items():
+        value = column.task.value
+        console.print(Text(f"\n{value if value.isprintable() else repr(value)}", style="bold"))
+        _show_column(console, column, folder / name)
+    console.print(Text(f"\nStatement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
+
+
+def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
+    """What came of one private column."""
+    console.print(Text(_flow_sentence(outcome.flow)))
     console.print(_estimate_table(outcome))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)

@@ -29,7 +29,15 @@ from shuffledp.tasks import DataFlow, EarlierRelease, Outcome, StageOutcome, Tas
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["analyze_file", "randomize_file", "run_file", "shuffle_file"]
+__all__ = [
+    "analyze_file",
+    "randomize_file",
+    "run_file",
+    "run_unwritten",
+    "shuffle_file",
+    "write_outcome",
+    "write_statement",
+]
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 25
@@ -99,7 +107,7 @@ def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence
     releases = read_earlier(task, earlier)
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder, releases)
+    return _finish(_analyze(task, views, facts, folder), releases, folder)
 
 
 def run_file(
@@ -128,12 +136,25 @@ def run_file(
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
-    source, releases = resolve_source(source), read_earlier(task, earlier)
+    releases = read_earlier(task, earlier)
+    return _finish(run_unwritten(task, answers, folder, source=source, progress=progress), releases, folder)
+
+
+def run_unwritten(
+    task: Task,
+    answers: Path,
+    folder: Path,
+    *,
+    source: "RandomSource | None" = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """The same for `run_file` and for each column of several: no more is written than the view."""
+    source = resolve_source(source)
     randomized = _Randomized(task, answers, source, progress)
     with shuffled(task, randomized, folder, source=source) as result:
         flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
         facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-        return _analyze(task, result.views, facts, folder, releases)
+        return _analyze(task, result.views, facts, folder)
 
 
 class _Randomized:
@@ -205,19 +226,21 @@ def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:
     return replace(flow, released=result.num_reports, detached=detached)
 
 
-def _analyze(
-    task: Task, views: Iterator[View], facts: FileFacts, folder: Path, earlier: Sequence[EarlierRelease]
-) -> Outcome:
+def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) -> Outcome:
     with ViewWriter(folder / "release.parquet", task) as writer:
         release = task.pipeline().analyze_parts(
             map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
-    release = _with_remarks(release, facts.flow)
-    release = replace(release, statements=composed_with(task, earlier, release.statements))
-    outcome = Outcome(task=task, flow=facts.flow, release=release)
-    return _write_outcome(outcome.with_files(folder, names), folder)
+    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
+    return outcome.with_files(folder, names)
+
+
+def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
+    """Compose with earlier releases, and write."""
+    statements = composed_with(outcome.task, earlier, outcome.release.statements)
+    return write_outcome(replace(outcome, release=replace(outcome.release, statements=statements)), folder)
 
 
 def _facts(
@@ -256,14 +279,19 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 
-def _write_outcome(outcome: Outcome, folder: Path) -> Outcome:
+def write_outcome(outcome: Outcome, folder: Path) -> Outcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
     _write_estimates(folder / "estimates.csv", outcome.release)
     outcome = outcome.with_files(folder, ["estimates.csv"])
-    with (folder / "statement.json").open("w", encoding="utf-8") as file:
-        json.dump(outcome.to_dict(), file, indent=2, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+    write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, ["statement.json"])
+
+
+def write_statement(content: dict[str, Any], folder: Path) -> None:
+    """Write ``statement.json``, which makes a folder a release."""
+    with (folder / "statement.json").open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
 
 
 def _write_estimates(path: Path, release: Release) -> None:

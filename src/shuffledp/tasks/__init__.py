@@ -1,6 +1,7 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
-from shuffledp.tasks.earlier import EarlierRelease, composed_with, read_earlier
+from shuffledp.tasks.budget import composed_columns, composed_with, in_front
+from shuffledp.tasks.earlier import EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
     HadamardResponseSection,
     OptimizedLocalHashingSection,
@@ -8,6 +9,7 @@ from shuffledp.tasks.frequency_oracles import (
     SubsetSelectionSection,
     SymmetricUnaryEncodingSection,
 )
+from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -16,7 +18,7 @@ from shuffledp.tasks.numbers import (
     PrivUnitSection,
     RoundedMeanSection,
 )
-from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
+from shuffledp.tasks.outcome import DataFlow, JointOutcome, Outcome, StageOutcome
 from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
@@ -38,6 +40,8 @@ __all__ = [
     "ExpectedError",
     "HadamardResponseSection",
     "IdentitySection",
+    "JointOutcome",
+    "JointTask",
     "KaryRandomizedResponseSection",
     "Missing",
     "NumberSection",
@@ -60,7 +64,11 @@ __all__ = [
     "Task",
     "Unfit",
     "UniformSection",
+    "ValueSection",
+    "composed_columns",
     "composed_with",
+    "in_front",
     "plan",
     "read_earlier",
+    "read_task",
 ]

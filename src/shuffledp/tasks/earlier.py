@@ -1,19 +1,19 @@
-"""Earlier releases about the same people: read, matched with what a task names, and composed with its statements."""
+"""Earlier releases about the same people: read, checked, and matched with what a task names."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from shuffledp._numerals import in_digits
 from shuffledp.errors import InvalidParameterError
-from shuffledp.guarantees import DifferentialPrivacy, LocalDP
-from shuffledp.statements import PrivacyStatement, compose
+from shuffledp.statements import PrivacyStatement
+from shuffledp.tasks.budget import by_observer
+from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import one_line
 from shuffledp.tasks.task import Task, digest
 
-__all__ = ["EarlierRelease", "by_observer", "composed_with", "loss_in_words", "read_earlier"]
+__all__ = ["EarlierRelease", "read_earlier"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +64,8 @@ class EarlierRelease:
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
         return cls(name=task["name"], task_sha256=sha256, headline=headline, local=local)
 
-    @property
-    def text(self) -> str:
-        """The task and what it takes of the budget, in a few words."""
-        return _share(self.task_sha256, self.name, self.headline)
 
-
-def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
+def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
     """The earlier releases that a task names, in its order.
 
     Args:
@@ -97,58 +92,6 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
             f"release; none is given of {', '.join(absent)}."
         )
     return tuple(releases[sha256] for sha256 in wanted)
-
-
-def composed_with(
-    task: Task, earlier: Sequence[EarlierRelease], statements: tuple[PrivacyStatement, ...]
-) -> tuple[PrivacyStatement, ...]:
-    """The statements of a release, with what holds for it and the earlier ones together.
-
-    Args:
-        task: of the release.
-        earlier: releases about the same people; without any, nothing changes.
-        statements: of the release: what is about everything released, headline first, and what is about devices.
-
-    Returns:
-        The composition of all headlines, then the release's own headline and lower bounds, then the composition of the
-        local guarantees (where all are known), then its own.
-    """
-    if not earlier:
-        return statements
-    released, devices = by_observer(statements)
-    parts = (_share(task.sha256, task.name, released[0]), *(release.text for release in earlier))
-    first = compose([released[0], *(release.headline for release in earlier)]).remarking(
-        f"The same people are in {len(parts)} releases, whose losses add up: {'; '.join(parts)}."
-    )
-    theirs = [release.local for release in earlier if release.local is not None]
-    if len(theirs) < len(earlier) or not devices:
-        return (first, *statements)
-    sent = compose([devices[0], *theirs]).remarking(
-        "This is about all that one person sent, for this release and the earlier ones."
-    )
-    return (first, *released, sent, *devices)
-
-
-def by_observer(
-    statements: Sequence[PrivacyStatement],
-) -> tuple[tuple[PrivacyStatement, ...], tuple[PrivacyStatement, ...]]:
-    """Statements about what is released, and those about what leaves a person's device."""
-    local = [isinstance(statement.claimed or statement.guarantee, LocalDP) for statement in statements]
-    pairs = list(zip(statements, local, strict=True))
-    return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
-
-
-def loss_in_words(statement: PrivacyStatement) -> str:
-    """What a statement takes of a person's budget, in a few words."""
-    claim: Any = statement.claimed or statement.guarantee
-    if not isinstance(claim, DifferentialPrivacy):
-        return str(claim.type)
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
-    return f"epsilon = {in_digits(claim.epsilon, statement.kind.relation)}{delta}"
-
-
-def _share(sha256: str, name: str, statement: PrivacyStatement) -> str:
-    return f"task {sha256[:12]} ({name}) takes {loss_in_words(statement)}"
 
 
 def _reason(statement: PrivacyStatement) -> str:

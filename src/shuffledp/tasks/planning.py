@@ -13,7 +13,9 @@ from shuffledp.accounting import account, account_all
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.guarantees import Guarantee
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks.earlier import composed_with, read_earlier
+from shuffledp.tasks.budget import composed_columns, composed_with
+from shuffledp.tasks.earlier import read_earlier
+from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Task
 
@@ -98,7 +100,7 @@ class Plan:
         statements: what will be stated about one person, if so many people take part.
     """
 
-    task: Task
+    task: Task | JointTask
     num_users: int
     columns: tuple[ColumnPlan, ...]
     statements: tuple[PrivacyStatement, ...]
@@ -115,7 +117,7 @@ class Plan:
         }
 
 
-def plan(task: Task, num_users: int | None = None, *, earlier: Sequence[Path] = ()) -> Plan:
+def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Sequence[Path] = ()) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
 
     Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
@@ -148,9 +150,10 @@ def plan(task: Task, num_users: int | None = None, *, earlier: Sequence[Path] = 
         )
     _validate.integer_at_least(1, num_users=num_users)
     releases = read_earlier(task, earlier)
-    column = _column_plan(task, int(num_users))
-    statements = composed_with(task, releases, column.statements)
-    return Plan(task=task, num_users=int(num_users), columns=(column,), statements=statements)
+    parts = task.parts()
+    columns = tuple(_column_plan(part, int(num_users)) for part in parts)
+    statements = composed_with(task, releases, composed_columns(parts, [column.statements for column in columns]))
+    return Plan(task=task, num_users=int(num_users), columns=columns, statements=statements)
 
 
 def _column_plan(task: Task, num_users: int) -> ColumnPlan:

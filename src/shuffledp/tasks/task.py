@@ -20,7 +20,7 @@ from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
 
-__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest"]
+__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest", "has_blocks", "read_toml"]
 
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -151,19 +151,12 @@ class Task(Described):
         Raises:
             InvalidParameterError: if the file is absent, is not TOML, or breaks the schema.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
-        try:
-            data = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-            # Without what the parser quotes: the file may be one of answers, given in the wrong place.
-            quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
-            reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
-            raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+        data = read_toml(path)
+        if has_blocks(data):
+            raise InvalidParameterError(
+                f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
+                "`shuffledp run` and `shuffledp plan` take."
+            )
         try:
             return cls.from_dict(data)
         except OverflowError:
@@ -173,6 +166,10 @@ class Task(Described):
     def sha256(self) -> str:
         """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
+
+    def parts(self) -> tuple["Task", ...]:
+        """The tasks of single columns: itself."""
+        return (self,)
 
     def pipeline(self) -> Pipeline:
         """The randomizer, shuffler and analyzer that the task names."""
@@ -191,3 +188,30 @@ def digest(task: Mapping[str, Any]) -> str:
     """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
     canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What a TOML file holds.
+
+    Raises:
+        InvalidParameterError: if the file is absent or is not TOML.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        # Without what the parser quotes: the file may be one of answers, given in the wrong place.
+        quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
+        raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+
+
+def has_blocks(data: Mapping[str, Any]) -> bool:
+    """Whether a task has ``[[value]]`` blocks in place of the name of one private column."""
+    blocks = data.get("value")
+    return isinstance(blocks, list) and any(isinstance(block, Mapping) for block in blocks)
