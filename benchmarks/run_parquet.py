@@ -1,6 +1,6 @@
 """`shuffledp run` on ten million rows of Parquet, beside reading and writing the same file."""
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
@@ -29,11 +29,14 @@ COPY = "import sys, pyarrow.parquet as pq; pq.write_table(pq.read_table(sys.argv
 
 
 def timed(command: list[str]) -> tuple[float, float]:
-    """Wall seconds of a whole process, and the largest resident set of any child so far in MiB."""
+    """Wall seconds and the largest resident set, in MiB, of a whole process."""
     start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    seconds = time.perf_counter() - start
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
 def main() -> None:

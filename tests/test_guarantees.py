@@ -108,13 +108,31 @@ def test_the_schema_of_a_guarantee_is_type_epsilon_delta_neighbors():
 
 def test_the_text_says_what_is_observed_how_much_and_how_sure():
     text = CentralDP(epsilon=0.1, delta=1e-6).text("at most")
-    assert "the released data would have come out with nearly the same probability" in text
+    assert "changes the probability of anything seen in the released data by a factor" in text
     assert "by a factor of at most 1.106 (epsilon = 0.1)" in text
     assert "1e-06 (delta)" in text
     local = LocalDP(epsilon=2.0).text("exactly")
     assert "the report that left that person's device" in local
-    assert "exactly 7.39 (epsilon = 2)" in local
+    assert "up to about 7.39 (epsilon = 2)" in local
     assert "delta" not in local
+
+
+def test_the_text_of_an_exact_epsilon_does_not_call_rounded_digits_exact():
+    assert "(epsilon = about 1.099)" in LocalDP(epsilon=math.log(3)).text("exactly")
+
+
+def test_a_lower_bound_is_about_some_outcome():
+    assert "probability of something seen" in CentralDP(epsilon=1.0).text("at least")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [(0.1, ""), (3.0, ""), (3.5, "This is a weak promise"), (9.0, "This is hardly a promise"), (math.inf, "")],
+)
+def test_a_promise_with_a_large_epsilon_is_called_weak(epsilon, words):
+    weakness = CentralDP(epsilon=epsilon).weakness
+    assert weakness.startswith(words)
+    assert bool(weakness) == bool(words)
 
 
 def test_a_trivial_guarantee_says_that_it_is_not_private():

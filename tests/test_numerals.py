@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 from shuffledp._numerals import factor_in_digits, in_digits
 
 
+def read(shown: str) -> float:
+    return float(shown.replace(",", ""))
+
+
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 6))
 def test_at_most_is_never_shown_too_small_and_at_least_never_too_large(value, digits):
-    assert float(in_digits(value, "at most", digits=digits)) >= value * (1 - 1e-15)
-    assert float(in_digits(value, "at least", digits=digits)) <= value * (1 + 1e-15)
+    assert read(in_digits(value, "at most", digits=digits)) >= value * (1 - 1e-15)
+    assert read(in_digits(value, "at least", digits=digits)) <= value * (1 + 1e-15)
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300))
 def test_rounding_changes_the_last_digit_by_at_most_one(value):
-    up, down = (float(in_digits(value, relation, digits=4)) for relation in ("at most", "at least"))
+    up, down = (read(in_digits(value, relation, digits=4)) for relation in ("at most", "at least"))
     assert up - down <= 1.001e-3 * value * 1.01
 
 
@@ -28,7 +32,13 @@ def test_a_number_of_few_digits_is_shown_as_it_is():
 
 @pytest.mark.parametrize(
     ("epsilon", "at_most", "at_least"),
-    [(0.02152, "1.022", "1.021"), (2.0, "7.39", "7.38"), (0.0, "1", "1"), (1e-4, "1 + 0.00011", "1 + 0.0001")],
+    [
+        (0.02152, "1.022", "1.021"),
+        (2.0, "7.39", "7.38"),
+        (0.0, "1", "1"),
+        (9.0, "8,104", "8,103"),
+        (1e-4, "1 + 0.00011", "1 + 0.0001"),
+    ],
 )
 def test_a_factor_is_rounded_in_the_direction_of_its_bound(epsilon, at_most, at_least):
     assert factor_in_digits(epsilon, "at most") == at_most

@@ -219,3 +219,11 @@ def test_what_nobody_knows_to_be_private_is_neither_called_private_nor_not_priva
 def test_an_analyzer_that_is_not_for_these_reports_refuses_them():
     with pytest.raises(UnsupportedModelError, match="sums need residues; got reports of 'k-rr'"):
         pipeline(analyzer=SumAnalyzer()).run(VALUES, delta=1e-6)
+
+
+def test_a_release_prints_as_its_estimate_and_paragraphs():
+    release = pipeline().run(VALUES, delta=1e-6)
+    shown = str(release)
+    assert str(release.estimate) in shown
+    assert all(str(statement) in shown for statement in release.statements)
+    assert "PrivacyStatement(" not in f"{release} {release.statements!r}"

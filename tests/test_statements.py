@@ -242,8 +242,8 @@ def test_statements_are_equal_only_if_everything_is():
 
 def test_a_statement_prints_as_a_paragraph_that_can_be_quoted():
     assert str(UPPER.remarking("Nobody dropped out.")) == (
-        "Whatever one person answered, the released data would have come out with nearly the same probability: "
-        "replacing that answer by any other changes the probability of any outcome by a factor of at most 1.649 "
+        "Whatever one person answered, replacing that answer by any other changes the probability "
+        "of anything seen in the released data by a factor of at most 1.649 "
         "(epsilon = 0.5), apart from a remainder of 1e-06 (delta). "
         "This is an upper bound (the truth is this good or better), by fmt23-closed "
         "(Feldman, McMillan, Talwar 2023, Theorem 3.2). "
@@ -256,10 +256,10 @@ def test_a_statement_prints_as_a_paragraph_that_can_be_quoted():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (EXACT, ["a factor of exactly 1.35", "This is the exact value, by fmt23-closed"]),
+        (EXACT, ["a factor of up to about 1.35", "This is the exact value, by fmt23-closed"]),
         (LOWER, ["a factor of at least 1.22", "(nothing better can be promised), not a promise, by"]),
-        (ESTIMATE, ["a factor of about 1.35", "This is an estimate, not a promise, by"]),
-        (LOCAL, ["the report that left that person's device", "a factor of exactly 2.72"]),
+        (ESTIMATE, ["a factor of up to about 1.35", "This is an estimate, not a promise, by"]),
+        (LOCAL, ["the report that left that person's device", "a factor of up to about 2.72"]),
         (dataclasses.replace(UPPER, unit=Unit.REPORT), ["This is per report: somebody who sends several must add"]),
         (dataclasses.replace(UPPER, basis=dataclasses.replace(BASIS, status=Status.OWN_PROOF)), ["in this project."]),
         (
@@ -309,4 +309,4 @@ def test_every_member_of_every_enumeration_has_words():
     assert all(member.text for member in (*Trust, *Withdrawal))
     assert all(str(statement(kind=kind)) for kind in Kind)
     assert [kind.promises for kind in Kind] == [True, True, False, False]
-    assert HOLDS.text == "needs epsilon0 <= 1.41; got epsilon0=1"
+    assert HOLDS.text == "epsilon0 <= 1.41: epsilon0=1"

@@ -29,11 +29,13 @@ def visit_math(translator: Any, node: nodes.math) -> None:
 def visit_math_block(translator: Any, node: nodes.math_block) -> None:
     """Draw a formula on its own line, with its number if it has a label."""
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    # A box of its own, so that a wide formula scrolls in it and never runs into its number.
+    translator.body.append(f'<div class="formula" tabindex="0">{_mathml(node, as_block=True)}</div>')
     if node["number"]:
         translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
-    translator.body.append(_mathml(node, as_block=True) + "</div>\n")
+    translator.body.append("</div>\n")
     raise nodes.SkipNode
 
 

@@ -3,9 +3,11 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-__all__ = ["factor_in_digits", "in_digits"]
+__all__ = ["factor_in_digits", "in_digits", "shown_relation"]
 
 _ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
+_PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
+_ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
 _LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is only shown
 
 
@@ -20,13 +22,28 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
         ('0.0216', '0.0215')
+        >>> in_digits(8103.08, "at most")
+        '8,104'
     """
     if math.isinf(value) or value == 0:
         return f"{value:g}"
     exact = Decimal(repr(float(value)))  # 0.1 is meant as it is written
     last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     rounded = (exact / last).to_integral_value(_ROUNDING.get(relation, ROUND_HALF_UP)) * last
+    if 1000 <= rounded < _PLAIN_BELOW:
+        return f"{float(rounded):,.{max(digits - 1 - exact.adjusted(), 0)}f}"
     return f"{float(rounded):.{digits}g}"
+
+
+def shown_relation(value: float, shown: str, relation: str) -> str:
+    """The words before a shown number: a rounded one is not called exact.
+
+    Example:
+        >>> shown_relation(2.0, "2", "exactly"), shown_relation(7.389056, "7.39", "exactly")
+        ('exactly', 'about')
+    """
+    rounded = not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
+    return "about" if relation == "exactly" and rounded else relation
 
 
 def factor_in_digits(epsilon: float, relation: str) -> str:
@@ -39,4 +56,4 @@ def factor_in_digits(epsilon: float, relation: str) -> str:
     excess = math.expm1(min(epsilon, _LARGEST_EXPONENT))
     if 0 < excess < 0.01:
         return f"1 + {in_digits(excess, relation, digits=2)}"
-    return in_digits(1 + excess, relation, digits=4 if excess < 1 else 3)
+    return in_digits(1 + excess, relation, digits=3 if 1 <= excess < 1000 else 4)

@@ -54,7 +54,7 @@ class Reports(Table):
 
     @property
     def num_users(self) -> int:
-        """People who sent these reports, if none are missing and none were added: ``num_messages`` reports each.
+        """People who sent these reports, ``num_messages`` each, if none are missing and none were added.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -121,12 +121,12 @@ def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
 class View:
     """What the analyst receives: a multiset of (label, report), and nothing else.
 
-    | shuffler      | label                                    |
-    |---------------|------------------------------------------|
-    | uniform       | none: reports cannot be told apart       |
-    | d_sigma       | a person's slot, one report each         |
-    | network       | the submitter, 0 or more reports each    |
-    | split-and-mix | the round                                |
+    What the label is depends on the shuffler:
+
+    * uniform: none, and reports cannot be told apart;
+    * d_sigma: a person's slot, one report each;
+    * network: the submitter, 0 or more reports each;
+    * split-and-mix: the round.
 
     Guarantees:
         1. Among equal labels the row order is a fresh uniform permutation made here, and rows are sorted by label: the

@@ -11,10 +11,15 @@ from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
-from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.errors import IncomparableError
 
 __all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors"]
+
+
+# From which epsilon on a promise is called weak, and from which on hardly a promise; here and nowhere else.
+_WEAK_ABOVE = 3.0
+_HARDLY_ABOVE = 7.0
 
 
 class Neighbors(StrEnum):
@@ -67,6 +72,11 @@ class Guarantee(Described):
     def is_trivial(self) -> bool:
         """True if every mechanism satisfies this guarantee: nothing is promised."""
 
+    @property
+    def weakness(self) -> str:
+        """One sentence for a non-specialist if this promises little, else ""."""
+        return ""
+
     @abstractmethod
     def text(self, relation: str) -> str:
         """One sentence for a non-specialist; ``relation`` is "at most", "exactly", "at least" or "about"."""
@@ -94,6 +104,15 @@ class DifferentialPrivacy(Guarantee):
     def is_trivial(self) -> bool:
         """True if every mechanism satisfies this guarantee."""
         return math.isinf(self.epsilon) or self.delta == 1
+
+    @property
+    def weakness(self) -> str:
+        """What to say of a large epsilon; "" for a small one, and for a trivial guarantee, which says so itself."""
+        if self.is_trivial or self.epsilon <= _WEAK_ABOVE:
+            return ""
+        if self.epsilon <= _HARDLY_ABOVE:
+            return "This is a weak promise: what is seen may tell a lot about that answer."
+        return "This is hardly a promise: what is seen may all but give that answer away."
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
@@ -130,11 +149,18 @@ class DifferentialPrivacy(Guarantee):
         if self.is_trivial:
             return f"Not private: nothing limits what {observed} reveals about one person."
         remainder = f", apart from a remainder of {self.delta:g} (delta)" if self.delta else ""
+        factor, epsilon = factor_in_digits(self.epsilon, relation), in_digits(self.epsilon, relation)
+        approximate = "about " if shown_relation(self.epsilon, epsilon, relation) != relation else ""
         return (
-            f"Whatever one person answered, {observed} would have come out with nearly the same probability: replacing "
-            f"that answer by any other changes the probability of any outcome by a factor of {relation} "
-            f"{factor_in_digits(self.epsilon, relation)} (epsilon = {in_digits(self.epsilon, relation)}){remainder}."
+            f"Whatever one person answered, replacing that answer by any other changes the probability of "
+            f"{_SEEN.get(relation, 'anything')} seen in {observed} by a factor of {_FACTORS.get(relation, relation)} "
+            f"{factor} (epsilon = {approximate}{epsilon}){remainder}."
         )
+
+
+# A lower bound is about some outcome; the factor of an exact epsilon is a rounded number.
+_SEEN = {"at least": "something"}
+_FACTORS = {"exactly": "up to about", "about": "up to about"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from shuffledp.estimates import Estimate
 from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomness import resolve_source
-from shuffledp.statements import PrivacyStatement, Trust, Withdrawal
+from shuffledp.statements import PrivacyStatement, Statements, Trust, Withdrawal
 from shuffledp.table import Table
 
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ class Release:
     estimate: Estimate
     statements: tuple[PrivacyStatement, ...]
     seeded: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statements", Statements(self.statements))
+
+    def __str__(self) -> str:
+        return f"{self.estimate}\n\n{self.statements}"
 
     def to_dict(self) -> dict[str, Any]:
         """Estimates and statements in their schemas; the view is left to files."""

@@ -14,7 +14,19 @@ from shuffledp._version import __version__
 from shuffledp.errors import IncomparableError
 from shuffledp.guarantees import CentralDP, Guarantee, LocalDP
 
-__all__ = ["Basis", "Hypothesis", "Kind", "PrivacyStatement", "Status", "Trust", "Unit", "Withdrawal", "compose", "mix"]
+__all__ = [
+    "Basis",
+    "Hypothesis",
+    "Kind",
+    "PrivacyStatement",
+    "Statements",
+    "Status",
+    "Trust",
+    "Unit",
+    "Withdrawal",
+    "compose",
+    "mix",
+]
 
 
 class Kind(StrEnum):
@@ -110,7 +122,9 @@ class Hypothesis(Described):
 
     @property
     def text(self) -> str:
-        """The condition and the value it met, or did not meet."""
+        """The condition and the value that it met, or did not meet."""
+        if self.holds:
+            return f"{self.requirement}: {self.value}"
         return f"needs {self.requirement}; got {self.value}"
 
 
@@ -187,6 +201,7 @@ class PrivacyStatement(Described):
         unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
         sentences = [
             self.guarantee.text(self.kind.relation),
+            self.guarantee.weakness if self.kind.promises else "",
             f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
             *self.remarks,
@@ -259,6 +274,17 @@ class PrivacyStatement(Described):
             raise IncomparableError(f"only exact values and upper bounds convert to central-dp; got {self.kind}.")
         claimed = None if self.claimed is None else _central(self.claimed)
         return replace(self, guarantee=_central(self.guarantee), kind=Kind.UPPER_BOUND, claimed=claimed)
+
+
+class Statements(tuple[PrivacyStatement, ...]):
+    """Several statements about one release, headline first; a tuple that prints as paragraphs."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(statement) for statement in self)
+
+    __repr__ = __str__
 
 
 _KIND_IN_WORDS = {

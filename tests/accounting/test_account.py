@@ -380,3 +380,9 @@ def test_below_the_least_delta_of_its_regime_a_closed_form_states_that_least_del
     assert theorem.delta_at(model, epsilon=1.9) == pytest.approx(least, rel=1e-9)
     assert applies(theorem, model, theorem.delta_at(model, epsilon=1.9))
     assert not applies(theorem, model, least / 1.001)
+
+
+@pytest.mark.parametrize(("delta", "warned"), [(1e-3, False), (1.1e-3, True), (0.5, True)])
+def test_a_delta_above_one_in_n_is_pointed_out(delta, warned):
+    statement = account(uniformly(GivenChannel(rows=((0.6, 0.4), (0.4, 0.6))), 1000), delta=delta)
+    assert any("publishing one person's answer outright" in remark for remark in statement.remarks) == warned

@@ -27,7 +27,7 @@ def test_a_run_says_on_a_screen_what_is_guaranteed_and_what_came_out(folder):
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert re.fullmatch(r"risk survey \(task [0-9a-f]{12}\)", lines[0])
     text = " ".join(lines)
-    assert "Whatever one person answered, the released data would have come out" in text
+    assert "Whatever one person answered, replacing that answer by any other" in text
     assert "200 rows received, 200 reports released." in text
     assert "95% interval" in text
     assert [line.split()[0] for line in lines if re.match(r"(No|Yes) ", line)] == ["No", "Yes"]

@@ -144,5 +144,6 @@ def test_without_the_extra_a_line_says_what_to_install(monkeypatch, missing):
     needed = ", ".join(missing)
     # A text as exit code is printed to the error stream, and the code is 1.
     assert ended.value.code == (
-        f'shuffledp: the command line needs {needed}; install it with: pip install "shuffledp[cli]"'
+        f'shuffledp: the command line needs {needed}; install it with: pip install "shuffledp[cli]" '
+        '(in a source checkout: pip install ".[cli]")'
     )

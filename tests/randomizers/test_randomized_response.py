@@ -245,3 +245,16 @@ def test_a_channel_that_would_fill_the_memory_is_not_made():
     assert from_epsilon0(1.0, 200).channel().matrix.shape == (200, 200)
     assert from_epsilon0(1.0, 4097).channel() is None
     assert from_epsilon0(1.0, 4097).channel(exact=True) is None
+
+
+def test_truth_values_are_answers_where_there_are_two():
+    randomizer = KaryRandomizedResponse(epsilon0=30.0, domain_size=2)
+    assert randomizer.randomize([True, False, True]).columns["value"].tolist() == [1, 0, 1]
+    with pytest.raises(InvalidParameterError, match="one number for each category"):
+        KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([True, False])
+
+
+@pytest.mark.parametrize("values", [[0, None, 1, None], [0.0, math.nan, 1.0, math.nan]])
+def test_missing_answers_are_called_missing(values):
+    with pytest.raises(InvalidParameterError, match=r"values must be complete; 2 missing, first values\[1\]"):
+        KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize(values)

@@ -7,7 +7,7 @@ from shuffledp.estimates import Estimate
 from shuffledp.guarantees import CentralDP
 from shuffledp.report.sections.errors import effective_size
 from shuffledp.report.sections.statement import Guess
-from shuffledp.report.words import Scale, count_of, listed, number, printable, short_count, shortened
+from shuffledp.report.words import Scale, count_of, listed, number, percent, printable, short_count, shortened
 
 
 def estimate(errors, statistic="frequency") -> Estimate:
@@ -62,3 +62,18 @@ def test_the_effective_size_falls_with_the_square_of_the_error(sampling, both, p
 def test_the_guess_is_the_best_one_and_rounded_up(epsilon, delta):
     best = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (1 + math.exp(min(epsilon, 700.0)))) / 2
     assert best - 1e-12 <= Guess.under(CentralDP(epsilon=epsilon, delta=delta)).share <= min(best + 0.001 + 1e-12, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "relation", "shown"),
+    [
+        (0.99988, "at most", "99.99%"),
+        (0.7311, "at most", "73.2%"),
+        (0.7311, "", "73.1%"),
+        (0.00012, "", "0.01%"),
+        (1.0, "at most", "100%"),
+        (0.0, "", "0%"),
+    ],
+)
+def test_a_share_is_told_apart_from_nothing_and_from_certainty(share, relation, shown):
+    assert percent(share, relation) == shown

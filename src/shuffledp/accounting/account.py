@@ -45,6 +45,7 @@ def account(model: ProtocolModel, *, delta: float) -> PrivacyStatement:
         )
     best = min(applicable, key=lambda theorem: theorem.epsilon(model, delta=delta))
     statement = best.state(model, delta=delta)
+    statement = statement.remarking(*_large_delta(statement, model.num_users))
     if best.id != "local-dp":
         return statement
     return statement.remarking(*_why_no_amplification(upper, model, delta))
@@ -80,6 +81,17 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
         ),
         trust=(Trust.OWN_DEVICE,),
         remarks=model.local.remarks,
+    )
+
+
+def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]:
+    """A delta above one in n permits publishing one person's answer outright: say so."""
+    delta = getattr(statement.guarantee, "delta", 0.0)
+    if delta * num_users <= 1:
+        return ()
+    return (
+        f"Beware: a remainder of {delta:g} is more than one in the number of people ({num_users}), which would even "
+        "permit publishing one person's answer outright; choose a far smaller delta.",
     )
 
 

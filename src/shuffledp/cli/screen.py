@@ -13,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
+from shuffledp.models import LabelMeaning
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks import DataFlow, JointOutcome, Outcome, StageOutcome
 
 __all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
 
 _MOST_ROWS = 12
+_LONGEST_NAME = 20
 
 
 @contextmanager
@@ -62,8 +64,12 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
 
 def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     """What came of one private column."""
-    console.print(Text(_flow_sentence(outcome.flow)))
+    console.print(Text(_flow_sentence(outcome.flow) + _attached(outcome)))
     console.print(_estimate_table(outcome))
+    left_out = len(outcome.release.estimate.target) - _MOST_ROWS
+    if left_out > 0:
+        console.print(Text(f"... and {left_out} more in estimates.csv"))
+    console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
     console.print(Text(f"Files: {', '.join(outcome.files)}"), soft_wrap=True)
@@ -84,6 +90,14 @@ def _flow_sentence(flow: DataFlow) -> str:
     received = f"{flow.received:,} rows received, " if flow.received is not None else ""
     missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
     return f"{received}{missing}{flow.released:,} reports released.{_detached(flow)}"
+
+
+def _attached(outcome: Outcome) -> str:
+    """What is released beside each report, where the shuffler leaves it there."""
+    if outcome.model.shuffle.labels is LabelMeaning.NONE:
+        return ""
+    beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *outcome.task.public])
+    return f" Released beside each report: {beside}."
 
 
 def _dropped(flow: DataFlow) -> str:
@@ -107,6 +121,7 @@ def in_short(statement: PrivacyStatement) -> str:
 
 
 def _estimate_table(outcome: Outcome) -> Table:
+    """The first rows; names give way where the screen is narrow, numbers never do."""
     estimate = outcome.release.estimate
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone"):
@@ -115,16 +130,17 @@ def _estimate_table(outcome: Outcome) -> Table:
     for row in estimate.rows()[:_MOST_ROWS]:
         sampling = row["sampling_error"]
         table.add_row(
-            Text(row["target"]),
+            Text(_shortened(row["target"])),
             f"{row['estimate']:.4f}",
             f"{row['lower']:.4f} to {row['upper']:.4f}",
             f"{row['standard_error']:.4f}",
-            "" if sampling is None else f"{sampling:.4f}",
+            f"{sampling:.4f}" if sampling else "-",
         )
-    left_out = len(estimate.target) - _MOST_ROWS
-    if left_out > 0:
-        table.add_row(f"... and {left_out} more in estimates.csv")
     return table
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The answers that randomizers of categories take: integers 0..k-1 in any column, refused without being shown."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
     """The values as an array of integers.
 
     Args:
-        values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+        values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column; also
+            truth values, if there are two possible answers.
         domain_size: number of possible answers.
 
     Returns:
@@ -31,12 +33,34 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
         raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={answers.shape}.")
     if len(answers) == 0:
         return answers.astype(np.uint8)
+    if answers.dtype == np.bool_ and domain_size == 2:
+        return answers.astype(np.uint8)
+    _refuse_missing(answers)
     if answers.dtype.kind not in "iu":
         # Not the dtype itself: that of texts tells how long the longest is.
         kind = answers.dtype.type.__name__
-        raise InvalidParameterError(f"values must be integers in range({domain_size}); got values of type {kind}.")
+        raise InvalidParameterError(
+            f"values must be integers in range({domain_size}), one number for each category; got values of type {kind}."
+        )
     check_range(answers, domain_size, "values")
     return answers
+
+
+def _refuse_missing(answers: NDArray[Any]) -> None:
+    """Columns with gaps reach numpy as floats with NaN or as objects with None; say so, instead of naming the type."""
+    if answers.dtype.kind == "f":
+        missing = np.isnan(answers)
+    elif answers.dtype.kind == "O":
+        missing = np.array([_is_missing(answer) for answer in answers.tolist()], dtype=np.bool_)
+    else:
+        return
+    if missing.any():
+        count, first = int(missing.sum()), int(missing.argmax())
+        raise InvalidParameterError(f"values must be complete; {count} missing, first values[{first}].")
+
+
+def _is_missing(answer: object) -> bool:
+    return answer is None or (isinstance(answer, float) and math.isnan(answer))
 
 
 def check_range(values: NDArray[Any], domain_size: int, name: str) -> None:

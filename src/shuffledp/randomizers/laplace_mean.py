@@ -141,7 +141,7 @@ class DiscreteLaplaceMean:
     """Means by discrete Laplace noise (the geometric mechanism on a grid).
 
     A value is rounded to a grid of ``num_steps`` + 1 points, up or down so that it is right on average, and a number Z
-    of steps is added with Pr[Z = z] proportional to exp(-rate |z|), rate = epsilon0 / num_steps.
+    of steps is added with ``Pr[Z = z]`` proportional to ``exp(-rate |z|)``, rate = epsilon0 / num_steps.
 
     Noise in floating point would give values away, because neighbouring values can reach different floats (Mironov
     2012). Here every integer can be reached from every value, and no float takes part once the value is on the grid.

@@ -59,6 +59,7 @@ def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
         value=outcome.task.value,
         reports=count_of(outcome.flow.released, "report", "reports"),
         withdrawn=_withdrawn(outcome),
+        kicker=_kicker(outcome),
         sections=rendered,
         light=LIGHT,
         dark=DARK,
@@ -88,6 +89,16 @@ def _environment() -> "Environment":
     )
     environment.filters["count"] = count
     return environment
+
+
+def _kicker(outcome: Outcome) -> str:
+    """What kind of release this is, in three words."""
+    headline = outcome.release.statements[0].guarantee
+    if _withdrawn(outcome):
+        return "Trial run, not private"
+    if headline.is_trivial:
+        return "Not private"
+    return "Weakly private release" if headline.weakness else "Private release"
 
 
 def _withdrawn(outcome: Outcome) -> str | None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from shuffledp._numerals import in_digits
 from shuffledp.estimates import Estimate
+from shuffledp.models import LocalModel, MeanModel
 
-__all__ = ["Scale", "count", "count_of", "listed", "number", "printable", "short_count", "shortened"]
+__all__ = ["Scale", "count", "count_of", "listed", "number", "percent", "printable", "short_count", "shortened"]
 
 MINUS = "\N{MINUS SIGN}"
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
@@ -38,6 +39,21 @@ def number(value: float, relation: str = "") -> str:
     return in_digits(value, relation).replace("-", MINUS)
 
 
+def percent(share: float, relation: str = "") -> str:
+    """A share with one decimal, or as many more as it takes to tell it apart from 0% and 100%.
+
+    Args:
+        share: from 0 to 1.
+        relation: "at most" rounds up; anything else to nearest.
+    """
+    for decimals in range(1, 9):
+        scaled = share * 100 * 10**decimals
+        whole = math.ceil(scaled) if relation == "at most" else round(scaled)
+        if 0 < whole < 100 * 10**decimals:
+            return f"{whole / 10**decimals:.{decimals}f}%"
+    return f"{100 * share:.0f}%"
+
+
 def listed(items: Sequence[str]) -> str:
     """Items in a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
@@ -64,7 +80,8 @@ class Scale:
         unit: what follows it.
         unit_of_errors: what errors are measured in, in words.
         decimals: digits after the point, the same in every row, so that columns line up.
-        bounds: the range of the truth, or None if it has none.
+        bounds: the range of the truth, in the units of the estimate, or None if it has none.
+        noun: what one row is: an answer, a quantity or a coordinate.
     """
 
     factor: float
@@ -72,19 +89,39 @@ class Scale:
     unit_of_errors: str
     decimals: int
     bounds: tuple[float, float] | None
+    noun: str = "Answer"
 
     @classmethod
-    def of(cls, estimate: Estimate) -> "Scale":
-        """Frequencies in percent, with two digits of the smallest error."""
+    def of(cls, estimate: Estimate, model: LocalModel | None = None) -> "Scale":
+        """Frequencies in percent, means in the units of the data, with two digits of the smallest error."""
         share = estimate.statistic.startswith("frequency")
+        bounds, noun = ((0.0, 1.0), "Answer") if share else (None, "Quantity")
+        if isinstance(model, MeanModel) and not share:
+            bounds, noun = (
+                (float(model.lower), float(model.upper)),
+                "Quantity" if model.dimension == 1 else "Coordinate",
+            )
         factor = 100.0 if share else 1.0
         return cls(
             factor=factor,
             unit="%" if share else "",
             unit_of_errors="percentage points" if share else "",
             decimals=_decimals(factor * float(error) for error in estimate.standard_error),
-            bounds=(0.0, 1.0) if share else None,
+            bounds=bounds,
+            noun=noun,
         )
+
+    @property
+    def is_share(self) -> bool:
+        """True for frequencies."""
+        return self.unit == "%"
+
+    @property
+    def range(self) -> str | None:
+        """The range of the truth in words, such as 0% to 100%."""
+        if self.bounds is None:
+            return None
+        return " to ".join(f"{self.factor * end:,.6g}{self.unit}".replace("-", MINUS) for end in self.bounds)
 
     def text(self, value: float, *, unit: bool = True) -> str:
         """A number of the estimate, such as 12.3%."""

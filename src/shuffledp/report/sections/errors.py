@@ -11,6 +11,7 @@ from shuffledp.tasks import Outcome
 
 __all__ = ["effective_size", "errors_section"]
 
+UNKNOWN = "\N{EN DASH}"
 _MOST_OPEN = 6  # with more rows, the table of all of them is folded
 
 
@@ -31,21 +32,30 @@ def errors_section(outcome: Outcome) -> Section | None:
     sampling = estimate.sampling_error
     if sampling is None:
         return None
-    scale, people = Scale.of(estimate), outcome.model.num_users
+    scale, people = Scale.of(estimate, outcome.model.local), outcome.model.num_users
     randomizing, both = estimate.standard_error, estimate.population_error
     rows = [
-        {"target": name, "errors": [scale.text(each, unit=False) for each in errors], "worth": _worth(people, errors)}
+        {"target": name, "errors": _row(scale, *errors), "worth": _worth(people, errors)}
         for name, *errors in zip(estimate.target, sampling, randomizing, both, strict=True)
     ]
     context = {
         "bars": _bars(scale, sampling, randomizing, both),
         "rows": rows,
+        "noun": scale.noun,
+        "unknown": bool((sampling <= 0).any()),
         "folded": len(rows) > _MOST_OPEN,
         "errors_in": scale.unit_of_errors,
         "people": count(people),
         "worth": _worth(people, (_typical(sampling), _typical(randomizing), _typical(both))),
     }
     return Section(name="errors", title="The price of privacy", context=context)
+
+
+def _row(scale: Scale, sampling: float, randomizing: float, both: float) -> list[str]:
+    """Errors as text; a sampling error that is estimated as zero is not known to be zero, and neither is the sum."""
+    if sampling <= 0:
+        return [UNKNOWN, scale.text(randomizing, unit=False), UNKNOWN]
+    return [scale.text(each, unit=False) for each in (sampling, randomizing, both)]
 
 
 def effective_size(people: int, sampling: float, both: float) -> float:
@@ -67,12 +77,12 @@ def _typical(errors: NDArray[np.float64]) -> float:
 def _bars(
     scale: Scale, sampling: NDArray[np.float64], randomizing: NDArray[np.float64], both: NDArray[np.float64]
 ) -> list[Bar]:
-    longest = _typical(both) or 1.0
     named = (
         ("Asking a sample", "the error of a survey without randomizing", sampling, "sampling"),
         ("Randomizing", "the error that privacy adds", randomizing, "randomizing"),
         ("Both together", "the error of this release, for the whole population", both, "both"),
     )
+    longest = _typical(both) or 1.0
     return [
         Bar(
             name=name,
@@ -81,5 +91,5 @@ def _bars(
             length=f"{100 * _typical(errors) / longest:.1f}",
             style=style,
         )
-        for name, note, errors, style in named
+        for name, note, errors, style in (named if sampling.any() else named[1:2])  # else nothing is known of it
     ]

@@ -1,5 +1,6 @@
 """The way of the data: how many answers came in, how many reports went out, and what was taken off on the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.models import LabelMeaning, ProtocolModel
@@ -46,7 +47,7 @@ def flow_section(outcome: Outcome) -> Section:
         "received": _received(flow),
         "left_out": count(flow.missing) if flow.received is not None else None,
         "steps": _steps(flow, model),
-        "sentences": [_MISSING[outcome.task.missing], *_planned(flow, model), *_detached(flow)],
+        "sentences": [_MISSING[outcome.task.missing], *_planned(flow, model), *_attached(outcome), *_detached(flow)],
     }
     return Section(name="flow", title="From answers to release", context=context)
 
@@ -82,10 +83,22 @@ def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
     return (f"{people}; {count(model.num_users)} took part ({beside}). All numbers here are for those who took part.",)
 
 
+def _attached(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.model.shuffle.kind != "none":
+        return ()
+    public = outcome.task.public
+    beside = f" and the public column{'s' if len(public) > 1 else ''} {_quoted(public)}" if public else ""
+    return (f"Nothing is shuffled: each report is released beside its sender's row number{beside}.",)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed([f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}" for name in names])
+
+
 def _detached(flow: DataFlow) -> tuple[str, ...]:
     if not flow.detached:
         return ()
-    columns = listed([f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}" for name in flow.detached])
+    columns = _quoted(flow.detached)
     many = len(flow.detached) > 1
     return (
         f"The public column{'s' if many else ''} {columns} {'were' if many else 'was'} taken off: beside a report "

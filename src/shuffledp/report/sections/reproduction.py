@@ -1,4 +1,4 @@
-"""Everything that is needed to do it again, and to check that it is the same task: never data."""
+"""How the release was made, and what is needed to check that it is the same task: never data."""
 
 import json
 import platform
@@ -17,6 +17,7 @@ __all__ = ["reproduction_section"]
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
+_AGAIN = "A second release about the same people adds to the loss: this statement covers one release."
 _MOST_ITEMS = 16
 
 
@@ -27,13 +28,14 @@ def reproduction_section(outcome: Outcome) -> Section:
     context = {
         "command": command,
         "repeats": repeats,
+        "again": "" if outcome.release.seeded else _AGAIN,
         "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
         "parameters": list(_flat(task)),
         "sha256": outcome.task.sha256,
         "canonical": json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True),
         "files": outcome.files,
     }
-    return Section(name="reproduction", title="Do it again", context=context)
+    return Section(name="reproduction", title="How it was made", context=context)
 
 
 def _command(outcome: Outcome) -> tuple[tuple[str, ...], str]:

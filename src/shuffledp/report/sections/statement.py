@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 
-from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
-from shuffledp.report.words import count
+from shuffledp.report.words import count, percent
 from shuffledp.statements import Kind, PrivacyStatement, Status
 from shuffledp.tasks import Outcome
 
@@ -19,11 +20,12 @@ _TITLES = {
     Kind.ESTIMATE: "Estimate",
 }
 _MEANINGS = {
-    Kind.EXACT: "A promise: the loss is exactly this.",
+    Kind.EXACT: "A promise, and no stronger one is possible: the loss is this, up to the digits shown.",
     Kind.UPPER_BOUND: "A promise: the loss is this small or smaller.",
     Kind.LOWER_BOUND: "Not a promise. On some data the loss is at least this, so nothing smaller can be promised.",
     Kind.ESTIMATE: "Not a promise: an estimate of the loss.",
 }
+_LEAST_WRITTEN_OUT = 1e-9
 _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
 
 
@@ -32,7 +34,7 @@ class Guess:
     """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
 
     Args:
-        share: the largest chance of being right, from 0.5 to 1, rounded up.
+        share: the largest chance of being right, from 0.5 to 1.
     """
 
     share: float
@@ -41,12 +43,12 @@ class Guess:
     def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
         """At most (exp(epsilon) + delta) / (exp(epsilon) + 1), however much else the guesser knows."""
         inverse = math.exp(-guarantee.epsilon)
-        return cls(share=min(math.ceil(1000 * (1 + guarantee.delta * inverse) / (1 + inverse)) / 1000, 1.0))
+        return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
 
     @property
     def text(self) -> str:
-        """The chance in percent."""
-        return f"{100 * self.share:.1f}%"
+        """The chance in percent, rounded up."""
+        return percent(self.share, "at most")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,9 @@ class Loss:
     """The numbers of a differential privacy guarantee, as they are shown large."""
 
     epsilon: str
+    epsilon_relation: str
     factor: str
+    factor_relation: str
     delta: str
     allowance: str
 
@@ -63,13 +67,20 @@ class Loss:
         """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
         if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
             return None
-        delta = guarantee.delta
+        delta, epsilon = guarantee.delta, in_digits(guarantee.epsilon, relation)
         return cls(
-            epsilon=in_digits(guarantee.epsilon, relation),
+            epsilon=epsilon,
+            epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
             factor=factor_in_digits(guarantee.epsilon, relation),
-            delta=f"{delta:g}",
+            factor_relation="about" if relation == "exactly" else relation,
+            delta=_written_out(delta),
             allowance=f"one in {count(round(1 / delta))}" if delta else "",
         )
+
+
+def _written_out(delta: float) -> str:
+    """A remainder without powers of ten, unless it is tiny."""
+    return f"{Decimal(repr(delta)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +108,11 @@ class Shown:
     def sentence(self) -> str:
         """The guarantee in one sentence."""
         return self.statement.guarantee.text(self.statement.kind.relation)
+
+    @property
+    def weakness(self) -> str:
+        """That the promise is a weak one, if it is."""
+        return self.statement.guarantee.weakness if self.statement.kind.promises else ""
 
     @property
     def compared(self) -> str | None:

@@ -1,0 +1,71 @@
+"""The reference pages name every key, command, option and public name; figures are what their scripts draw."""
+
+import re
+import runpy
+import xml.etree.ElementTree as ET
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer
+
+import shuffledp
+from shuffledp.cli.app import app
+from shuffledp.tasks import PeopleSection, RandomizerSection, ReleaseSection, ShufflerSection, Task
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("docs", "examples", "experiments", "benchmarks")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
+PLACEHOLDER = re.compile(r"@@|\b(TODO|FIXME)\b")
+RANDOMIZERS = [
+    section for section in RandomizerSection._members.values() if section.__module__.startswith("shuffledp.")
+]
+
+
+def text_of(name):
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "_build" not in page.parts], ids=lambda page: page.name)
+def test_no_page_has_a_placeholder(page):
+    assert not PLACEHOLDER.search(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", ["@@RESULTS@@", "a TODO here", "FIXME: later"])
+def test_a_placeholder_is_found(text):
+    assert PLACEHOLDER.search(text)
+
+
+def test_the_page_of_the_task_file_names_every_key_and_kind():
+    text = text_of("task-file.md")
+    for section in (Task, PeopleSection, ReleaseSection, *RANDOMIZERS):
+        missing = [field.name for field in fields(section) if not re.search(rf"`(\[)?{field.name}(\])?`", text)]
+        assert missing == [], section
+    kinds = [section.kind for section in RANDOMIZERS] + ["uniform", "none"]
+    assert [kind for kind in kinds if f'`"{kind}"`' not in text] == []
+    assert set(ShufflerSection._members) == {"uniform", "none"}
+
+
+@pytest.mark.parametrize("section", RANDOMIZERS, ids=lambda section: section.kind)
+def test_the_page_of_randomizers_names_every_kind(section):
+    assert f"`{section.kind}`" in text_of("randomizers.md")
+
+
+def test_the_page_of_commands_names_every_command_and_option():
+    text = text_of("commands.md")
+    for name, command in typer.main.get_command(app).commands.items():
+        row = next(line for line in text.splitlines() if re.match(rf"\| `{name}\b", line))
+        options = [option for each in command.params for option in each.opts if option.startswith("--")]
+        assert set(re.findall(r"--\w+", row)) == set(options) - {"--help"}
+
+
+def test_the_page_of_names_has_every_public_name_once():
+    named = re.findall(r"^\.\. auto\w+:: shuffledp\.(\w+)$", text_of("api.md"), re.MULTILINE)
+    names = [name for name in named if name != "errors"]
+    assert sorted(names) == sorted(set(shuffledp.__all__) - {"__version__"})
+
+
+def test_the_picture_of_variances_is_what_its_script_draws():
+    drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "variance.py"))["picture"]()
+    assert drawn == text_of("figures/variance.svg")
+    ET.fromstring(drawn)  # noqa: S314
