@@ -81,11 +81,17 @@ class Described:
         return typing.cast(Self, member(**{key: decode(hints[key], value, key) for key, value in given.items()}))
 
     @classmethod
+    def members(cls) -> dict[str, type[Self]]:
+        """The members of the family by their tags, as far as they are subclasses of this one; sorted by tag."""
+        for home in _HOMES:
+            importlib.import_module(home)
+        return {name: member for name, member in sorted(cls._members.items()) if issubclass(member, cls)}
+
+    @classmethod
     def _member(cls, tag: Any) -> type["Described"]:
-        if str(tag) not in cls._members:
-            for home in _HOMES:
-                importlib.import_module(home)
         known = {name: member for name, member in cls._members.items() if issubclass(member, cls)}
+        if str(tag) not in known:
+            known = dict(cls.members())
         if not isinstance(tag, str) or tag not in known:
             choices = ", ".join(sorted(known))
             raise InvalidParameterError(f"{cls.tag_key} must be one of {choices}; got {cls.tag_key}={tag!r}.")

@@ -53,6 +53,11 @@ class LocalModel(Described):
         return self.guarantee.epsilon
 
     @property
+    def report_bits(self) -> int | None:
+        """Size of one report in bits; None where reports are not all of one size."""
+        return None
+
+    @property
     def is_common(self) -> bool:
         """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
         return True
@@ -116,6 +121,15 @@ class FrequencyModel(LocalModel):
         """
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
+    def noise_variance(self, frequency: float) -> float:
+        """Variance that randomizing adds to the estimated frequency of a value, times the number of reports.
+
+        Args:
+            frequency: the share of people who hold the value, from 0 to 1.
+        """
+        p, q = self.p, self.q
+        return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
+
     @abstractmethod
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """How many reports support each value; shape (domain_size,)."""
@@ -134,6 +148,11 @@ class MeanModel(LocalModel):
     lower: float
     upper: float
     dimension: int  # 1 for numbers
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """Size of one report in bits."""
 
     @abstractmethod
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:

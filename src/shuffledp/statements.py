@@ -314,9 +314,9 @@ def compose(statements: Sequence[PrivacyStatement]) -> PrivacyStatement:
     first, *rest = _promising(statements)
     if not rest:
         return first
-    guarantee = first.guarantee
+    guarantee = _claim(first)
     for statement in rest:
-        guarantee = guarantee.compose(statement.guarantee)
+        guarantee = guarantee.compose(_claim(statement))
     citation = "basic composition; Dwork and Roth 2014, Theorem 3.16"
     return _combined(statements, guarantee, theorem="basic-composition", citation=citation)
 
@@ -331,8 +331,13 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
         InvalidParameterError: if ``weight`` is outside [0, 1].
     """
     left, right = _promising([first, second])
-    guarantee = left.guarantee.mix(right.guarantee, weight)
+    guarantee = _claim(left).mix(_claim(right), weight)
     return _combined([left, right], guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
+
+
+def _claim(statement: PrivacyStatement) -> Guarantee:
+    """What is claimed, or would have been without a withdrawal, which is made up for in the end."""
+    return statement.claimed or statement.guarantee
 
 
 def _promising(statements: Sequence[PrivacyStatement]) -> Sequence[PrivacyStatement]:
@@ -352,7 +357,7 @@ def _combined(
     withdrawn = next((statement.withdrawn for statement in statements if statement.withdrawn), None)
     # Whoever changes all that a user sent changes one report too, but not the other way round.
     per_report = any(statement.unit is Unit.REPORT for statement in statements)
-    return PrivacyStatement(
+    combined = PrivacyStatement(
         guarantee=guarantee,
         kind=Kind.UPPER_BOUND,
         basis=Basis(
@@ -361,5 +366,5 @@ def _combined(
         trust=tuple(trust for statement in statements for trust in statement.trust),
         unit=Unit.REPORT if per_report else Unit.USER,
         remarks=tuple(dict.fromkeys(remark for statement in statements for remark in statement.remarks)),
-        withdrawn=withdrawn,
     )
+    return combined if withdrawn is None else combined.withdraw(withdrawn)

@@ -239,6 +239,13 @@ def test_help_of_a_command_names_its_options(command):
     assert ("--seed" in result.out) is (command != "analyze")
 
 
+def test_help_of_a_plan_names_its_options():
+    result = shuffledp("plan", "--help")
+    assert (result.code, result.err) == (0, "")
+    for option in ("--users", "--earlier", "--json"):
+        assert option in result.out
+
+
 def test_the_version_is_that_of_the_library():
     assert shuffledp("--version").out == f"shuffledp {__version__}\n"
 

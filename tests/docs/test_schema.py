@@ -15,7 +15,22 @@ from shuffledp.tasks import Missing
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
 RELEASE = Draft202012Validator(SCHEMA)
+PLAN = Draft202012Validator({"$ref": "#/$defs/plan", "$defs": SCHEMA["$defs"]})
+JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["$defs"]})
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
+
+
+JOINT_TASK = """
+name = "two questions"
+[[value]]
+column = "cheated"
+randomizer = {kind = "k-rr", epsilon0 = 1.0, categories = ["No", "Yes"]}
+[[value]]
+column = "place"
+randomizer = {kind = "oue", epsilon0 = 1.0, categories = ["Ulm", "Bonn"]}
+[release]
+delta = 1e-6
+"""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +58,14 @@ def printed(tmp_path_factory):
         run("category", "run", category, answers, "category")
         unshuffled = write_task(folder, public=["place"], shuffler={"kind": "none"})
         run("unshuffled", "run", unshuffled, places, "unshuffled")
+        outputs["plan"] = shuffledp("plan", category, "--users", 1000, "--json").json
+        joint = folder / "joint.toml"
+        joint.write_text(JOINT_TASK, encoding="utf-8")
+        both = write_csv(folder / "both.csv", ["cheated", "place"], [["No", "Ulm"], ["Yes", "Bonn"]] * 50)
+        run("joint", "run", joint, both, "joint")
+        outputs["joint statement.json"] = json.loads((folder / "joint" / "statement.json").read_text(encoding="utf-8"))
+        outputs["column"] = json.loads((folder / "joint" / "place" / "statement.json").read_text(encoding="utf-8"))
+        outputs["joint plan"] = shuffledp("plan", joint, "--users", 1000, "--json").json
         demo = shuffledp("demo", "--output", folder / "demo", "--people", 300, "--json")
         outputs["demo"] = demo.json
         outputs["statement.json"] = json.loads((folder / "run" / "statement.json").read_text(encoding="utf-8"))
@@ -53,7 +76,9 @@ def test_the_schema_is_a_schema():
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("name", ["run", "seeded", "analyze", "category", "unshuffled", "demo", "statement.json"])
+@pytest.mark.parametrize(
+    "name", ["run", "seeded", "analyze", "category", "unshuffled", "demo", "statement.json", "column"]
+)
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])
 
@@ -61,6 +86,32 @@ def test_what_is_printed_about_a_release_is_valid(name, printed):
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])
 def test_what_is_printed_about_a_stage_is_valid(name, printed):
     STAGE.validate(printed[name])
+
+
+@pytest.mark.parametrize("name", ["joint", "joint statement.json"])
+def test_what_is_printed_about_several_columns_is_valid(name, printed):
+    JOINT.validate(printed[name])
+    assert not RELEASE.is_valid(printed[name])
+    assert not JOINT.is_valid(printed["run"])
+
+
+@pytest.mark.parametrize("key", ["task", "task_sha256", "estimates", "statements", "seeded", "columns", "files"])
+def test_no_key_of_a_release_of_several_columns_may_be_left_out(key, printed):
+    assert not JOINT.is_valid({name: value for name, value in printed["joint"].items() if name != key})
+
+
+def test_the_estimates_of_several_columns_name_their_columns(printed):
+    broken = copy.deepcopy(printed["joint"])
+    del broken["estimates"][0]["value"]
+    assert not JOINT.is_valid(broken)
+
+
+def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
+    PLAN.validate(printed["plan"])
+    PLAN.validate(printed["joint plan"])
+    for option in printed["plan"]["columns"][0]["options"]:
+        option["chosen"] = True
+    assert not PLAN.is_valid(printed["plan"])
 
 
 def test_a_release_is_no_stage_and_a_stage_no_release(printed):

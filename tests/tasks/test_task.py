@@ -21,13 +21,14 @@ FULL = {
     "public": ["region", "age"],
     "missing": "drop",
     "missing_values": ["", "?"],
-    "people": {"id": "person", "expected": 500},
+    "people": {"id": "person", "expected": 500, "earlier": ["4f" * 32]},
     "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"], "missing_category": False},
     "shuffler": {"kind": "none"},
     "release": {"delta": 1e-6, "minimum_batch": 100, "level": 0.9},
+    "part_of": "5e" * 32,
 }
 # Of the line that `json.dumps(FULL, sort_keys=True, separators=(",", ":"))` writes, by sha256sum.
-FULL_SHA256 = "b45a5383f096d037bccc48e41bbe897a807c89b47e889be9866ec7754a8f9fd4"
+FULL_SHA256 = "5852d1a88342d5d5fcc722cfb3f7c96dc5ba08d847319b8a1fd6a54c8bc35e95"
 
 
 def read(tmp_path, text) -> Task:
@@ -53,10 +54,11 @@ def test_a_full_task_says_what_the_file_says():
         public=("region", "age"),
         missing=Missing.DROP,
         missing_values=("", "?"),
-        people=PeopleSection(id="person", expected=500),
+        people=PeopleSection(id="person", expected=500, earlier=("4f" * 32,)),
         randomizer=KaryRandomizedResponseSection(epsilon0=2.0, categories=("No", "Yes")),
         shuffler=IdentitySection(),
         release=ReleaseSection(delta=1e-6, minimum_batch=100, level=0.9),
+        part_of="5e" * 32,
     )
     assert task.to_dict() == FULL
 
@@ -68,10 +70,11 @@ def test_what_is_left_out_has_a_default():
         "public": [],
         "missing": "refuse",
         "missing_values": [""],
-        "people": {"id": None, "expected": None},
+        "people": {"id": None, "expected": None, "earlier": []},
         "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"], "missing_category": False},
         "shuffler": {"kind": "uniform"},
         "release": {"delta": 1e-6, "minimum_batch": 1, "level": 0.95},
+        "part_of": None,
     }
 
 
@@ -137,6 +140,7 @@ CHANGES = [
     {"people": {"id": "other"}},
     {"people": {"id": None}},
     {"people": {"expected": 501}},
+    {"people": {"earlier": []}},
     {"randomizer": {"epsilon0": math.nextafter(2.0, 3.0)}},
     {"randomizer": {"categories": ["Yes", "No"]}},
     {"randomizer": {"categories": ["No", "Yes", "Perhaps"]}},
@@ -144,6 +148,7 @@ CHANGES = [
     {"release": {"delta": 1.0000001e-6}},
     {"release": {"minimum_batch": 101}},
     {"release": {"level": 0.95}},
+    {"part_of": "5f" * 32},
 ]
 
 

@@ -35,6 +35,13 @@ Seed = Annotated[
         help="For experiments only: makes the run repeatable, withdraws its statements and marks its outputs."
     ),
 ]
+Earlier = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="The statement.json of an earlier release about the same people, named in the task; once for each.",
+    ),
+]
 
 
 def run_app() -> None:
@@ -83,11 +90,26 @@ def version(
 
 
 @app.command()
+def plan(
+    task: TaskFile,
+    *,
+    users: Annotated[int | None, typer.Option(help="People who will take part, if the task does not say.")] = None,
+    earlier: Earlier = None,
+    json: Json = False,
+) -> None:
+    """Before collection: what to expect of a task, and which other randomizer would do better."""
+    from shuffledp.cli import commands, plan_screen
+
+    plan_screen.show_plan(commands.plan(task, users=users, earlier=earlier or ()), as_json=json)
+
+
+@app.command()
 def run(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
     output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    earlier: Earlier = None,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -95,7 +117,7 @@ def run(
     """Play all parties: randomize, shuffle and analyze a table of answers. Whoever runs this sees the raw answers."""
     from shuffledp.cli import commands, screen
 
-    outcome = commands.run(task, input, output, seed=seed, force=force)
+    outcome = commands.run(task, input, output, earlier=earlier or (), seed=seed, force=force)
     screen.show_outcome(outcome, output, as_json=json)
 
 
@@ -139,13 +161,14 @@ def analyze(
     *,
     input: Annotated[Path, typer.Option(help="File of the view, as `shuffle` wrote it.")],  # noqa: A002
     output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    earlier: Earlier = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
     """Stage 3, at the analyst: the view in; estimates, statements and the page out."""
     from shuffledp.cli import commands, screen
 
-    outcome = commands.analyze(task, input, output, force=force)
+    outcome = commands.analyze(task, input, output, earlier=earlier or (), force=force)
     screen.show_outcome(outcome, output, as_json=json)
 
 

@@ -1,5 +1,7 @@
 """What each command does: prepare the output, call the library once, draw the page."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from shuffledp.cli.screen import progress_bar
@@ -7,21 +9,59 @@ from shuffledp.demo import is_survey, write_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
 from shuffledp.report import write_page
-from shuffledp.tables import analyze_file, is_release, new_file, new_folder, randomize_file, run_file, shuffle_file
-from shuffledp.tasks import Outcome, StageOutcome, Task
+from shuffledp.tables import (
+    analyze_file,
+    is_release,
+    new_file,
+    new_folder,
+    randomize_file,
+    run_file,
+    run_joint_file,
+    shuffle_file,
+)
+from shuffledp.tasks import JointOutcome, Outcome, Plan, StageOutcome, Task, read_task
+from shuffledp.tasks import plan as plan_of
 from shuffledp.testing import SeededSource
 
-__all__ = ["analyze", "demo", "randomize", "run", "shuffle"]
+__all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 
 _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 
-def run(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> Outcome:
-    """All stages at once."""
-    task, source = Task.read(task_file), _source(seed)
+def plan(task_file: Path, *, users: int | None, earlier: Sequence[Path] = ()) -> Plan:
+    """What to expect, before anything is collected."""
+    return plan_of(read_task(task_file), users, earlier=earlier)
+
+
+def run(
+    task_file: Path,
+    answers: Path,
+    output: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    seed: int | None,
+    force: bool,
+) -> Outcome | JointOutcome:
+    """All stages at once, for one private column or for several."""
+    task, source = read_task(task_file), _source(seed)
+    if isinstance(task, Task):
+        return _run(task, answers, output, source, earlier=earlier, force=force)
     with new_folder(output, force=force) as folder:
         with progress_bar("randomizing") as progress:
-            outcome = run_file(task, answers, folder, source=source, progress=progress)
+            joint = run_joint_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
+        drawn = {
+            name: column.with_files(folder / name, write_page(column, folder / name))
+            for name, column in joint.columns.items()
+        }
+        return replace(joint, columns=drawn)
+
+
+def _run(
+    task: Task, answers: Path, output: Path, source: RandomSource | None, *, earlier: Sequence[Path] = (), force: bool
+) -> Outcome:
+    with new_folder(output, force=force) as folder:
+        with progress_bar("randomizing") as progress:
+            outcome = run_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -42,11 +82,11 @@ def shuffle(task_file: Path, reports: Path, output: Path, *, seed: int | None, f
         return shuffle_file(task, reports, file, source=source and source.substream("shuffle"))
 
 
-def analyze(task_file: Path, view: Path, output: Path, *, force: bool) -> Outcome:
+def analyze(task_file: Path, view: Path, output: Path, *, earlier: Sequence[Path] = (), force: bool) -> Outcome:
     """The analyst's stage."""
     task = Task.read(task_file)
     with new_folder(output, force=force) as folder:
-        outcome = analyze_file(task, view, folder)
+        outcome = analyze_file(task, view, folder, earlier=earlier)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -54,7 +94,7 @@ def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[O
     """A survey of made-up people, and all stages on it; the release is in the folder ``release`` of the output."""
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
-        outcome = run(task_file, survey, folder / _RELEASE, seed=seed, force=False)
+        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), force=False)
     return outcome, output / _RELEASE
 
 

@@ -15,9 +15,9 @@ from rich.text import Text
 from shuffledp._numerals import in_digits
 from shuffledp.models import LabelMeaning
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks import DataFlow, Outcome, StageOutcome
+from shuffledp.tasks import DataFlow, JointOutcome, Outcome, StageOutcome
 
-__all__ = ["progress_bar", "show_outcome", "show_stage"]
+__all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 20
@@ -40,21 +40,33 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
         yield lambda done, total: bar.update(row_count, completed=done, total=total)
 
 
-def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
+def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool) -> None:
     """A release: the statement first, then what went in and out, the estimates, and where everything is."""
     if as_json:
-        _print_json(outcome.to_dict())
+        print_json(outcome.to_dict())
         return
     console = Console(highlight=False)
-    release, flow = outcome.release, outcome.flow
+    statements = outcome.statements if isinstance(outcome, JointOutcome) else outcome.release.statements
     console.print(Text(outcome.task.name, style="bold"), f"(task {outcome.task.sha256[:12]})")
-    for statement in release.statements[:1]:
+    for statement in statements[:1]:
         console.print(Text(str(statement), style="red" if statement.withdrawn else ""))
-    for statement in release.statements[1:]:
-        console.print(Text(f"  {_in_short(statement)}", style="dim"))
-    console.print(Text(_flow_sentence(flow) + _attached(outcome)))
+    for statement in statements[1:]:
+        console.print(Text(f"  {in_short(statement)}", style="dim"))
+    if isinstance(outcome, Outcome):
+        _show_column(console, outcome, folder)
+        return
+    for name, column in outcome.columns.items():
+        value = column.task.value
+        console.print(Text(f"\n{value if value.isprintable() else repr(value)}", style="bold"))
+        _show_column(console, column, folder / name)
+    console.print(Text(f"\nStatement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
+
+
+def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
+    """What came of one private column."""
+    console.print(Text(_flow_sentence(outcome.flow) + _attached(outcome)))
     console.print(_estimate_table(outcome))
-    left_out = len(release.estimate.target) - _MOST_ROWS
+    left_out = len(outcome.release.estimate.target) - _MOST_ROWS
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
@@ -66,7 +78,7 @@ def show_outcome(outcome: Outcome, folder: Path, *, as_json: bool) -> None:
 def show_stage(outcome: StageOutcome, output: Path, *, as_json: bool) -> None:
     """What a single stage did."""
     if as_json:
-        _print_json(outcome.to_dict())
+        print_json(outcome.to_dict())
         return
     done = {"randomize": "randomized", "shuffle": "shuffled"}[outcome.stage]
     note = " SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
@@ -99,7 +111,8 @@ def _detached(flow: DataFlow) -> str:
     return f" Detached by the shuffle, not released: {', '.join(names)}."
 
 
-def _in_short(statement: PrivacyStatement) -> str:
+def in_short(statement: PrivacyStatement) -> str:
+    """A statement on one line."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {claim.delta:g}" if claim.delta else ""
@@ -130,7 +143,8 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
-def _print_json(content: dict[str, Any]) -> None:
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object, and nothing else."""
     _write(json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 

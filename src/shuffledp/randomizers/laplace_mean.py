@@ -106,6 +106,11 @@ class DiscreteLaplaceMeanModel(MeanModel):
         return noise + rounding_variance(inside, lower=self.lower, upper=self.upper, num_steps=self.num_steps)
 
     @property
+    def report_bits(self) -> int:
+        """Size of one report in bits: every integer is possible, and each is sent as one of 64 bits."""
+        return 64
+
+    @property
     def noise_curvature(self) -> float:
         """The noise is the same for all values."""
         return 0.0

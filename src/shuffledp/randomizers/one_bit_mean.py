@@ -82,6 +82,11 @@ class OneBitMeanModel(MeanModel):
         return variance
 
     @property
+    def report_bits(self) -> int:
+        """Size of one report in bits: one."""
+        return 1
+
+    @property
     def noise_curvature(self) -> float:
         """Bits tell a mean and nothing else: whatever the values are, their variance is that of one coin."""
         return -1.0

@@ -149,6 +149,11 @@ class PrivUnitModel(MeanModel):
         return variance
 
     @property
+    def report_bits(self) -> int:
+        """Size of one report in bits: a float64 for each coordinate."""
+        return 64 * self.dimension
+
+    @property
     def noise_curvature(self) -> float:
         """The ratio of gamma to the scale, less 1: zero for the best split, near -1 if the coin has all of the loss."""
         return self.gamma / self.scale - 1

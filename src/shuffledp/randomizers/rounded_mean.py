@@ -96,6 +96,11 @@ class RoundedMeanModel(MeanModel):
         return variance
 
     @property
+    def report_bits(self) -> int:
+        """Size of one report in bits: the number of a level."""
+        return self.response.report_bits
+
+    @property
     def noise_curvature(self) -> float:
         """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
         kept = self.response.p - self.response.q

@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,20 @@ from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.reading import Progress, guarded, read_batches
 from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
-from shuffledp.tasks import DataFlow, Outcome, StageOutcome, Task
+from shuffledp.tasks import DataFlow, EarlierRelease, Outcome, StageOutcome, Task, composed_with, read_earlier
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["analyze_file", "randomize_file", "run_file", "shuffle_file"]
+__all__ = [
+    "analyze_file",
+    "randomize_file",
+    "run_file",
+    "run_unwritten",
+    "shuffle_file",
+    "write_outcome",
+    "write_statement",
+]
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
@@ -81,18 +89,26 @@ def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "Rando
     return _stage_outcome("shuffle", task, result.num_reports, facts).with_files(output.parent, names)
 
 
-def analyze_file(task: Task, view_file: Path, folder: Path) -> Outcome:
+def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence[Path] = ()) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
 
+    Args:
+        task: the task.
+        view_file: as `shuffle_file` wrote it.
+        folder: where to write.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
     Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
         InputDataError: if the file is damaged, belongs to another task or does not fit it.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
+    releases = read_earlier(task, earlier)
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder)
+    return _finish(_analyze(task, views, facts, folder), releases, folder)
 
 
 def run_file(
@@ -102,15 +118,38 @@ def run_file(
     *,
     source: "RandomSource | None" = None,
     progress: Progress | None = None,
+    earlier: Sequence[Path] = (),
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
     Memory: what `randomize_file` and `shuffle_file` take; the raw answers are never held together.
 
+    Args:
+        task: the task.
+        answers: one row per person.
+        folder: where to write.
+        source: randomness; None is the cryptographic source.
+        progress: told how many rows have been read.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
     Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
+    releases = read_earlier(task, earlier)
+    return _finish(run_unwritten(task, answers, folder, source=source, progress=progress), releases, folder)
+
+
+def run_unwritten(
+    task: Task,
+    answers: Path,
+    folder: Path,
+    *,
+    source: "RandomSource | None" = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """The same for `run_file` and for each column of several: no more is written than the view."""
     source = resolve_source(source)
     randomized = _Randomized(task, answers, source, progress)
     with shuffled(task, randomized, folder, source=source) as result:
@@ -196,7 +235,13 @@ def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) 
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
     outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
-    return _write_outcome(outcome.with_files(folder, names), folder)
+    return outcome.with_files(folder, names)
+
+
+def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
+    """Compose with earlier releases, and write."""
+    statements = composed_with(outcome.task, earlier, outcome.release.statements)
+    return write_outcome(replace(outcome, release=replace(outcome.release, statements=statements)), folder)
 
 
 def _facts(
@@ -235,14 +280,19 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 
-def _write_outcome(outcome: Outcome, folder: Path) -> Outcome:
+def write_outcome(outcome: Outcome, folder: Path) -> Outcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
     _write_estimates(folder / "estimates.csv", outcome.release)
     outcome = outcome.with_files(folder, ["estimates.csv"])
-    with (folder / "statement.json").open("w", encoding="utf-8") as file:
-        json.dump(outcome.to_dict(), file, indent=2, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+    write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, ["statement.json"])
+
+
+def write_statement(content: dict[str, Any], folder: Path) -> None:
+    """Write ``statement.json``, which makes a folder a release."""
+    with (folder / "statement.json").open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
 
 
 def _write_estimates(path: Path, release: Release) -> None:

@@ -20,8 +20,11 @@ _DRAWN = {".html", ".svg", ".png"}  # the page and its figures, which are drawn 
 def is_release(folder: Path) -> bool:
     """Whether everything in a folder was written by this library, as one release."""
     listed = _listed_files(folder / _MARK)
+    columns = {name.partition("/")[0] for name in listed if "/" in name}
     return bool(listed) and all(
-        (entry.name in listed or entry.suffix in _DRAWN) and entry.is_file() for entry in folder.iterdir()
+        ((entry.name in listed or entry.suffix in _DRAWN) and entry.is_file())
+        or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
+        for entry in folder.iterdir()
     )
 
 

@@ -1,5 +1,7 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.budget import composed_columns, composed_with, in_front
+from shuffledp.tasks.earlier import EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
     HadamardResponseSection,
     OptimizedLocalHashingSection,
@@ -7,6 +9,7 @@ from shuffledp.tasks.frequency_oracles import (
     SubsetSelectionSection,
     SymmetricUnaryEncodingSection,
 )
+from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -15,27 +18,41 @@ from shuffledp.tasks.numbers import (
     PrivUnitSection,
     RoundedMeanSection,
 )
-from shuffledp.tasks.outcome import DataFlow, Outcome, StageOutcome
-from shuffledp.tasks.randomizers import CategoricalSection, Category, KaryRandomizedResponseSection, RandomizerSection
+from shuffledp.tasks.outcome import DataFlow, JointOutcome, Outcome, StageOutcome
+from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
+from shuffledp.tasks.randomizers import (
+    CategoricalSection,
+    Category,
+    ExpectedError,
+    KaryRandomizedResponseSection,
+    RandomizerSection,
+)
 from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "CategoricalSection",
     "Category",
+    "ColumnPlan",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
+    "EarlierRelease",
+    "ExpectedError",
     "HadamardResponseSection",
     "IdentitySection",
+    "JointOutcome",
+    "JointTask",
     "KaryRandomizedResponseSection",
     "Missing",
     "NumberSection",
     "OneBitMeanSection",
     "OptimizedLocalHashingSection",
     "OptimizedUnaryEncodingSection",
+    "Option",
     "OutOfRange",
     "Outcome",
     "PeopleSection",
+    "Plan",
     "PrivUnitSection",
     "RandomizerSection",
     "ReleaseSection",
@@ -45,5 +62,13 @@ __all__ = [
     "SubsetSelectionSection",
     "SymmetricUnaryEncodingSection",
     "Task",
+    "Unfit",
     "UniformSection",
+    "ValueSection",
+    "composed_columns",
+    "composed_with",
+    "in_front",
+    "plan",
+    "read_earlier",
+    "read_task",
 ]

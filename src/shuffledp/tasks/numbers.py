@@ -1,15 +1,21 @@
 """The ``[randomizer]`` section for private columns of numbers or of vectors, which are averaged."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+
+import numpy as np
 
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer
 from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
-from shuffledp.tasks.randomizers import Category, RandomizerSection
+from shuffledp.tasks.randomizers import Category, ExpectedError, RandomizerSection
+
+if TYPE_CHECKING:
+    from shuffledp.models import MeanModel
 
 __all__ = [
     "DiscreteLaplaceMeanSection",
@@ -38,6 +44,27 @@ class MeanSection(RandomizerSection):
     def analyzer(self, *, level: float) -> MeanAnalyzer:
         """The mean."""
         return MeanAnalyzer(level=level)
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """The errors where the values lie evenly around the middle of the range."""
+        model = cast("MeanModel", self.randomizer().model)
+        middle, spread = np.full(model.dimension, (model.lower + model.upper) / 2), self.expected_spread
+        noise = float(model.noise_variance(middle)[0]) + model.noise_curvature * spread
+        return ExpectedError(
+            at=self.expected_values,
+            standard_error=math.sqrt(noise / num_users),
+            sampling_error=math.sqrt(spread / num_users),
+        )
+
+    @property
+    @abstractmethod
+    def expected_values(self) -> str:
+        """What values people are supposed to have, while nothing is known of them."""
+
+    @property
+    @abstractmethod
+    def expected_spread(self) -> float:
+        """The variance of such values, in each coordinate."""
 
     @property
     def categories_of_answers(self) -> tuple[Category, ...]:
@@ -83,6 +110,16 @@ class NumberSection(MeanSection):
     def clips(self) -> bool:
         """Whether numbers outside the range are moved to its nearer end."""
         return self.out_of_range is OutOfRange.CLIP
+
+    @property
+    def expected_values(self) -> str:
+        """Evenly spread values, whose mean is the middle of the range."""
+        return f"values spread evenly from {self.lower:g} to {self.upper:g}"
+
+    @property
+    def expected_spread(self) -> float:
+        """That of the uniform law."""
+        return (self.upper - self.lower) ** 2 / 12
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -164,6 +201,16 @@ class PrivUnitSection(MeanSection):
     def randomizer(self) -> PrivUnit:
         """PrivUnit with the best split of the loss."""
         return PrivUnit(epsilon0=self.epsilon0, dimension=self.dimension)
+
+    @property
+    def expected_values(self) -> str:
+        """Vectors in all directions, whose mean is zero."""
+        return "unit vectors in all directions, each coordinate"
+
+    @property
+    def expected_spread(self) -> float:
+        """The squares of the coordinates add to 1."""
+        return 1 / self.dimension
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -11,9 +11,11 @@ from shuffledp._described import Described
 from shuffledp._version import __version__
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Release
+from shuffledp.statements import PrivacyStatement
+from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.task import Task
 
-__all__ = ["DataFlow", "Outcome", "StageOutcome"]
+__all__ = ["DataFlow", "JointOutcome", "Outcome", "StageOutcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,55 @@ class Outcome:
             "flow": self.flow.to_dict(),
             "model": self.model.to_dict(),
             "files": dict(self.files),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JointOutcome:
+    """The result of a task of several private columns.
+
+    Args:
+        task: the task.
+        columns: the outcome of each column by the name of its folder.
+        statements: about one person, over all columns.
+        files: names of the files written beside the folders, with their SHA-256 digests.
+    """
+
+    task: JointTask
+    columns: dict[str, Outcome]
+    statements: tuple[PrivacyStatement, ...]
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "JointOutcome":
+        """This outcome knowing more of the files beside the folders."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp run --json`` prints (``joint_release`` in docs/schema.json)."""
+        inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "estimates": [
+                {"value": part.task.value, **row}
+                for part in self.columns.values()
+                for row in part.release.estimate.rows()
+            ],
+            "statements": [statement.to_dict() for statement in self.statements],
+            "seeded": any(part.release.seeded for part in self.columns.values()),
+            "columns": [
+                {
+                    "value": part.task.value,
+                    "folder": name,
+                    "task_sha256": part.task.sha256,
+                    "num_reports": part.release.num_reports,
+                    "flow": part.flow.to_dict(),
+                    "model": part.model.to_dict(),
+                }
+                for name, part in self.columns.items()
+            ],
+            "files": inside | self.files,
         }
 
 

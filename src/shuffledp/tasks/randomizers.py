@@ -1,10 +1,12 @@
 """The ``[randomizer]`` section: one class per kind, whose fields are the keys of the section."""
 
+import math
 from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.errors import InvalidParameterError
@@ -15,13 +17,30 @@ from shuffledp.tasks.section import Section, one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CategoricalSection", "Category", "KaryRandomizedResponseSection", "RandomizerSection"]
+    from shuffledp.models import FrequencyModel
+
+__all__ = ["CategoricalSection", "Category", "ExpectedError", "KaryRandomizedResponseSection", "RandomizerSection"]
 
 Category = str | int | bool
 
 MISSING_CATEGORY = "(missing)"
 
 _MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError(Described):
+    """How far an estimate will be off, before there is any data.
+
+    Args:
+        at: what the people are supposed to answer, which the errors depend on.
+        standard_error: of what randomizing adds, for the people in the batch.
+        sampling_error: the further error if they are a random sample of a large population.
+    """
+
+    at: str
+    standard_error: float
+    sampling_error: float
 
 
 class RandomizerSection(Section):
@@ -41,6 +60,10 @@ class RandomizerSection(Section):
     @abstractmethod
     def analyzer(self, *, level: float) -> Analyzer[Any]:
         """The analyzer that fits its reports, with intervals of this coverage."""
+
+    @abstractmethod
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """The errors to be expected with so many people, all of whose reports arrive."""
 
     @property
     @abstractmethod
@@ -111,6 +134,16 @@ class CategoricalSection(RandomizerSection):
     def analyzer(self, *, level: float) -> FrequencyAnalyzer:
         """Frequencies of the categories."""
         return FrequencyAnalyzer(level=level)
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """The errors of a category that as many people hold as any other."""
+        share = 1 / self.domain_size
+        noise = cast("FrequencyModel", self.randomizer().model).noise_variance(share)
+        return ExpectedError(
+            at=f"a frequency of 1/{self.domain_size}",
+            standard_error=math.sqrt(noise / num_users),
+            sampling_error=math.sqrt(share * (1 - share) / num_users),
+        )
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shuffledp import _validate
 from shuffledp._described import Described
@@ -19,7 +20,10 @@ from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
 
-__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task"]
+__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest", "has_blocks", "read_toml"]
+
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Missing(StrEnum):
@@ -37,17 +41,24 @@ class PeopleSection(Section):
     Args:
         id: the column that names people; joins public structure and shows that nobody answers twice; never released.
         expected: planned number of people.
+        earlier: SHA-256 of the earlier tasks that the same people answered; the statement composes with theirs.
     """
 
     title: ClassVar[str] = "[people]"
     id: str | None = None
     expected: int | None = None
+    earlier: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.id is not None:
             some_text(id=self.id)
         if self.expected is not None:
             _validate.integer_at_least(1, expected=self.expected)
+        for sha256 in self.earlier:
+            if not _SHA256.fullmatch(sha256):
+                raise invalid("the SHA-256 of tasks, 64 hexadecimal digits in lower case", earlier=sha256)
+        if len(set(self.earlier)) != len(self.earlier):
+            raise invalid("all different", earlier=list(self.earlier))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +95,7 @@ class Task(Described):
         randomizer: how each answer is randomized.
         shuffler: how reports are shuffled.
         release: what is stated, and when nothing may be released.
+        part_of: SHA-256 of the task of several private columns that this is one of; see `JointTask`.
 
     Raises:
         InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, or a
@@ -109,10 +121,13 @@ class Task(Described):
     randomizer: RandomizerSection
     shuffler: ShufflerSection = field(default_factory=UniformSection)
     release: ReleaseSection
+    part_of: str | None = None
 
     def __post_init__(self) -> None:
         one_line(name=self.name)
         some_text(value=self.value)
+        if self.part_of is not None and not _SHA256.fullmatch(self.part_of):
+            raise invalid("the SHA-256 of a task, 64 hexadecimal digits in lower case", part_of=self.part_of)
         for column in self.public:
             some_text(public=column)
         for text in filter(None, self.missing_values):
@@ -136,19 +151,12 @@ class Task(Described):
         Raises:
             InvalidParameterError: if the file is absent, is not TOML, or breaks the schema.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
-        try:
-            data = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-            # Without what the parser quotes: the file may be one of answers, given in the wrong place.
-            quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
-            reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
-            raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+        data = read_toml(path)
+        if has_blocks(data):
+            raise InvalidParameterError(
+                f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
+                "`shuffledp run` and `shuffledp plan` take."
+            )
         try:
             return cls.from_dict(data)
         except OverflowError:
@@ -157,8 +165,11 @@ class Task(Described):
     @property
     def sha256(self) -> str:
         """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
-        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return digest(self.to_dict())
+
+    def parts(self) -> tuple["Task", ...]:
+        """The tasks of single columns: itself."""
+        return (self,)
 
     def pipeline(self) -> Pipeline:
         """The randomizer, shuffler and analyzer that the task names."""
@@ -171,3 +182,36 @@ class Task(Described):
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
         return self.pipeline().model(num_users)
+
+
+def digest(task: Mapping[str, Any]) -> str:
+    """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
+    canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What a TOML file holds.
+
+    Raises:
+        InvalidParameterError: if the file is absent or is not TOML.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        # Without what the parser quotes: the file may be one of answers, given in the wrong place.
+        quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
+        raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+
+
+def has_blocks(data: Mapping[str, Any]) -> bool:
+    """Whether a task has ``[[value]]`` blocks in place of the name of one private column."""
+    blocks = data.get("value")
+    return isinstance(blocks, list) and any(isinstance(block, Mapping) for block in blocks)

@@ -40,11 +40,15 @@ def reproduction_section(outcome: Outcome) -> Section:
 
 def _command(outcome: Outcome) -> tuple[tuple[str, ...], str]:
     """The command in pieces that stay on one line, and what will be the same the next time."""
-    if not any(Trust.OPERATOR in statement.trust for statement in outcome.release.statements):
-        return _LAST_STAGE, "The same view gives the same estimates and the same statements."
+    earlier = ("--earlier FILE",) * len(outcome.task.people.earlier)
+    # The last statement is about this release alone; before it there may be sums with others, made in another way.
+    if Trust.OPERATOR not in outcome.release.statements[-1].trust:
+        return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
     if outcome.release.seeded:
-        return (*_ALL_STAGES, "--seed N"), "The same input and seed give the same numbers: so nothing is promised."
-    return _ALL_STAGES, (
+        return (*_ALL_STAGES, *earlier, "--seed N"), (
+            "The same input and seed give the same numbers: so nothing is promised."
+        )
+    return (*_ALL_STAGES, *earlier), (
         "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
         "not."
     )

@@ -1,0 +1,141 @@
+"""A task of several private columns: each is randomized and shuffled by itself, and a person's losses add up."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.errors import InvalidParameterError
+from shuffledp.tasks.randomizers import RandomizerSection
+from shuffledp.tasks.section import Section, one_line, some_text
+from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
+from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task, digest, has_blocks, read_toml
+
+__all__ = ["JointTask", "ValueSection", "read_task"]
+
+_NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
+_LONGEST_FOLDER = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueSection(Section):
+    """One private column.
+
+    Args:
+        column: its name in the input.
+        randomizer: how each answer in it is randomized.
+    """
+
+    title: ClassVar[str] = "[[value]]"
+    column: str
+    randomizer: RandomizerSection
+
+    def __post_init__(self) -> None:
+        some_text(column=self.column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointTask(Described):
+    """A collection of several private columns from the same people, fixed before it begins.
+
+    Each column goes its own way through a shuffle of its own, so that nobody can tell which reports of two columns
+    belong to one person.
+
+    Args:
+        name: for people to read.
+        value: the private columns, one or more.
+        public: public columns that travel along with each, if the shuffler keeps them.
+        missing: what to do with people who did not answer, in each column by itself.
+        missing_values: texts in the private columns that mean "did not answer", besides nulls.
+        people: who takes part.
+        shuffler: how the reports of each column are shuffled.
+        release: what is stated, with this delta for each column; and when nothing may be released.
+
+    Raises:
+        InvalidParameterError: if there is no column, or one twice; or as `Task` does, of one of them.
+
+    Example:
+        >>> randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
+        >>> task = JointTask.from_dict({
+        ...     "name": "survey", "release": {"delta": 1e-6},
+        ...     "value": [{"column": name, "randomizer": randomizer} for name in ("smokes", "drinks")],
+        ... })
+        >>> [part.value for part in task.parts()]
+        ['smokes', 'drinks']
+    """
+
+    title: ClassVar[str] = "the task"
+    name: str
+    value: tuple[ValueSection, ...]
+    public: tuple[str, ...] = ()
+    missing: Missing = Missing.REFUSE
+    missing_values: tuple[str, ...] = ("",)
+    people: PeopleSection = field(default_factory=PeopleSection)
+    shuffler: ShufflerSection = field(default_factory=UniformSection)
+    release: ReleaseSection
+
+    def __post_init__(self) -> None:
+        one_line(name=self.name)
+        columns = [section.column for section in self.value]
+        if not columns:
+            raise invalid("one block or more", value=columns)
+        if len(set(columns)) != len(columns):
+            raise invalid("different columns", value=columns)
+        self.parts()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
+        return digest(self.to_dict())
+
+    def parts(self) -> tuple[Task, ...]:
+        """The tasks of single columns, which share everything else and name this one."""
+        return tuple(
+            Task(
+                name=self.name,
+                value=section.column,
+                public=self.public,
+                missing=self.missing,
+                missing_values=self.missing_values,
+                people=self.people,
+                randomizer=section.randomizer,
+                shuffler=self.shuffler,
+                release=self.release,
+                part_of=self.sha256,
+            )
+            for section in self.value
+        )
+
+    def folders(self) -> tuple[str, ...]:
+        """A name for each column's folder: letters, digits, hyphens and underscores, all different in any case."""
+        names: list[str] = []
+        for section in self.value:
+            plain = _NOT_IN_FOLDERS.sub("_", section.column).strip("_")[:_LONGEST_FOLDER] or "column"
+            taken, name, number = {each.lower() for each in names}, plain, 1
+            while name.lower() in taken:
+                number += 1
+                name = f"{plain}-{number}"
+            names.append(name)
+        return tuple(names)
+
+
+def read_task(path: str | Path) -> Task | JointTask:
+    """The task in a TOML file, of one private column or, with ``[[value]]`` blocks, of several.
+
+    Raises:
+        InvalidParameterError: if the file is absent, is not TOML, or breaks the schema.
+    """
+    data = read_toml(path)
+    if not has_blocks(data):
+        return Task.read(path)
+    if "randomizer" in data:
+        raise InvalidParameterError(
+            "[randomizer] must be in each [[value]] block, as [value.randomizer], where there are such blocks; got one "
+            "beside them."
+        )
+    try:
+        return JointTask.from_dict(data)
+    except OverflowError:
+        raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None

@@ -1,0 +1,205 @@
+"""A task before its collection: what its randomizer will cost and give, and which other one would do better."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp._version import __version__
+from shuffledp.accounting import account, account_all
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.guarantees import Guarantee
+from shuffledp.statements import PrivacyStatement
+from shuffledp.tasks.budget import composed_columns, composed_with
+from shuffledp.tasks.earlier import read_earlier
+from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
+from shuffledp.tasks.task import Task
+
+__all__ = ["ColumnPlan", "Option", "Plan", "Unfit", "plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option(Described):
+    """A randomizer that could do the task.
+
+    Args:
+        kind: as in the task file.
+        chosen: whether it is the task's own.
+        report_bits: size of what one person sends, in bits; None where that differs from person to person.
+        error: how far estimates will be off.
+        local: what all that one person sends guarantees by itself.
+        central: what is guaranteed about everything released; None where no theorem says anything.
+        theorem: by which theorem it is; None where there is none.
+    """
+
+    kind: str
+    chosen: bool
+    report_bits: int | None
+    error: ExpectedError
+    local: Guarantee
+    central: Guarantee | None
+    theorem: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfit(Described):
+    """A randomizer of the same kind of answers that cannot do the task.
+
+    Args:
+        kind: as in the task file.
+        reason: why not.
+    """
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPlan:
+    """What to expect of one private column.
+
+    Args:
+        value: the column.
+        options: the randomizers that could do it, those of the smallest error first, the task's own among them.
+        unfit: the others for the same kind of answers.
+        statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
+    """
+
+    value: str
+    options: tuple[Option, ...]
+    unfit: tuple[Unfit, ...]
+    statements: tuple[PrivacyStatement, ...]
+
+    @property
+    def chosen(self) -> Option:
+        """The task's own randomizer."""
+        return next(option for option in self.options if option.chosen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column's part of the object that ``shuffledp plan --json`` prints."""
+        return {
+            "value": self.value,
+            "options": [option.to_dict() for option in self.options],
+            "unfit": [each.to_dict() for each in self.unfit],
+            "statements": [statement.to_dict() for statement in self.statements],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to expect of a task, from its public parameters alone.
+
+    Args:
+        task: the task.
+        num_users: people planned for.
+        columns: one for each private column.
+        statements: what will be stated about one person, if so many people take part.
+    """
+
+    task: Task | JointTask
+    num_users: int
+    columns: tuple[ColumnPlan, ...]
+    statements: tuple[PrivacyStatement, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp plan --json`` prints (``plan`` in docs/schema.json)."""
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "num_users": self.num_users,
+            "statements": [statement.to_dict() for statement in self.statements],
+            "columns": [column.to_dict() for column in self.columns],
+        }
+
+
+def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Sequence[Path] = ()) -> Plan:
+    """What to expect of a task, and of every other randomizer that could do it.
+
+    Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
+    and their defaults for the rest.
+
+    Args:
+        task: the task; nothing needs to have been collected.
+        num_users: people who will take part, 1 or more; None is what the task expects.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
+        InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
+        UnsupportedModelError: if nothing is known about the privacy of the task itself.
+
+    Example:
+        >>> task = Task.from_dict({
+        ...     "name": "survey", "value": "town", "people": {"expected": 10_000},
+        ...     "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": [f"town {i}" for i in range(100)]},
+        ...     "release": {"delta": 1e-6},
+        ... })
+        >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
+        ('subset', 100)
+    """
+    num_users = task.people.expected if num_users is None else num_users
+    if num_users is None:
+        raise InvalidParameterError(
+            "num_users must be given (--users N), or expected in the task's table [people], because errors and "
+            "guarantees depend on it; got neither."
+        )
+    _validate.integer_at_least(1, num_users=num_users)
+    releases = read_earlier(task, earlier)
+    parts = task.parts()
+    columns = tuple(_column_plan(part, int(num_users)) for part in parts)
+    statements = composed_with(task, releases, composed_columns(parts, [column.statements for column in columns]))
+    return Plan(task=task, num_users=int(num_users), columns=columns, statements=statements)
+
+
+def _column_plan(task: Task, num_users: int) -> ColumnPlan:
+    options, unfit = [_option(task, num_users, chosen=True)], []
+    for kind, member in RandomizerSection.members().items():
+        if kind == task.randomizer.kind or member.answers != task.randomizer.answers:
+            continue
+        try:
+            options.append(_option(_instead(task, member), num_users, chosen=False))
+        except InvalidParameterError as error:
+            unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
+    return ColumnPlan(
+        value=task.value,
+        options=tuple(sorted(options, key=_rank)),
+        unfit=tuple(unfit),
+        statements=account_all(task.model(num_users), delta=task.release.delta),
+    )
+
+
+def _instead(task: Task, member: type[RandomizerSection]) -> Task:
+    """The same task with another randomizer."""
+    theirs = {field.name for field in dataclasses.fields(cast(Any, member))}
+    shared = {key: value for key, value in task.randomizer.to_dict().items() if key in theirs}
+    section = RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
+    return replace(task, randomizer=section)
+
+
+def _option(task: Task, num_users: int, *, chosen: bool) -> Option:
+    model = task.model(num_users)
+    try:
+        stated = account(model, delta=task.release.delta)
+    except UnsupportedModelError:
+        stated = None
+    bits = model.local.report_bits
+    return Option(
+        kind=task.randomizer.kind,
+        chosen=chosen,
+        report_bits=None if bits is None else bits * model.local.num_messages,
+        error=task.randomizer.expected_error(num_users),
+        local=model.local.guarantee,
+        central=None if stated is None else stated.guarantee,
+        theorem=None if stated is None else stated.basis.theorem,
+    )
+
+
+def _rank(option: Option) -> tuple[float, float, str]:
+    """The smallest error first; errors are alike where they differ by less than a part in a million."""
+    bits = float("inf") if option.report_bits is None else option.report_bits
+    return float(f"{option.error.standard_error:.6g}"), bits, option.kind

@@ -1,0 +1,144 @@
+"""Several private columns at once: each goes its own way, and what one person loses is said first."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from cli.running import write_csv
+from shuffledp.errors import BatchTooSmallError, InputDataError, InvalidParameterError
+from shuffledp.guarantees import CentralDP, LocalDP
+from shuffledp.tables import is_release, run_file, run_joint_file
+from shuffledp.tasks import EarlierRelease, JointTask, Missing
+from shuffledp.testing import SeededSource
+
+MARK = "SECRET-ANSWER-42"
+CHEATED = {"column": "cheated", "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}}
+HOURS = {"column": "hours", "randomizer": {"kind": "one-bit-mean", "epsilon0": 0.5, "lower": 0.0, "upper": 60.0}}
+ROWS = [[f"p{number}", ("No", "Yes", "No")[number % 3], str(number % 61)] for number in range(3000)]
+
+
+def task(*value, **changes) -> JointTask:
+    blocks = list(value or (CHEATED, HOURS))
+    return JointTask.from_dict({"name": "habits", "value": blocks, "release": {"delta": 5e-7}, **changes})
+
+
+def answers(folder, rows=ROWS):
+    return write_csv(folder / "answers.csv", ["person", "cheated", "hours"], rows)
+
+
+def run(joint, tmp_path, name="out", rows=ROWS, **options):
+    (tmp_path / name).mkdir()
+    return run_joint_file(joint, answers(tmp_path, rows), tmp_path / name, **options)
+
+
+def epsilons(statements, kind):
+    return [each.guarantee.epsilon for each in statements if isinstance(each.guarantee, kind)]
+
+
+def test_what_one_person_loses_is_the_sum_over_the_columns_and_comes_first(tmp_path):
+    outcome = run(task(), tmp_path)
+    columns = list(outcome.columns.values())
+    headlines = [column.release.statements[1] for column in columns]
+    assert outcome.statements[0].guarantee == CentralDP(
+        epsilon=sum(each.guarantee.epsilon for each in headlines), delta=1e-6
+    )
+    assert outcome.statements[1].guarantee.epsilon == pytest.approx(1.5, abs=1e-5)
+    for column in columns:
+        statements = column.release.statements
+        assert statements[0] == outcome.statements[0]
+        assert statements[-2:] == (outcome.statements[1], column.release.statements[-1])
+        assert epsilons(statements, LocalDP)[0] > epsilons(statements, LocalDP)[1]
+
+
+def test_the_statement_says_which_column_takes_what(tmp_path):
+    text = str(run(task(), tmp_path).statements[0])
+    assert "One person answers in 2 columns, each randomized and shuffled by itself, so that nobody can link" in text
+    assert "cheated takes epsilon = 0.3143, delta = 5e-07 (epsilon0 = 1); hours takes epsilon = " in text
+
+
+def test_columns_that_are_not_shuffled_are_not_said_to_be_apart(tmp_path):
+    assert "nobody can link" not in str(run(task(shuffler={"kind": "none"}), tmp_path).statements[0])
+
+
+def test_each_column_is_a_release_of_its_own_in_a_folder_of_its_own(tmp_path):
+    outcome = run(task(), tmp_path)
+    assert list(outcome.columns) == ["cheated", "hours"]
+    for name, part in zip(outcome.columns, task().parts(), strict=True):
+        assert is_release(tmp_path / "out" / name)
+        data = json.loads((tmp_path / "out" / name / "statement.json").read_text())
+        assert data["task"]["part_of"] == task().sha256
+        assert data["task_sha256"] == part.sha256
+    data = json.loads((tmp_path / "out" / "statement.json").read_text())
+    assert [row["value"] for row in data["estimates"]] == ["cheated", "cheated", "hours"]
+    assert data["estimates"][0]["estimate"] == pytest.approx(2 / 3, abs=0.15)
+    assert "cheated/release.parquet" in data["files"]
+    assert is_release(tmp_path / "out")
+
+
+def test_a_folder_with_something_else_in_a_column_is_no_release(tmp_path):
+    run(task(), tmp_path)
+    (tmp_path / "out" / "hours" / "notes.txt").write_text("mine")
+    assert not is_release(tmp_path / "out")
+
+
+def test_each_column_has_randomness_of_its_own(tmp_path):
+    twice = [["p", "No", "No"]] * 500
+    other = {**CHEATED, "column": "hours"}
+    outcome = run(task(CHEATED, other), tmp_path, rows=twice, source=SeededSource(4))
+    first, second = (column.release.estimate.estimate[0] for column in outcome.columns.values())
+    assert first != second
+    again = run(task(CHEATED, other), tmp_path, name="again", rows=twice, source=SeededSource(4))
+    assert again.columns["cheated"].release.estimate.estimate[0] == first
+    assert {each.withdrawn for each in again.statements} == {"seeded"}
+    assert again.statements[0].claimed.delta == 1e-6
+
+
+def test_a_single_block_states_what_a_task_of_one_column_does(tmp_path):
+    outcome = run(task(CHEATED), tmp_path)
+    (tmp_path / "alone").mkdir()
+    alone = run_file(replace(task(CHEATED).parts()[0]), answers(tmp_path), tmp_path / "alone")
+    assert outcome.statements == alone.release.statements == outcome.columns["cheated"].release.statements
+
+
+def test_missing_answers_are_dropped_in_each_column_by_itself(tmp_path):
+    rows = [[person, "" if number % 4 == 0 else cheated, hours] for number, (person, cheated, hours) in enumerate(ROWS)]
+    outcome = run(task(missing="drop"), tmp_path, rows=rows)
+    assert [column.flow.missing for column in outcome.columns.values()] == [750, 0]
+    assert "Who answered at all is not protected" in str(outcome.statements[0])
+    with pytest.raises(InputDataError):
+        run(task(), tmp_path, name="refused", rows=rows)
+
+
+def test_too_few_reports_in_one_column_release_nothing(tmp_path):
+    rows = [[person, cheated, hours if number < 9 else ""] for number, (person, cheated, hours) in enumerate(ROWS)]
+    with pytest.raises(BatchTooSmallError):
+        run(task(missing="drop", release={"delta": 1e-6, "minimum_batch": 10}), tmp_path, rows=rows)
+    assert not (tmp_path / "out" / "statement.json").exists()
+
+
+def test_a_wrong_answer_is_never_shown(tmp_path):
+    with pytest.raises(InputDataError) as caught:
+        run(task(), tmp_path, rows=[*ROWS, [MARK, "No", MARK]])
+    assert MARK not in str(caught.value)
+
+
+def test_earlier_releases_add_to_those_of_all_columns(tmp_path):
+    run(task(CHEATED), tmp_path, name="first")
+    first = tmp_path / "first" / "statement.json"
+    second = task(people={"earlier": [task(CHEATED).sha256]})
+    with pytest.raises(InvalidParameterError, match="--earlier"):
+        run(second, tmp_path, name="refused")
+    outcome = run(second, tmp_path, name="second", earlier=[first])
+    central, local = epsilons(outcome.statements, CentralDP), epsilons(outcome.statements, LocalDP)
+    assert central[0] == pytest.approx(central[1] + EarlierRelease.read(first).headline.guarantee.epsilon)
+    assert local == pytest.approx([2.5, 1.5], abs=1e-5)
+    again = EarlierRelease.read(tmp_path / "second" / "statement.json")
+    assert again.headline == outcome.statements[0]
+    assert outcome.columns["hours"].release.statements[:2] == outcome.statements[:2]
+
+
+def test_missing_as_a_category_is_for_categories_only():
+    assert task(CHEATED, missing="category").parts()[0].missing is Missing.CATEGORY
+    with pytest.raises(InvalidParameterError, match="where answers are averaged"):
+        task(missing="category")
