@@ -43,7 +43,7 @@ class ClosedFormEFMRTT19(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
-        return rounded_up(12 * model.local.epsilon0 * math.sqrt(math.log(1 / delta) / model.num_users))
+        return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The closed form solved for delta, exp(-n (epsilon / (12 epsilon0))^2), where the hypotheses hold."""

@@ -31,14 +31,14 @@ class ClosedFormFMT21(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """epsilon0 <= log(n / (16 log(4/delta))), for a pure local randomizer and a uniform shuffle."""
-        largest = model.num_users / (16 * math.log(4 / delta))
+        largest = model.num_users / (16 * (math.log(4) - math.log(delta)))
         limit = small_epsilon0(model, delta=delta, formula="log(n / (16 log(4/delta)))", exp_limit=largest)
         return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
         users, epsilon0 = model.num_users, model.local.epsilon0
-        clones = 8 * math.sqrt(exp(epsilon0) * math.log(4 / delta) / users) + 8 * exp(epsilon0) / users
+        clones = 8 * math.sqrt(exp(epsilon0) * (math.log(4) - math.log(delta)) / users) + 8 * exp(epsilon0) / users
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:

@@ -38,14 +38,14 @@ class ClosedFormFMT23(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
-        largest = model.num_users / (8 * math.log(2 / delta)) - 1
+        largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
         limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
         return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
         users, epsilon0 = model.num_users, model.local.epsilon0
-        clones = 4 * math.sqrt(2 * math.log(4 / delta) / (exp(epsilon0) + 1) / users) + 4 / users
+        clones = 4 * math.sqrt(2 * (math.log(4) - math.log(delta)) / (exp(epsilon0) + 1) / users) + 4 / users
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
