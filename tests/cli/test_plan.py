@@ -10,7 +10,7 @@ def test_a_plan_says_what_to_expect_and_what_would_do_better(folder):
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     assert "Planned for 5,000 people; nothing has been collected." in text
-    assert "Whatever one person answered, the released data would have come out" in text
+    assert "Whatever one person answered, replacing that answer by any other" in text
     assert "reports of 5 bits by k-rr; at a frequency of 1/30" in text
     assert "subset would have a standard error that is" in text
     assert result.out.splitlines()[-1].startswith("k-rr (yours)")
