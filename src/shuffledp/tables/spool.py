@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportSpool"]
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
-_IN_MEMORY = 1 << 26  # bytes of reports, and of a permutation of them, kept without touching the disk
+_IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
 _BYTES_OF_PLACE = 8  # what a permutation takes for each report
 
 
