@@ -310,3 +310,10 @@ def test_every_member_of_every_enumeration_has_words():
     assert all(str(statement(kind=kind)) for kind in Kind)
     assert [kind.promises for kind in Kind] == [True, True, False, False]
     assert HOLDS.text == "epsilon0 <= 1.41: epsilon0=1"
+
+
+def test_an_explanation_is_the_paragraph_and_every_hypothesis_with_its_value():
+    lines = UPPER.explain().splitlines()
+    assert lines[0] == str(UPPER)
+    assert [line.strip() for line in lines[1:]] == [hypothesis.text for hypothesis in UPPER.basis.hypotheses]
+    assert len(lines) > 1

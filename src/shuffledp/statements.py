@@ -208,6 +208,10 @@ class PrivacyStatement(Described):
         ]
         return " ".join(sentence for sentence in sentences if sentence)
 
+    def explain(self) -> str:
+        """The paragraph of ``print``, and below it every hypothesis with the value that it met, or did not meet."""
+        return "\n".join([str(self), *(f"  {hypothesis.text}" for hypothesis in self.basis.hypotheses)])
+
     def __lt__(self, other: "PrivacyStatement") -> bool:
         return self._epsilon_beside(other) < other._epsilon_beside(self)
 
