@@ -12,6 +12,7 @@ __all__ = [
     "SMALLEST",
     "binomial_error",
     "binomial_probability",
+    "deviance",
     "exp",
     "expm1",
     "largest_below",
@@ -154,8 +155,8 @@ def binomial_probability(count: int, trials: int, chance: float) -> float:
         return math.exp(trials * math.log(chance))
     rest = trials - count
     corrections = _stirling_error(trials) - _stirling_error(count) - _stirling_error(rest)
-    deviance = _deviance(count, trials * chance) + _deviance(rest, trials * (1 - chance))
-    return math.exp(corrections - deviance) * math.sqrt(trials / (2 * math.pi * count) / rest)
+    distance = deviance(count, trials * chance) + deviance(rest, trials * (1 - chance))
+    return math.exp(corrections - distance) * math.sqrt(trials / (2 * math.pi * count) / rest)
 
 
 def tail_ratio(count: int, trials: int, odds: float) -> float:
@@ -203,7 +204,7 @@ def _stirling_error(count: int) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / count
 
 
-def _deviance(count: int, mean: float) -> float:
+def deviance(count: int, mean: float) -> float:
     """Count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = count - mean
     if abs(difference) >= 0.1 * (count + mean):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.numerics import binomial_error
+from shuffledp.accounting.numerics import binomial_error, deviance
 
 __all__ = ["Blocks", "binomial_blocks", "log_probability", "tail_ratio"]
 
@@ -27,6 +27,7 @@ _NEGLIGIBLE = 45.0  # e^-45 is below the rounding error
 _NEWTON_STEPS = 6
 _TABLE = 16  # below this count Stirling's series is not good enough
 _CLOSE = 0.1
+_LIKELY = 8.0  # standard deviations in which most blocks lie
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +70,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
             lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside
         )
     middle = min(max(math.floor(trials * chance), low), high)
-    ends = np.floor(np.linspace(low, high + 1, num_blocks + 1))
-    edges = np.unique(np.append(ends, middle))
+    edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
     masses, errors = _masses(edges, middle, trials, chance)
     return Blocks(
         lows=edges[:-1],
@@ -79,6 +79,14 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
         least=np.maximum(masses - error * errors, 0.0),
         outside=outside,
     )
+
+
+def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
+    """The first count of each block and the count after the last one; three blocks of four are within reach."""
+    left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
+    within = np.linspace(left, right, 3 * num_blocks // 4 + 1)
+    sides = [np.linspace(low, left, num_blocks // 8), np.linspace(right, high + 1, num_blocks // 8)]
+    return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
 
 
 def _masses(edges: Floats, middle: int, trials: int, chance: float) -> tuple[Floats, Floats]:
@@ -100,7 +108,9 @@ def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
     exponent = math.log(2) - math.log(outside)
 
     def is_far(count: int) -> bool:
-        return float(_divergence(np.array([float(count)]), trials, chance)[0]) > exponent
+        rest = trials - count
+        seen = deviance(count, mean) if count else mean
+        return seen + (deviance(rest, trials - mean) if rest else trials - mean) > exponent
 
     return (
         _first(lambda count: not is_far(count), 0, math.floor(mean)),

@@ -22,7 +22,7 @@ __all__ = ["clone_blocks", "pair_curve", "pair_delta", "pair_delta_below", "pair
 
 Floats = NDArray[np.float64]
 
-_COARSE, _FINE, _CURVE = 64, 1024, 256
+_COARSE, _FINE, _CURVE = 64, 1024, 512
 _OUTSIDE = 1e-8  # of delta: what is left out of the window
 
 

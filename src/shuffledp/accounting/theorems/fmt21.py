@@ -64,6 +64,7 @@ class PairFMT21(ClonePairTheorem):
 
     id: ClassVar[str] = "fmt21-pair"
     citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
+    supersedes: ClassVar[tuple[str, ...]] = ("fmt21-closed",)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""

@@ -82,6 +82,7 @@ class StrongPair(ClonePairTheorem):
         "pair of Feldman, McMillan, Talwar 2023, scope and proof by convex order (arXiv 2208.04591)"
     )
     status: ClassVar[Status] = Status.OWN_PROOF
+    supersedes: ClassVar[tuple[str, ...]] = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""

@@ -20,6 +20,7 @@ class ClonePairTheorem(Theorem):
     """
 
     is_vectorized: ClassVar[bool] = True
+    is_dominating: ClassVar[bool] = True
 
     @abstractmethod
     def clone_chance(self, epsilon0: float) -> float:
