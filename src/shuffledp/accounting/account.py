@@ -15,7 +15,7 @@ from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Kind, PrivacyStatement, Status, Trust
 
-__all__ = ["account", "account_all", "counting_honest", "delta_at", "lower_bounds", "nothing_known", "upper_bounds"]
+__all__ = ["account", "account_all", "counting_honest", "delta_at", "epsilon_of", "lower_bounds", "nothing_known", "upper_bounds"]
 
 
 def account(
@@ -50,7 +50,7 @@ def account(
     counted = counting_honest(model, honest_fraction)
     found = {theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)}
     best = min(found, key=lambda theorem: _worth(found[theorem], counted))
-    if _epsilon_of(found[best]) == math.inf:
+    if epsilon_of(found[best]) == math.inf:
         raise nothing_known(counted, f"delta={delta:g}")
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
@@ -129,13 +129,14 @@ def _candidates(published_only: bool) -> list[Theorem]:
     ]
 
 
-def _epsilon_of(guarantee: Guarantee) -> float:
+def epsilon_of(guarantee: Guarantee) -> float:
+    """Epsilon, or infinity for a guarantee of another type."""
     return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
 
 
 def _worth(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
     """What the smaller of is the better: epsilon; a gain of less than a millionth is not worth a remainder."""
-    epsilon, epsilon0 = _epsilon_of(guarantee), model.local.epsilon0
+    epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
 
@@ -213,5 +214,5 @@ def _why_no_amplification(
         if failing:
             reasons.append(f"{theorem.id} {failing[0]}")
         elif theorem in found:
-            reasons.append(f"{theorem.id} gives no less: {in_digits(_epsilon_of(found[theorem]), 'at most')}")
+            reasons.append(f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}")
     return (f"No amplification by shuffling is stated: {'; '.join(reasons)}.",) if reasons else ()

@@ -84,8 +84,9 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
     """The first count of each block and the count after the last one; three blocks of four are within reach."""
     left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
-    within = np.linspace(left, right, 3 * num_blocks // 4 + 1)
-    sides = [np.linspace(low, left, num_blocks // 8), np.linspace(right, high + 1, num_blocks // 8)]
+    beyond = num_blocks // 8 if left > low or right < high + 1 else 1
+    within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
+    sides = [np.linspace(low, left, beyond), np.linspace(right, high + 1, beyond)]
     return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
 
 

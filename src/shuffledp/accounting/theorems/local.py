@@ -26,7 +26,6 @@ class LocalOnly(Theorem):
     id: ClassVar[str] = "local-dp"
     citation: ClassVar[str] = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
     is_vectorized: ClassVar[bool] = True
-    is_dominating: ClassVar[bool] = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Epsilon0 is finite, and the local delta within the delta asked for."""

@@ -20,7 +20,6 @@ class ClonePairTheorem(Theorem):
     """
 
     is_vectorized: ClassVar[bool] = True
-    is_dominating: ClassVar[bool] = True
 
     @abstractmethod
     def clone_chance(self, epsilon0: float) -> float:
