@@ -137,13 +137,13 @@ def to_privacy_loss_distribution(
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
-    """The theorem to be composed: of those with a curve, the tightest at this delta."""
+    """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
     theorems = [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta")
     if len(theorems) == 1:
         return theorems[0]
-    return min(theorems, key=lambda theorem: theorem.epsilon(model, delta=delta))
+    return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
 
 
 def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:

@@ -17,6 +17,7 @@ _BEYOND = 1e-4  # of delta: losses above the grid
 _BELOW = 1e-4  # tilted probability of losses below the grid, which come back at its upper end
 _LARGEST_POWER = 600.0
 _HALVINGS = 60
+_NEARLY = 0.98
 _TRIALS = np.geomspace(0.03, 30, 61)  # rates for Chernoff's bound, in inverse standard deviations
 _FFT_ERROR = 2e-15  # times log2 of the size: more than the relative error of a transform
 
@@ -131,12 +132,14 @@ def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float,
 
 
 def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
-    """The rate at which Chernoff's bound, at the tilted mean, is delta; per step."""
+    """The rate, per step, at which Chernoff's bound at the tilted mean is delta, or nearly what the top loss has."""
+    limit = repeats * sum(float(np.log(law.masses[law.masses > 0][-1])) for law in laws)
+    target = max(log_delta, _NEARLY * limit)
     low, high = 0.0, _LARGEST_POWER / max(int(law.places[-1]) for law in laws)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         log_moment, mean, _ = _moments(laws, repeats, middle)
-        low, high = (middle, high) if log_moment - middle * mean > log_delta else (low, middle)
+        low, high = (middle, high) if log_moment - middle * mean > target else (low, middle)
     return low
 
 
