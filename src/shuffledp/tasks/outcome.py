@@ -15,7 +15,7 @@ from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.task import Task
 
-__all__ = ["DataFlow", "JointOutcome", "Outcome", "StageOutcome"]
+__all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "StageOutcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,40 @@ class StageOutcome:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointStageOutcome:
+    """The same for a task of several private columns, each of which has a file of its own.
+
+    Args:
+        stage: "randomize" or "shuffle".
+        task: the task.
+        columns: what the stage did for each column, by the name of its folder in a release.
+    """
+
+    stage: str
+    task: JointTask
+    columns: dict[str, StageOutcome]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that the stage's command prints with ``--json`` (``joint_stage`` in docs/schema.json)."""
+        return {
+            "stage": self.stage,
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "columns": [
+                {
+                    "value": part.task.value,
+                    "task_sha256": part.task.sha256,
+                    "num_reports": part.num_reports,
+                    "flow": part.flow.to_dict(),
+                    "files": dict(part.files),
+                }
+                for part in self.columns.values()
+            ],
+            "seeded": any(part.seeded for part in self.columns.values()),
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
     """The result of a task, ready to be written and drawn.
@@ -138,7 +172,7 @@ class JointOutcome:
         return replace(self, files=self.files | _digests(folder, names))
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that ``shuffledp run --json`` prints (``joint_release`` in docs/schema.json)."""
+        """The one object that `run` and `analyze` print with ``--json`` (``joint_release`` in docs/schema.json)."""
         inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
         return {
             "task": self.task.to_dict(),
