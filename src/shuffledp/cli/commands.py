@@ -8,7 +8,7 @@ from shuffledp.cli.screen import progress_bar
 from shuffledp.demo import is_survey, write_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
-from shuffledp.report import write_page
+from shuffledp.report import write_joint_page, write_page
 from shuffledp.tables import (
     analyze_file,
     analyze_joint_files,
@@ -66,12 +66,13 @@ def _run(
 
 
 def _with_pages(joint: JointOutcome, folder: Path) -> JointOutcome:
-    """The outcome after the page of each column has been drawn."""
+    """The outcome after the pages have been drawn: that of each column, and that of all."""
     drawn = {
         name: column.with_files(folder / name, write_page(column, folder / name))
         for name, column in joint.columns.items()
     }
-    return replace(joint, columns=drawn)
+    joint = replace(joint, columns=drawn)
+    return joint.with_files(folder, write_joint_page(joint, folder))
 
 
 def randomize(

@@ -59,7 +59,8 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
         value = column.task.value
         console.print(Text(f"\n{value if value.isprintable() else repr(value)}", style="bold"))
         _show_column(console, column, folder / name)
-    console.print(Text(f"\nStatement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
+    console.print(Text(f"\nPage about all columns: {folder / 'release.html'}"), soft_wrap=True)
+    console.print(Text(f"Statement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
 
 
 def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:

@@ -134,6 +134,16 @@ class Outcome:
         return replace(self, files=self.files | _digests(folder, names))
 
     @property
+    def statements(self) -> tuple[PrivacyStatement, ...]:
+        """What is guaranteed, headline first."""
+        return self.release.statements
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness can be replayed."""
+        return self.release.seeded
+
+    @property
     def model(self) -> ProtocolModel:
         """The public description of what was run."""
         return self.release.model
@@ -171,6 +181,11 @@ class JointOutcome:
         """This outcome knowing more of the files beside the folders."""
         return replace(self, files=self.files | _digests(folder, names))
 
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness of any column can be replayed."""
+        return any(part.seeded for part in self.columns.values())
+
     def to_dict(self) -> dict[str, Any]:
         """The one object that `run` and `analyze` print with ``--json`` (``joint_release`` in docs/schema.json)."""
         inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
@@ -184,7 +199,7 @@ class JointOutcome:
                 for row in part.release.estimate.rows()
             ],
             "statements": [statement.to_dict() for statement in self.statements],
-            "seeded": any(part.release.seeded for part in self.columns.values()),
+            "seeded": self.seeded,
             "columns": [
                 {
                     "value": part.task.value,
