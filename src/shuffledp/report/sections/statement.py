@@ -74,14 +74,14 @@ class Loss:
             epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
             factor=factor_in_digits(guarantee.epsilon, relation),
             factor_relation="about" if relation == "exactly" else relation,
-            delta=_written_out(delta),
+            delta=_written_out(delta, relation),
             allowance=f"one in {count(round(1 / delta))}" if delta else "",
         )
 
 
-def _written_out(delta: float) -> str:
+def _written_out(delta: float, relation: str) -> str:
     """A remainder without powers of ten, unless it is tiny."""
-    return f"{Decimal(repr(delta)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
+    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
