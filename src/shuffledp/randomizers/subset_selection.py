@@ -19,7 +19,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
     PackedCoins,
@@ -151,7 +151,7 @@ class SubsetSelectionModel(FrequencyModel):
         return channel_of_support(support, likely, unlikely, exact=exact)
 
 
-class SubsetSelection:
+class SubsetSelection(AnswerRandomizer):
     """Subset selection (the d-subset mechanism): a set of d values that holds the true one with probability p.
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
@@ -185,23 +185,8 @@ class SubsetSelection:
         (3, 2)
     """
 
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = SubsetSelectionModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
-
-    @classmethod
-    def from_model(cls, model: SubsetSelectionModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(SubsetSelectionModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"SubsetSelection(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+    _model_type: ClassVar[type[Any]] = SubsetSelectionModel
+    model: SubsetSelectionModel
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "analyze_file",
+    "analyze_unwritten",
     "randomize_file",
     "run_file",
     "run_unwritten",
@@ -106,9 +107,14 @@ def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
+    return _finish(analyze_unwritten(task, view_file, folder), releases, folder)
+
+
+def analyze_unwritten(task: Task, view_file: Path, folder: Path) -> Outcome:
+    """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _finish(_analyze(task, views, facts, folder), releases, folder)
+    return _analyze(task, views, facts, folder)
 
 
 def run_file(
