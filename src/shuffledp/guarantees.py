@@ -4,6 +4,7 @@ A guarantee only says what is claimed. Who claims it, by which theorem and trust
 """
 
 import math
+import operator
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,7 +16,7 @@ from shuffledp._described import Described
 from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.errors import IncomparableError
 
-__all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors"]
+__all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
 
 
 # From which epsilon on a promise is called weak, and from which on hardly a promise; here and nowhere else.
@@ -209,3 +210,97 @@ class CentralDP(DifferentialPrivacy):
     def text(self, relation: str) -> str:
         """One sentence for a non-specialist."""
         return self._sentence("the released data", relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenyiDP(Guarantee):
+    """Renyi differential privacy of the released data, at several orders (Mironov 2017).
+
+    At order a the Renyi divergence log(E_Q[(P/Q)^a]) / (a - 1) of any two neighbouring inputs' laws P, Q is at most
+    epsilon. It adds up over releases, order by order.
+
+    Args:
+        orders: a, each above 1 and finite, ascending.
+        epsilons: the divergence at each order, in nats, 0 or more; infinity promises nothing there.
+        neighbors: the neighbouring relation.
+
+    Example:
+        >>> once = RenyiDP(orders=(2.0, 8.0), epsilons=(0.01, 0.04))
+        >>> once.compose(once).epsilons
+        (0.02, 0.08)
+    """
+
+    type: ClassVar[str] = "renyi-dp"
+    orders: tuple[float, ...]
+    epsilons: tuple[float, ...]
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        if not self.orders or len(self.orders) != len(self.epsilons):
+            raise _validate.invalid("one for each order, and at least one", num_epsilons=len(self.epsilons))
+        for order in self.orders:
+            _validate.positive(orders=order)
+        if not (self.orders[0] > 1 and all(map(operator.lt, self.orders, self.orders[1:]))):
+            raise _validate.invalid("above 1 and ascending", orders=self.orders)
+        for epsilon in self.epsilons:
+            _validate.nonnegative(epsilons=epsilon)
+
+    @property
+    def is_trivial(self) -> bool:
+        """True if no order promises anything."""
+        return all(map(math.isinf, self.epsilons))
+
+    def implies(self, other: Guarantee) -> bool:
+        """True if for each order of the other there is one here, as large or larger, with an epsilon no larger."""
+        if not isinstance(other, RenyiDP):
+            return other.is_trivial
+        here = list(zip(self.orders, self.epsilons, strict=True))
+        return self.neighbors == other.neighbors and all(
+            math.isinf(theirs) or any(mine <= theirs for larger, mine in here if larger >= order)
+            for order, theirs in zip(other.orders, other.epsilons, strict=True)
+        )
+
+    def compose(self, other: Self) -> Self:
+        """Epsilons add, order by order (Mironov 2017, Proposition 1)."""
+        self._require_same(other)
+        return replace(self, epsilons=tuple(map(operator.add, self.epsilons, other.epsilons)))
+
+    def mix(self, other: Self, weight: float) -> Self:
+        """The larger epsilon at each order, by quasi-convexity of the divergence."""
+        self._require_same(other)
+        _validate.probability(weight=weight)
+        return replace(self, epsilons=tuple(map(max, self.epsilons, other.epsilons)))
+
+    def nothing(self) -> Self:
+        """Every epsilon is infinite."""
+        return replace(self, epsilons=(math.inf,) * len(self.epsilons))
+
+    def to_central(self, *, delta: float) -> CentralDP:
+        """The (epsilon, delta) that follows, by the best of the orders (Canonne, Kamath, Steinke 2020, Proposition 12).
+
+        Raises:
+            InvalidParameterError: if ``delta`` is not strictly between 0 and 1.
+        """
+        _validate.open_probability(delta=delta)
+        epsilons = [
+            epsilon + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
+            for order, epsilon in zip(self.orders, self.epsilons, strict=True)
+        ]
+        return CentralDP(epsilon=max(min(epsilons), 0.0), delta=delta, neighbors=self.neighbors)
+
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        if self.is_trivial:
+            return "Nothing is promised about what the released data reveals about one person."
+        shown = ", ".join(
+            f"{in_digits(epsilon, relation)} at order {order:g}"
+            for order, epsilon in zip(self.orders, self.epsilons, strict=True)
+        )
+        return (
+            f"Whatever one person answered, the released data would have come out with nearly the same probability: "
+            f"replacing that answer by any other leads to a Renyi divergence of {relation} {shown}."
+        )
+
+    def _require_same(self, other: Any) -> None:
+        if type(other) is not type(self) or (other.orders, other.neighbors) != (self.orders, self.neighbors):
+            raise IncomparableError(f"guarantees must be of one type, orders and relation; got {self!r} and {other!r}.")

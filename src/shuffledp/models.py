@@ -71,6 +71,16 @@ class LocalModel(Described):
         return True
 
     @property
+    def is_adaptive(self) -> bool:
+        """True if a report may depend on the reports before it and on its place after the shuffle."""
+        return False
+
+    @property
+    def total_variation(self) -> float | None:
+        """A bound on the total variation distance between the laws of what any two inputs send; None if unknown."""
+        return None
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()

@@ -1,17 +1,22 @@
 """The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not."""
 
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, cast
+
 from shuffledp._numerals import in_digits
-from shuffledp._validate import instance_of, open_probability
-from shuffledp.accounting.theorem import Theorem
+from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
+from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Kind, PrivacyStatement, Trust
 
-__all__ = ["account", "account_all"]
+__all__ = ["account", "account_all", "counting_honest", "delta_at", "upper_bounds"]
 
 
-def account(model: ProtocolModel, *, delta: float) -> PrivacyStatement:
+def account(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0) -> PrivacyStatement:
     """The tightest statement about everything released that some theorem proves: an upper bound.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
@@ -20,35 +25,55 @@ def account(model: ProtocolModel, *, delta: float) -> PrivacyStatement:
     Args:
         model: the protocol's public description, read from JSON or taken from ``Pipeline.model``.
         delta: the remainder, strictly between 0 and 1.
+        honest_fraction: share of the people counted, above 0 and at most 1; the others may collude with the analyst,
+            or send anything, and hide nobody.
 
     Raises:
-        InvalidParameterError: if ``delta`` is out of range, or ``model`` is not a protocol's.
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
         UnsupportedModelError: if no theorem at all applies: nothing is known.
 
     Example:
-        >>> from shuffledp.randomizers import KaryRandomizedResponseModel
+        >>> from shuffledp.randomizers import LdpModel
         >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> local = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=10)
-        >>> model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=10_000))
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
         >>> statement = account(model, delta=1e-6)
         >>> statement.basis.theorem, round(statement.guarantee.epsilon, 5)
         ('fmt23-closed', 0.18001)
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
-    upper = [theorem for theorem in THEOREMS if theorem.kind.promises]
-    applicable = [theorem for theorem in upper if _applies(theorem, model, delta)]
-    if not applicable:
-        raise UnsupportedModelError(
-            f"no theorem covers {model.local.kind!r} reports through a {model.shuffle.kind!r} shuffle at "
-            f"delta={delta:g}: this is not known to be private, nor known not to be."
-        )
-    best = min(applicable, key=lambda theorem: theorem.epsilon(model, delta=delta))
-    statement = best.state(model, delta=delta)
+    counted = counting_honest(model, honest_fraction)
+    best = min(upper_bounds(counted, delta), key=lambda theorem: theorem.epsilon(counted, delta=delta))
+    statement = best.state(counted, delta=delta).remarking(*_who_is_counted(model, counted))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
-    if best.id != "local-dp":
-        return statement
-    return statement.remarking(*_why_no_amplification(upper, model, delta))
+    return statement.remarking(*(_why_no_amplification(counted, delta) if best.id == "local-dp" else ()))
+
+
+def delta_at(model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1.0) -> PrivacyStatement:
+    """The tightest statement at an epsilon: the smallest delta that some theorem proves.
+
+    Where no theorem says anything at this epsilon, that delta is 1, which promises nothing.
+
+    Args:
+        model: the protocol's public description.
+        epsilon: central privacy loss in nats, 0 or more.
+        honest_fraction: as for `account`.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
+    """
+    instance_of(ProtocolModel, model=model)
+    nonnegative(epsilon=epsilon)
+    counted = counting_honest(model, honest_fraction)
+    found = {
+        theorem.delta_at(counted, epsilon=epsilon): theorem for theorem in reversed(THEOREMS) if theorem.kind.promises
+    }
+    for delta in sorted(found):
+        if found[delta].applies(counted, delta=inside_unit(delta)):
+            statement = found[delta].state_at(counted, epsilon=epsilon)
+            return statement.remarking(*_who_is_counted(model, counted))
+    raise _nothing_known(counted, f"epsilon={epsilon:g}")
 
 
 def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
@@ -62,13 +87,56 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
     lower = [
         theorem.state(model, delta=delta)
         for theorem in THEOREMS
-        if theorem.kind is Kind.LOWER_BOUND and _applies(theorem, model, delta)
+        if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)
     ]
     return (upper, *lower, _local_statement(model))
 
 
-def _applies(theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
-    return all(hypothesis.holds for hypothesis in theorem.hypotheses(model, delta=delta))
+def upper_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
+    """The theorems that promise something about this model at this delta.
+
+    Raises:
+        UnsupportedModelError: if there is none.
+    """
+    found = [theorem for theorem in THEOREMS if theorem.kind.promises and theorem.applies(model, delta=delta)]
+    if not found:
+        raise _nothing_known(model, f"delta={delta:g}")
+    return found
+
+
+def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
+    """The protocol of this share of its people, rounded down.
+
+    What the others send is independent of the honest people's answers, so it can be given to the analyst beside the
+    shuffle of the honest reports.
+
+    Raises:
+        InvalidParameterError: if the fraction is not above 0 and at most 1, or nobody is left.
+    """
+    positive(honest_fraction=fraction)
+    if fraction > 1:
+        raise invalid("at most 1", honest_fraction=fraction)
+    if fraction == 1:
+        return model
+    users = math.floor(model.num_users * Fraction(repr(float(fraction))))  # 0.29 of 100 is meant as it is written
+    if users < 1:
+        raise invalid(f"so large that one of {model.num_users} people is honest", honest_fraction=fraction)
+    return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
+
+
+def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, ...]:
+    if counted.num_users == model.num_users:
+        return ()
+    return (
+        f"Of {model.num_users} people {counted.num_users} are counted as honest; nothing is promised to the others.",
+    )
+
+
+def _nothing_known(model: ProtocolModel, where: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"no theorem covers {model.local.kind!r} reports through a {model.shuffle.kind!r} shuffle at {where}: this is "
+        f"not known to be private, nor known not to be."
+    )
 
 
 def _local_statement(model: ProtocolModel) -> PrivacyStatement:
@@ -95,13 +163,13 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
-def _why_no_amplification(upper: list[Theorem], model: ProtocolModel, delta: float) -> tuple[str, ...]:
+def _why_no_amplification(model: ProtocolModel, delta: float) -> tuple[str, ...]:
     """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
     if not model.shuffle.is_uniform and model.shuffle.trust == ():
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
     reasons = []
-    for theorem in upper:
-        if theorem.id == "local-dp":
+    for theorem in THEOREMS:
+        if theorem.id == "local-dp" or not theorem.kind.promises:
             continue
         failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
         epsilon = theorem.epsilon(model, delta=delta) if not failing else 0.0

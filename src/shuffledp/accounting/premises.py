@@ -5,7 +5,15 @@ import math
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis
 
-__all__ = ["common_randomizer", "one_message_each", "pure_local", "small_epsilon0", "uniform_shuffle"]
+__all__ = [
+    "common_randomizer",
+    "not_adaptive",
+    "one_message_each",
+    "pure_local",
+    "several_users",
+    "small_epsilon0",
+    "uniform_shuffle",
+]
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
@@ -41,6 +49,23 @@ def common_randomizer(model: ProtocolModel) -> Hypothesis:
         value="the same for all" if shared else "one that depends on the user",
         holds=shared,
     )
+
+
+def not_adaptive(model: ProtocolModel) -> Hypothesis:
+    """No report depends on the reports before it, or on its place after the shuffle."""
+    adaptive = model.local.is_adaptive
+    return Hypothesis(
+        name="non-adaptive",
+        requirement="a randomizer that depends on nothing but the answer",
+        value="one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone",
+        holds=not adaptive,
+    )
+
+
+def several_users(model: ProtocolModel) -> Hypothesis:
+    """There is somebody to hide among."""
+    users = model.num_users
+    return Hypothesis(name="several-users", requirement="n >= 2", value=f"num_users={users}", holds=users >= 2)
 
 
 def pure_local(model: ProtocolModel) -> Hypothesis:

@@ -1,7 +1,11 @@
 """What a theorem is to the accountant: hypotheses to check, and a curve from epsilon to delta and back."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp._validate import nonnegative, open_probability
 from shuffledp.accounting.numerics import SMALLEST, rounded_up
@@ -10,20 +14,22 @@ from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
 
-__all__ = ["Theorem"]
+__all__ = ["Theorem", "inside_unit"]
 
 
 class Theorem(ABC):
     """A published (or own) result about the central guarantee of a protocol. One instance each is in ``THEOREMS``.
 
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
-    ``status`` (published or own proof).
+    ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
+    so, and made for Renyi privacy and composition).
     """
 
     id: ClassVar[str]
     citation: ClassVar[str]
     kind: ClassVar[Kind] = Kind.UPPER_BOUND
     status: ClassVar[Status] = Status.PUBLISHED
+    is_vectorized: ClassVar[bool] = False
 
     @abstractmethod
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -41,6 +47,10 @@ class Theorem(ABC):
         """What the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
 
+    def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
+        """Whom people must trust for what the theorem says about this model."""
+        return (Trust.OWN_DEVICE, *model.shuffle.trust)
+
     def state(self, model: ProtocolModel, *, delta: float) -> PrivacyStatement:
         """The theorem's statement about a model.
 
@@ -48,15 +58,38 @@ class Theorem(ABC):
             HypothesisError: if a hypothesis does not hold; the message names it, its value and the way out.
         """
         open_probability(delta=delta)
+        hypotheses = self._holding(model, delta)
+        return self._stated(model, self.guarantee(model, delta=delta), hypotheses)
+
+    def state_at(self, model: ProtocolModel, *, epsilon: float) -> PrivacyStatement:
+        """The theorem's statement about a model at an epsilon, with the delta that it gives there.
+
+        Raises:
+            HypothesisError: if a hypothesis does not hold at that delta.
+        """
+        delta = self.delta_at(model, epsilon=epsilon)
+        hypotheses = self._holding(model, inside_unit(delta))
+        return self._stated(model, CentralDP(epsilon=epsilon, delta=delta), hypotheses)
+
+    def applies(self, model: ProtocolModel, *, delta: float) -> bool:
+        """True if every hypothesis holds."""
+        return all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=delta))
+
+    def _holding(self, model: ProtocolModel, delta: float) -> tuple[Hypothesis, ...]:
         hypotheses = self.hypotheses(model, delta=delta)
         failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
         if failing:
             raise HypothesisError(f"{self.id} {failing}. Use account(), which takes a theorem that applies.")
+        return hypotheses
+
+    def _stated(
+        self, model: ProtocolModel, guarantee: Guarantee, hypotheses: tuple[Hypothesis, ...]
+    ) -> PrivacyStatement:
         return PrivacyStatement(
-            guarantee=self.guarantee(model, delta=delta),
+            guarantee=guarantee,
             kind=self.kind,
             basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
-            trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
+            trust=self.trust(model),
             remarks=model.local.remarks,
         )
 
@@ -71,3 +104,15 @@ class Theorem(ABC):
         nonnegative(epsilon=epsilon)
         local = model.local.guarantee
         return 0.0 if local.delta == 0 and epsilon >= local.epsilon else self.delta(model, epsilon=epsilon)
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`delta_at` for many epsilons, 0 or more; a theorem whose evaluation is vectorized does better than this loop.
+
+        For Renyi privacy and composition, which need a thousand points: they may be less tight than `delta_at`.
+        """
+        return np.array([self.delta_at(model, epsilon=float(epsilon)) for epsilon in epsilons])
+
+
+def inside_unit(delta: float) -> float:
+    """A delta from 0 to 1 as the nearest one that is neither, for hypotheses that divide by it or its logarithm."""
+    return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))

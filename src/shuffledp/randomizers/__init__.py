@@ -1,6 +1,7 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
 from shuffledp.randomizers.bounded import clip_to_range
+from shuffledp.randomizers.generic import LdpModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
@@ -24,6 +25,7 @@ __all__ = [
     "HadamardResponseModel",
     "KaryRandomizedResponse",
     "KaryRandomizedResponseModel",
+    "LdpModel",
     "OneBitMean",
     "OneBitMeanModel",
     "OptimizedLocalHashing",

@@ -107,6 +107,11 @@ class KaryRandomizedResponseModel(FrequencyModel):
         """Epsilon is log(p/q) for the integers used, rounded up to a float."""
         return LocalDP(epsilon=log_rounded_up(self.truth_words, self.share))
 
+    @property
+    def total_variation(self) -> float:
+        """Two inputs differ in the chances of two reports only: p - q, rounded up."""
+        return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:

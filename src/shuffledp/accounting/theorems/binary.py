@@ -18,7 +18,7 @@ from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.statements import Hypothesis, Kind, Status
 
-__all__ = ["BinaryAllEqual", "all_equal_terms"]
+__all__ = ["BinaryAllEqual", "LdpWitness", "all_equal_terms"]
 
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
@@ -50,13 +50,52 @@ class BinaryAllEqual(Theorem):
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The delta of this data set, from below (math: the larger of its two directions)."""
-        epsilon0, users = model.local.epsilon0, model.num_users
-        if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
-            return 0.0
-        guard = binomial_error(users)
-        directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
-        worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
-        return worse if worse > SMALLEST else 0.0
+        return _all_equal_delta(model, epsilon)
+
+
+class LdpWitness(Theorem):
+    """What binary randomized response loses, said of "any randomizer of loss epsilon0", of which it is one.
+
+    So no theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
+    """
+
+    id: ClassVar[str] = "ldp-witness"
+    citation: ClassVar[str] = "exact evaluation of one randomizer of the class, on one data set"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """The model speaks of all randomizers of its loss, uniformly shuffled."""
+        del delta
+        kind = model.local.kind
+        whole_class = Hypothesis(
+            name="whole-class",
+            requirement="a model of all randomizers of loss epsilon0",
+            value=f"{kind!r} reports",
+            holds=kind == "ldp",
+        )
+        return (uniform_shuffle(model), one_message_each(model), whole_class)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest epsilon at which the witness's delta is known to exceed the one given; 0 if none is."""
+        return largest_epsilon_above(
+            lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=model.local.epsilon0
+        )
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The delta of binary randomized response where all others agree, from below."""
+        return _all_equal_delta(model, epsilon)
+
+
+def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
+    """The worse of the two directions, from below."""
+    epsilon0, users = model.local.epsilon0, model.num_users
+    if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
+        return 0.0
+    guard = binomial_error(users)
+    directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
+    worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
+    return worse if worse > SMALLEST else 0.0
 
 
 def _binary(local: LocalModel) -> Hypothesis:

@@ -1,14 +1,19 @@
 """The guarantee that remains whatever the shuffler does: the local one."""
 
-from dataclasses import replace
+import math
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Hypothesis, PrivacyStatement, Trust
+from shuffledp.statements import Hypothesis, Trust
 
 __all__ = ["LocalOnly"]
+
+_ROUND_UP = 1 + 1e-12
 
 
 class LocalOnly(Theorem):
@@ -20,6 +25,7 @@ class LocalOnly(Theorem):
 
     id: ClassVar[str] = "local-dp"
     citation: ClassVar[str] = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
+    is_vectorized: ClassVar[bool] = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Epsilon0 is finite, and the local delta within the delta asked for."""
@@ -45,9 +51,19 @@ class LocalOnly(Theorem):
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The local delta from epsilon0 on; below, nothing is said."""
+        """The local delta from epsilon0 on; below, what binary randomized response loses, which is the worst."""
+        return float(self.curve(model, epsilons=np.array([epsilon]))[0])
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """With E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+
+        Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.
+        """
         local = model.local.guarantee
-        return local.delta if epsilon >= local.epsilon else 1.0
+        if math.isinf(local.epsilon):
+            return np.where(np.isinf(epsilons), local.delta, 1.0)
+        below = -np.expm1(np.minimum(epsilons - local.epsilon, 0.0)) / (1 + math.exp(-local.epsilon))
+        return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * _ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Epsilon0 with the local delta, which is 0 for pure randomizers: stronger than what was asked for."""
@@ -55,6 +71,7 @@ class LocalOnly(Theorem):
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 
-    def state(self, model: ProtocolModel, *, delta: float) -> PrivacyStatement:
-        """As for every theorem, but trusting one's own device only."""
-        return replace(super().state(model, delta=delta), trust=(Trust.OWN_DEVICE,))
+    def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
+        """One's own device, and nobody else."""
+        del model
+        return (Trust.OWN_DEVICE,)
