@@ -261,9 +261,9 @@ class RenyiDP(Guarantee):
         )
 
     def compose(self, other: Self) -> Self:
-        """Epsilons add, order by order (Mironov 2017, Proposition 1)."""
+        """Epsilons add, order by order (Mironov 2017, Proposition 1); sums are rounded up."""
         self._require_same(other)
-        return replace(self, epsilons=tuple(map(operator.add, self.epsilons, other.epsilons)))
+        return replace(self, epsilons=tuple(map(_sum_rounded_up, self.epsilons, other.epsilons)))
 
     def mix(self, other: Self, weight: float) -> Self:
         """The larger epsilon at each order, by quasi-convexity of the divergence."""

@@ -50,8 +50,7 @@ def randomize_file(
 ) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
-    Memory: one batch of the input (of a Parquet column of lists, one row group) and its reports, and the names of the
-    people if the task asks for them.
+    Memory: one batch of the input and its reports, and the names of the people if the task asks for them.
 
     Raises:
         InputDataError: for answers that do not fit the task.
