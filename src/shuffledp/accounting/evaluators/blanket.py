@@ -1,34 +1,28 @@
-"""Blankets of three kinds of messages, with a bracket whose cost does not depend on the number of people.
-
-delta = w sum_N Pr[N] F(N + 1) / (N + 1),  N ~ Bin(n - 1, w),  F(m) = E[(a A - b B - c m)_+],
-
-where N counts the other people's messages from the blanket of mass w, and (A, B) the two kinds of interest among m of
-them. F(m) / m does not grow with m, because a further message of the blanket is post-processing.
-"""
+"""Blanket bounds with three kinds of messages, and one data set of k-ary randomized response, at any size."""
 
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from shuffledp.accounting.evaluators.binomial import Blocks, binomial_blocks
+from shuffledp.accounting.evaluators.four_atoms import FourAtoms, four_atoms
 from shuffledp.accounting.evaluators.three_atoms import ThreeAtoms, three_atoms
 from shuffledp.accounting.numerics import SMALLEST, binomial_error, largest_below, smallest_below
 
 __all__ = ["LimitedVariation", "third_value_delta", "third_value_epsilon"]
 
 _OUTSIDE = 1e-8  # of delta
-_COARSE, _FINE = (16, 32), (64, 128)  # numbers of messages, and cells for each
+_COARSE, _FINE = (32, 8), (128, 24)  # cells of the second kind, and of the third within each
 _WITNESS_CELLS = 256
-_LARGEST_EPSILON0 = 300.0  # of the witness: above, it says nothing
+_LARGEST_EPSILON0 = 300.0  # above, the witness says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedVariation:
     """Randomizers of loss epsilon0 of which no two inputs' laws are farther apart than beta in total variation.
 
-    The blanket has mass (1 + beta) / E. Its atoms are (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E) with
-    the rest; G = a' - e b' at an atom (a', b').
+    In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
+    with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,
+
+        delta = E[((E - e) A - (E e - 1) B - E (e - 1) D)_+] / n.
 
     Args:
         epsilon0: local loss in nats, above 0.
@@ -40,23 +34,13 @@ class LimitedVariation:
     beta: float
     users: int
 
-    @property
-    def weight(self) -> float:
-        """The mass of the blanket."""
-        return min((1 + self.beta) * math.exp(-self.epsilon0), 1.0)
-
-    @property
-    def share(self) -> float:
-        """The chance that a message of the blanket is of the first kind, and of the second."""
-        return min(self.beta / (1 + self.beta) / -math.expm1(-self.epsilon0), 0.5)
-
     def epsilon(self, *, delta: float) -> float:
         """The least epsilon at this delta, from above."""
         guess = None
-        for size, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
-            laws = self._laws(_OUTSIDE * delta, size)
+        for cells, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
+            law = self._law(max(_OUTSIDE * delta, SMALLEST), cells)
             guess = smallest_below(
-                lambda epsilon, laws=laws: self._sum(epsilon, *laws),  # type: ignore[misc]
+                lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
                 level=delta,
                 limit=self.epsilon0,
                 guess=guess,
@@ -68,27 +52,21 @@ class LimitedVariation:
         """Delta at an epsilon, from above; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
-        rough = self._sum(epsilon, *self._laws(SMALLEST, _COARSE))
-        return min(rough, self._sum(epsilon, *self._laws(_OUTSIDE * rough, _FINE)))
+        rough = self._upper(epsilon, self._law(SMALLEST, _COARSE))
+        return min(rough, self._upper(epsilon, self._law(max(_OUTSIDE * rough, SMALLEST), _FINE)))
 
-    def _laws(self, outside: float, size: tuple[int, int]) -> tuple[Blocks, list[ThreeAtoms]]:
-        outside = max(outside, SMALLEST)
-        num_blocks, num_cells = size
-        blocks = binomial_blocks(self.users - 1, self.weight, outside=outside, num_blocks=num_blocks)
-        laws = [
-            three_atoms(int(others) + 1, first=self.share, second=self.share, outside=outside, num_cells=num_cells)
-            for others in blocks.lows
-        ]
-        return blocks, laws
+    def _law(self, outside: float, cells: tuple[int, int]) -> FourAtoms:
+        odds = math.exp(-self.epsilon0)
+        each = self.beta * odds / -math.expm1(-self.epsilon0)
+        both = max(odds * (1 - self.beta * (1 + odds) / -math.expm1(-self.epsilon0)), 0.0)
+        return four_atoms(self.users, each=each, third=both, outside=outside, cells=cells)
 
-    def _sum(self, epsilon: float, blocks: Blocks, laws: list[ThreeAtoms]) -> float:
+    def _upper(self, epsilon: float, law: FourAtoms) -> float:
         if epsilon >= self.epsilon0:
             return 0.0
-        factor, width = math.exp(epsilon), -math.expm1(-self.epsilon0)
-        cost = math.expm1(epsilon) / width
-        given = np.array([law.above(a=factor, b=1.0, c=cost * law.trials) / law.trials for law in laws])
-        found = (1 + self.beta) * width * float(blocks.most @ given)
-        return min(found * (1 + 2 * binomial_error(self.users)) + blocks.outside + SMALLEST, 1.0)
+        odds, growth = math.exp(-self.epsilon0), math.expm1(epsilon)
+        found = law.above(a=-math.expm1(epsilon - self.epsilon0), b=math.exp(epsilon) - odds, c=growth)
+        return min(found / (odds * self.users) * (1 + 2 * binomial_error(self.users)) + SMALLEST, 1.0)
 
 
 def third_value_epsilon(

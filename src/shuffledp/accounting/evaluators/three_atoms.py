@@ -6,7 +6,6 @@ or more. So with B in cells, chords between the ends are an upper bound, and the
 (Jensen), both good to the second order in the size of the cells.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from shuffledp.accounting.evaluators.binomial import binomial_blocks, block_masses, log_probability, tail_ratio
 from shuffledp.accounting.numerics import SMALLEST, binomial_error
 
-__all__ = ["ThreeAtoms", "three_atoms"]
+__all__ = ["ThreeAtoms", "excess", "three_atoms"]
 
 Floats = NDArray[np.float64]
 
@@ -47,20 +46,27 @@ class ThreeAtoms:
     outside: float
 
     def above(self, *, a: float, b: float, c: float) -> float:
-        """E[(a A - b B - c)_+] from above, for a > 0, b >= 0."""
-        nodes = np.concatenate([[0.0], self.lows, self.ends])
-        values = _excess(self.trials - nodes, self.chance, (b * nodes + c) / a, sign=1)
-        first, low, end = values[0], *np.split(values[1:], 2)
-        width = np.maximum(self.ends - self.lows, 1.0)
-        share = (self.mean_least - self.lows) / width
-        return a * (float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(first))
+        """The expectation of (a A - b B - c)_+ from above, for a > 0, b >= 0."""
+        nodes = self.nodes
+        return a * self.chords(excess(self.trials - nodes, self.chance, (b * nodes + c) / a, sign=1))
+
+    @property
+    def nodes(self) -> Floats:
+        """Values of B for `chords`: 0, and the ends of the cells."""
+        return np.unique(np.concatenate([[0.0], self.lows, self.ends]))
+
+    def chords(self, values: Floats) -> float:
+        """The expectation of a curve of B that falls and is convex, given at the nodes, from above."""
+        low, end = (values[np.searchsorted(self.nodes, ends)] for ends in (self.lows, self.ends))
+        share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
+        return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
 
     def below(self, *, a: float, b: float, c: float) -> float:
-        """E[(a A - b B - c)_+] from below, for a > 0, b >= 0."""
+        """The expectation of (a A - b B - c)_+ from below, for a > 0, b >= 0."""
         floors = np.floor(self.mean_most)
         share = self.mean_most - floors
         nodes = np.minimum(np.concatenate([floors, floors + 1]), self.trials)
-        values = _excess(self.trials - nodes, self.chance, (b * nodes + c) / a, sign=-1)
+        values = excess(self.trials - nodes, self.chance, (b * nodes + c) / a, sign=-1)
         low, end = np.split(values, 2)
         return a * float(self.least @ (low * (1 - share) + end * share))
 
@@ -100,8 +106,8 @@ def three_atoms(trials: int, *, first: float, second: float, outside: float, num
     )
 
 
-def _excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats:
-    """E[(A - level)_+] for A ~ Bin(trials, chance), from above (sign 1) or from below (sign -1).
+def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats:
+    """The expectation of (A - level)_+ for A ~ Bin(trials, chance), from above (sign 1) or from below (sign -1).
 
     With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the mean,
     the mean less the level, plus the same for what is missing.
@@ -121,7 +127,6 @@ def _excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Float
         probability = np.exp(log_probability(count, trials, p))
         return np.asarray(probability * np.maximum(gain * (1 + error) - loss * (1 - error), 0.0))
 
-    value = np.empty_like(level)
     upper = np.where(rare, counted, trials)
     value = np.where(rare & inside, tail(upper, level, chance), 0.0)
     common = ~rare

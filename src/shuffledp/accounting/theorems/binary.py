@@ -11,6 +11,7 @@ from shuffledp.accounting.numerics import (
     SMALLEST,
     binomial_error,
     binomial_probability,
+    largest_below,
     largest_epsilon_above,
     tail_ratio,
 )
@@ -80,7 +81,7 @@ class LdpWitness(Theorem):
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is."""
         epsilon0, users = model.local.epsilon0, model.num_users
-        two = largest_epsilon_above(lambda epsilon: _all_equal_delta(model, epsilon), delta=delta, limit=epsilon0)
+        two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
         return max(two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
