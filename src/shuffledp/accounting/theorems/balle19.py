@@ -111,7 +111,7 @@ class BennettBalle19(_BlanketBound):
 
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         top = loss.most + drift
-        variance = loss.square
+        variance = loss.square - drift * drift
         share = drift * top / variance
         growth = math.log1p(share)
         phi = (1 + share) * growth - share if share > 1e-4 else share * share / 2 * (1 - share / 3)
@@ -119,13 +119,17 @@ class BennettBalle19(_BlanketBound):
 
 
 def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
-    """What holds for every randomizer of loss epsilon0, with the least blanket, exp(-epsilon0)."""
+    """What holds for every randomizer of loss epsilon0.
+
+    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which may
+    be anything up to 1, has likelihoods between 1/E and E.
+    """
     odds, factor = math.exp(-local.epsilon0), math.exp(epsilon)
     return _Loss(
         blanket=odds,
-        most=1 - factor * odds * odds,
-        least=odds * odds - factor,
-        square=factor * factor + 1 - 2 * factor * odds**4,
+        most=1 / odds - factor * odds,
+        least=odds - factor / odds,
+        square=(factor * factor + 1) / odds - 2 * factor * odds * odds,
     )
 
 
