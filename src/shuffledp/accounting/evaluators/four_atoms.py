@@ -38,6 +38,11 @@ class FourAtoms:
     weights: Floats
     chance: float
 
+    @property
+    def users(self) -> int:
+        """The number of messages."""
+        return self.outer.trials
+
     def above(self, *, a: float, b: float, c: float) -> float:
         """E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
         seconds = self.seconds[:, np.newaxis]

@@ -53,8 +53,7 @@ class _ApproximatePair(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A remainder, for a randomizer common to all users and a uniform shuffle, and small enough."""
-        local = model.local.guarantee
-        remains = 0 < local.delta < 1 and 0 < local.epsilon <= _LARGEST_EPSILON0
+        local, remains = model.local.guarantee, _in_range(model)
         charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
         return (
             uniform_shuffle(model),
@@ -77,6 +76,8 @@ class _ApproximatePair(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon at which pair and charge are at most delta; infinity if there is none."""
+        if not _in_range(model):
+            return math.inf
         turn = self._turn(model)
         if self._total(model, turn) > delta:
             return math.inf
@@ -117,6 +118,11 @@ class _ApproximatePair(Theorem):
             best = int(np.argmin(totals))
             low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID)])
         return float(grid[best])
+
+
+def _in_range(model: ProtocolModel) -> bool:
+    local = model.local.guarantee
+    return 0 < local.delta < 1 and 0 < local.epsilon <= _LARGEST_EPSILON0
 
 
 class ApproximateFMT21(_ApproximatePair):
