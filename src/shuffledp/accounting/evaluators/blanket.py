@@ -10,7 +10,7 @@ from shuffledp.accounting.numerics import SMALLEST, binomial_error, largest_belo
 __all__ = ["LimitedVariation", "third_value_delta", "third_value_epsilon"]
 
 _OUTSIDE = 1e-8  # of delta
-_COARSE, _FINE = (32, 8), (128, 24)  # cells of the second kind, and of the third within each
+_COARSE, _FINE = (32, 256), (128, 4096)  # cells of the second kind, and of the third over all of them
 _WITNESS_CELLS = 256
 _LARGEST_EPSILON0 = 300.0  # above, the witness says nothing
 _MOST_USERS = 2**52  # counts above would not be whole numbers in floats
@@ -38,8 +38,8 @@ class LimitedVariation:
     def epsilon(self, *, delta: float) -> float:
         """The least epsilon at this delta, from above."""
         guess = None
-        for cells, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
-            law = self._law(max(_OUTSIDE * delta, SMALLEST), cells)
+        for size, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
+            law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
             guess = smallest_below(
                 lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
                 level=delta,
@@ -56,12 +56,12 @@ class LimitedVariation:
         rough = self._upper(epsilon, self._law(SMALLEST, _COARSE))
         return min(rough, self._upper(epsilon, self._law(max(_OUTSIDE * rough, SMALLEST), _FINE)))
 
-    def _law(self, outside: float, cells: tuple[int, int]) -> FourAtoms:
+    def _law(self, outside: float, size: tuple[int, int]) -> FourAtoms:
         odds = math.exp(-self.epsilon0)
         users = min(self.users, _MOST_USERS)  # more people never hurt
         each = self.beta * odds / -math.expm1(-self.epsilon0)
         both = max(odds * (1 - self.beta * (1 + odds) / -math.expm1(-self.epsilon0)), 0.0)
-        return four_atoms(users, each=each, third=both, outside=outside, cells=cells)
+        return four_atoms(users, each=each, third=both, outside=outside, num_cells=size[0], budget=size[1])
 
     def _upper(self, epsilon: float, law: FourAtoms) -> float:
         if epsilon >= self.epsilon0:

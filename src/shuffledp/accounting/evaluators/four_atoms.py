@@ -51,7 +51,7 @@ class FourAtoms:
         return a * self.outer.chords((self.weights * values).sum(axis=1))
 
 
-def four_atoms(users: int, *, each: float, third: float, outside: float, cells: tuple[int, int]) -> FourAtoms:
+def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
     """The law of the counts of three kinds of messages.
 
     Args:
@@ -59,12 +59,13 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, cells: 
         each: the chance of the first kind, and of the second, above 0.
         third: the chance of the third kind, 0 or more; all together at most 1.
         outside: what may be left out of the second kind's law, above 0.
-        cells: at most so many of the second kind, and of the third for each.
+        num_cells: at most so many of the second kind.
+        budget: about so many cells of the third kind, over all numbers of the second.
     """
-    outer = three_atoms(users, first=each, second=each, outside=outside, num_cells=cells[0])
+    outer = three_atoms(users, first=each, second=each, outside=outside, num_cells=num_cells)
     seconds = outer.nodes
     rest = 1 - each
-    thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, cells[1])
+    thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, max(budget // len(seconds), 4))
     chance = min(each / (rest - third), 1.0) if rest > third else 1.0
     return FourAtoms(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
 

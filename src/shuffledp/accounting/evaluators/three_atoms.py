@@ -123,9 +123,9 @@ def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats
 
     def tail(count: Floats, at: Floats, p: float) -> Floats:
         ratio = tail_ratio(count, trials, p / (1 - p))
-        gain, loss = count * (1 - p), np.maximum(at - trials * p, 0.0) * (1 + ratio)
+        gain, loss = count * (1 - p), (at - trials * p) * (1 + ratio)
         probability = np.exp(log_probability(count, trials, p))
-        return np.asarray(probability * np.maximum(gain * (1 + error) - loss * (1 - error), 0.0))
+        return np.asarray(probability * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
 
     upper = np.where(rare, counted, trials)
     value = np.where(rare & inside, tail(upper, level, chance), 0.0)
