@@ -1,7 +1,7 @@
 """Binomial laws over arrays of counts, with tails from a quadrature, and a law cut into blocks, whatever its size.
 
-Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided by
-it, is an integral of a smooth decreasing function,
+Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided
+by it, is an integral of a smooth decreasing function,
 
     Pr[T > c] / Pr[T = c] = (m - c) w  int_0^1 (1 - u)^c (1 + w u)^(m - c - 1) du,    w = p / (1 - p),
 
@@ -66,9 +66,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
     if high - low < num_blocks:
         counts = np.arange(low, high + 1, dtype=np.float64)
         masses = np.exp(log_probability(counts, trials, chance))
-        return Blocks(
-            lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside
-        )
+        return Blocks(lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside)
     middle = min(max(math.floor(trials * chance), low), high)
     edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
     masses, sizes = block_masses(edges, trials, chance)
@@ -135,7 +133,7 @@ def _first(holds: Any, low: int, high: int) -> int:
 
 
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
+    """Log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
 
     The relative error of the probability is below `shuffledp.accounting.numerics.binomial_error`.
     """
@@ -147,9 +145,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
     value = _stirling_error(whole) - _stirling_error(some) - _stirling_error(others)
     value -= _divergence(some, whole, chance)
     value += 0.5 * np.log(whole / (2 * math.pi * some) / others)
-    return np.where(
-        inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance))
-    )
+    return np.where(inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance)))
 
 
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:

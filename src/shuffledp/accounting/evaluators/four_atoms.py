@@ -1,9 +1,9 @@
 """Sums of independent variables with four values, one of which is 0: E[(a A - b B - c D)_+], from above.
 
-(A, B, D) are the counts of three kinds among n messages, A and B equally likely. Given B and D, the law of A is binomial.
-With b >= c >= 0, one B less adds b, and a times a coin or less c, to the sum; one D less adds c and a times a coin: never
-less than 0. So the expectation falls and is convex in B, and given B in D, and chords over cells of either are upper
-bounds.
+(A, B, D) are the counts of three kinds among n messages, A and B equally likely. Given B and D, the law of A is
+binomial. With b >= c >= 0, one B less adds b, and a times a coin or less c, to the sum; one D less adds c and a times a
+coin: never less than 0. So the expectation falls and is convex in B, and given B in D, and chords over cells of either
+are upper bounds.
 """
 
 from dataclasses import dataclass
@@ -112,9 +112,7 @@ def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floa
         lower[:, end] - lower[:, start],
         np.where(above, upper[:, start] - upper[:, end], 1 - lower[:, start] - upper[:, end]),
     )
-    sizes = np.where(
-        below, lower[:, end] + lower[:, start], np.where(above, upper[:, start] + upper[:, end], 1.0)
-    )
+    sizes = np.where(below, lower[:, end] + lower[:, start], np.where(above, upper[:, start] + upper[:, end], 1.0))
     return np.maximum(masses, 0.0), sizes
 
 

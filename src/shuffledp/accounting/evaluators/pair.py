@@ -1,13 +1,13 @@
 """The pair of clones: what one answer more or less shows among so many reports that look like it, at any size.
 
-Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer and half like
-the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e + 1))), the delta
-given C = c is
+Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer and half
+like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e + 1))), the
+delta given C = c is
 
     D_c = (E - e) / (E + 1) b_c(k) - (e - 1) S_c(k),    b_c(k) = Pr[T = k],  S_c(k) = Pr[T < k],  T ~ Bin(c, 1/2),
 
-and does not grow with c, because a further clone is post-processing. So with C in blocks, D at the low end of each is an
-upper bound, and at the high end a lower bound.
+and does not grow with c, because a further clone is post-processing. So with C in blocks, D at the low end of each is
+an upper bound, and at the high end a lower bound.
 """
 
 import math

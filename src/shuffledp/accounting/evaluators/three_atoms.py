@@ -1,9 +1,9 @@
 """Sums of independent variables with three values, one of which stands for "neither": E[(a A - b B - c)_+].
 
-(A, B) are the counts of two kinds among m messages. Given B, the law of A is binomial, and what remains has a closed form.
-As a function of B it falls and is convex, because one message less of B adds b, and a times a coin, to the sum: both are 0
-or more. So with B in cells, chords between the ends are an upper bound, and the values at the means a lower bound
-(Jensen), both good to the second order in the size of the cells.
+(A, B) are the counts of two kinds among m messages. Given B, the law of A is binomial, and what remains has a closed
+form. As a function of B it falls and is convex, because one message less of B adds b, and a times a coin, to the sum:
+both are 0 or more. So with B in cells, chords between the ends are an upper bound, and the values at the means a lower
+bound (Jensen), both good to the second order in the size of the cells.
 """
 
 from dataclasses import dataclass
@@ -109,8 +109,8 @@ def three_atoms(trials: int, *, first: float, second: float, outside: float, num
 def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats:
     """The expectation of (A - level)_+ for A ~ Bin(trials, chance), from above (sign 1) or from below (sign -1).
 
-    With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the mean,
-    the mean less the level, plus the same for what is missing.
+    With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the
+    mean, the mean less the level, plus the same for what is missing.
     """
     mean = trials * chance
     if chance >= 1:

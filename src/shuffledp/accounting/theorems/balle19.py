@@ -109,9 +109,9 @@ class HoeffdingBalle19(_BlanketBound):
 
 
 class BennettBalle19(_BlanketBound):
-    """With a = exp(epsilon) - 1, b the largest L - E[L], c its variance and phi(u) = (1 + u) log(1 + u) - u:
+    """With a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
 
-    E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+    Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
     """
 
     id: ClassVar[str] = "balle19-bennett"
@@ -130,8 +130,8 @@ class BennettBalle19(_BlanketBound):
 def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
     """What holds for every randomizer of loss epsilon0.
 
-    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which may
-    be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
+    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which
+    may be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
     """
     epsilon0, drift = local.epsilon0, math.expm1(epsilon)
     growth = math.expm1(epsilon0)

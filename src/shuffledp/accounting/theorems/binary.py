@@ -58,7 +58,8 @@ class BinaryAllEqual(Theorem):
 class LdpWitness(Theorem):
     """What randomized response with two or three values loses, said of "any randomizer of loss epsilon0".
 
-    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
+    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no
+    theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
     """
 
     id: ClassVar[str] = "ldp-witness"
