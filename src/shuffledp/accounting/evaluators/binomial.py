@@ -1,7 +1,7 @@
 """Binomial laws over arrays of counts, with tails from a quadrature, and a law cut into blocks, whatever its size.
 
-Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided by
-it, is an integral of a smooth decreasing function,
+Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided
+by it, is an integral of a smooth decreasing function,
 
     Pr[T > c] / Pr[T = c] = (m - c) w  int_0^1 (1 - u)^c (1 + w u)^(m - c - 1) du,    w = p / (1 - p),
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import binomial_error, deviance
 
-__all__ = ["Blocks", "binomial_blocks", "log_probability", "tail_ratio"]
+__all__ = ["Blocks", "binomial_blocks", "block_masses", "log_probability", "tail_ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -66,17 +66,15 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
     if high - low < num_blocks:
         counts = np.arange(low, high + 1, dtype=np.float64)
         masses = np.exp(log_probability(counts, trials, chance))
-        return Blocks(
-            lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside
-        )
+        return Blocks(lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside)
     middle = min(max(math.floor(trials * chance), low), high)
     edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
-    masses, errors = _masses(edges, middle, trials, chance)
+    masses, sizes = block_masses(edges, trials, chance)
     return Blocks(
         lows=edges[:-1],
         highs=edges[1:] - 1,
-        most=masses + error * errors,
-        least=np.maximum(masses - error * errors, 0.0),
+        most=masses + error * sizes,
+        least=np.maximum(masses - error * sizes, 0.0),
         outside=outside,
     )
 
@@ -90,14 +88,21 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
     return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
 
 
-def _masses(edges: Floats, middle: int, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """The probability from each edge to the next, and the size of what was subtracted to find it."""
+def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
+    """The probability from each edge to before the next, and the size of what was subtracted to find it.
+
+    Args:
+        edges: ascending, from 0 to trials + 1; one of them, or the gap between two, near the mean.
+        trials: 1 or more.
+        chance: strictly between 0 and 1.
+    """
     odds = chance / (1 - chance)
-    center = int(np.searchsorted(edges, middle))
-    below, above = edges[: center + 1], np.minimum(edges[center:], trials)
+    center = min(int(np.searchsorted(edges, math.floor(trials * chance))), len(edges) - 1)
+    below, above = np.minimum(edges[: center + 1], trials), np.minimum(edges[center:], trials)
     lower = np.exp(log_probability(below, trials, chance)) * tail_ratio(trials - below, trials, 1 / odds)
     upper = np.exp(log_probability(above, trials, chance)) * (1 + tail_ratio(above, trials, odds))
     upper[edges[center:] > trials] = 0.0
+    lower[edges[: center + 1] > trials] = 1.0
     masses = np.concatenate([np.diff(lower), -np.diff(upper)])
     sizes = np.concatenate([lower[1:] + lower[:-1], upper[1:] + upper[:-1]])
     return np.maximum(masses, 0.0), sizes
@@ -128,7 +133,7 @@ def _first(holds: Any, low: int, high: int) -> int:
 
 
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
+    """Log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
 
     The relative error of the probability is below `shuffledp.accounting.numerics.binomial_error`.
     """
@@ -140,9 +145,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
     value = _stirling_error(whole) - _stirling_error(some) - _stirling_error(others)
     value -= _divergence(some, whole, chance)
     value += 0.5 * np.log(whole / (2 * math.pi * some) / others)
-    return np.where(
-        inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance))
-    )
+    return np.where(inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance)))
 
 
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
