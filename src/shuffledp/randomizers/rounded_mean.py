@@ -14,7 +14,7 @@ from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import MeanModel
-from shuffledp.randomizers.bounded import as_numbers, check_range, round_to_grid, rounding_variance
+from shuffledp.randomizers.bounded import as_numbers, check_range, grid_neighbors, round_to_grid, rounding_variance
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source
 
@@ -84,6 +84,13 @@ class RoundedMeanModel(MeanModel):
         step = (self.upper - self.lower) / levels
         decoded: NDArray[np.float64] = self.lower + step * (columns["value"] - q * levels * (levels + 1) / 2) / (p - q)
         return decoded
+
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
+        """Exact: a mixture of the responses at the two grid points beside the value."""
+        left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
+        rounded = (1 - share) * (columns["value"] == left) + share * (columns["value"] == left + 1)
+        p, q = self.response.p, self.response.q
+        return np.log(q + (p - q) * rounded)
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for the response; an upper bound for rounding, at most a quarter of a squared step."""
