@@ -5,6 +5,6 @@ The claims that an attack is held against come in as arguments, so that neither 
 
 from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
-from shuffledp.attacks.games import NeighboringInputs
+from shuffledp.attacks.inputs import NeighboringInputs
 
 __all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "NeighboringInputs", "Verdict", "audit"]

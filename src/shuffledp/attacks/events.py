@@ -48,10 +48,12 @@ class Event:
         return self.sign * pair[0][:, self.column], self.sign * pair[1][:, self.column]
 
 
-def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[float, Event]:
-    """The event whose lower limit of epsilon is largest on these runs, over scores, thresholds, sides and roles.
+def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[tuple[float, float], Event]:
+    """The event that shows most on these runs, over scores, thresholds, sides and roles.
 
-    Whatever is chosen here, limits from *other* runs hold as if it had been chosen in advance.
+    That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
+    differ most in standard errors. Whatever is chosen here, limits from *other* runs hold as if it had been chosen in
+    advance.
 
     Args:
         first: scores of runs with the first data set, shape (runs, scores).
@@ -60,29 +62,41 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
         tail: chance that one limit errs, see `shuffledp.attacks.intervals.clopper_pearson`.
 
     Returns:
-        The lower limit on these runs, too optimistic because it was chosen, and the event.
+        By how much it is best (both numbers on these runs, and too optimistic because it was chosen), and the event.
     """
     found = []
     for column in range(first.shape[1]):
         for sign in (1, -1):
             sides = {"first": sign * first[:, column], "second": sign * second[:, column]}
             thresholds = _thresholds(sides["first"], sides["second"], _THRESHOLDS)
-            limits = {
-                name: clopper_pearson(_at_least(side, thresholds), len(side), tail=tail) for name, side in sides.items()
-            }
+            counts = {name: _at_least(side, thresholds) for name, side in sides.items()}
             for likely, other in (("first", "second"), ("second", "first")):
-                shown = loss(limits[likely][0], limits[other][1], delta=delta)
-                best = int(np.argmax(shown))
+                merit = _merit(counts[likely], counts[other], len(first), delta=delta, tail=tail)
+                best = max(range(len(thresholds)), key=merit.__getitem__)
                 event = Event(column=column, sign=sign, threshold=float(thresholds[best]), likely=likely)
-                found.append((float(shown[best]), event))
+                found.append((merit[best], event))
     return max(found, key=lambda pair: pair[0])
 
 
+def _merit(
+    detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
+) -> list[tuple[float, float]]:
+    """For each event the epsilon that it shows, 0 or more, and the difference of its rates in standard errors."""
+    lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
+    shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
+    rates = np.array([detected, mistaken]) / runs
+    errors = np.sqrt((rates * (1 - rates)).sum(axis=0) / runs + 1 / runs**2)  # of one run at least
+    return list(zip(shown.tolist(), ((rates[0] - rates[1]) / errors).tolist(), strict=True))
+
+
 def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
-    """Scores that occur, from the largest down, in steps that grow with the rank."""
-    pooled = np.sort(np.concatenate([left, right]))[::-1]
-    ranks = np.geomspace(1, len(pooled), most).astype(np.int64) - 1
-    return np.unique(pooled[ranks])
+    """All scores that occur, or if those are too many, some of them: close to each other where few are larger."""
+    pooled = np.concatenate([left, right])
+    distinct = np.unique(pooled)
+    if len(distinct) <= most:
+        return distinct
+    ranks = np.geomspace(1, len(pooled), most).astype(np.int64)
+    return np.unique(np.sort(pooled)[-ranks])
 
 
 def _at_least(side: Scores, thresholds: Scores) -> NDArray[np.int64]:

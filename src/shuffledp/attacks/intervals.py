@@ -1,13 +1,12 @@
 """What counts of right and wrong guesses prove about epsilon: exact binomial limits, and nothing asymptotic."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-__all__ = ["clopper_pearson", "loss", "runs_needed"]
+__all__ = ["clopper_pearson", "loss", "most_shown", "runs_needed"]
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -34,7 +33,7 @@ def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
 
 
 def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[np.float64]:
-    """The epsilon that one event shows: log((detected - delta) / mistaken), since detected <= e^epsilon mistaken + delta.
+    """The epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
 
     Args:
         detected: probability of the event where it is likely, any shape.
@@ -66,7 +65,7 @@ def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
     return math.log(tail) / math.log1p(-missing) if missing > 0 else math.inf
 
 
-def largest_shown(runs: int, delta: float, *, tail: float) -> float:
-    """The most that an attack could show with so many runs: the epsilon at which `runs_needed` gives ``runs``."""
-    reached: Any = loss(*(limit for limit in (tail ** (1 / runs), 1 - tail ** (1 / runs))), delta=delta)
-    return max(0.0, float(reached))
+def most_shown(runs: int, delta: float, *, tail: float) -> float:
+    """The largest epsilon that so many runs with each data set could show: where `runs_needed` gives ``runs``."""
+    never_failed = tail ** (1 / runs)
+    return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))

@@ -107,7 +107,9 @@ class HadamardResponseModel(FrequencyModel):
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """A report supports the values whose rows have +1 in its column."""
-        return np.bitwise_count(columns["index"].astype(np.uint64) & np.uint64(value + 1)) % 2 == 0
+        common = columns["index"].astype(np.uint64) & np.uint64(value + 1)
+        even: NDArray[np.bool_] = np.bitwise_count(common) % 2 == 0
+        return even
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the values whose rows have +1 in its column.

@@ -105,7 +105,8 @@ class DiscreteLaplaceMeanModel(MeanModel):
         near_left, near_right = -rate * np.abs(reports - left), -rate * np.abs(reports - (left + 1))
         # With share 0 its log is minus infinity, and the other point is all there is.
         with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log1p(-share) + near_left, np.log(share) + near_right)
+            both: NDArray[np.float64] = np.logaddexp(np.log1p(-share) + near_left, np.log(share) + near_right)
+        return both
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for the noise, 1 / (2 sinh(rate/2)^2) squared steps; an upper bound for rounding, up to 1/4 of one."""

@@ -78,7 +78,8 @@ class OneBitMeanModel(MeanModel):
         """Exact: the chance of a one is linear in the value."""
         p, q = self.response.p, self.response.q
         chance = q + (p - q) * (value - self.lower) / (self.upper - self.lower)
-        return np.log(np.where(columns["value"] == 1, chance, 1 - chance))
+        chances: NDArray[np.float64] = np.log(np.where(columns["value"] == 1, chance, 1 - chance))
+        return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for people of equal values: that of a coin. An upper bound otherwise, see `noise_curvature`."""

@@ -90,7 +90,8 @@ class RoundedMeanModel(MeanModel):
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
         rounded = (1 - share) * (columns["value"] == left) + share * (columns["value"] == left + 1)
         p, q = self.response.p, self.response.q
-        return np.log(q + (p - q) * rounded)
+        chances: NDArray[np.float64] = np.log(q + (p - q) * rounded)
+        return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for the response; an upper bound for rounding, at most a quarter of a squared step."""
