@@ -64,7 +64,7 @@ def audit(
         progress: told, for each type of claim in turn, how many runs are done and how many there are at most.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or ``inputs`` holds an answer that the randomizer refuses.
+        InvalidParameterError: if an argument is out of range, or the randomizer refuses an answer in ``inputs``.
 
     References:
         Jagielski, Ullman, Oprea 2020 (lower limits of epsilon from Clopper-Pearson limits of an attack's error rates).

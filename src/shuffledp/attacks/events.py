@@ -16,7 +16,7 @@ _ROC_POINTS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """ "The score is at least (or, with sign -1, at most) the threshold", which is likely with one of the data sets.
+    """That a score is at least a threshold (or, with sign -1, at most), which is likelier with one of the data sets.
 
     Args:
         column: which score.

@@ -11,7 +11,7 @@ from shuffledp.attacks.events import Event, best_event
 from shuffledp.attacks.findings import Evidence
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import clopper_pearson, loss
-from shuffledp.attacks.scores import SCORES, read_view, report_scores
+from shuffledp.attacks.scores import SCORES, report_scores, view_scores
 from shuffledp.flow import Randomizer, Shuffler
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ __all__ = ["GAMES", "Game", "Progress", "RandomizerAndShuffler"]
 
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
 
-_REPORTS_AT_A_TIME = 1 << 12
-_RUNS_BETWEEN_TICKS = 100
+_REPORTS_AT_A_TIME = 1 << 16
+_VIEWS_AT_A_TIME = 1 << 8
 
 
 @runtime_checkable
@@ -169,13 +169,14 @@ class CentralGame(Game):
         randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
         answers = inputs.answers(which, self.num_users)
         found = np.empty((runs, len(self.scores)))
-        for run in range(runs):
-            reports = randomizer.randomize(answers, source=self.source)
-            view = shuffler.shuffle(reports, source=self.source)
-            found[run] = read_view(view, randomizer.model, inputs)
-            if (run + 1) % _RUNS_BETWEEN_TICKS == 0:
-                self.tick(_RUNS_BETWEEN_TICKS)
-        self.tick(runs % _RUNS_BETWEEN_TICKS)
+        at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
+        for start in range(0, runs, at_a_time):
+            batch = found[start : start + at_a_time]
+            views = [
+                shuffler.shuffle(randomizer.randomize(answers, source=self.source), source=self.source) for _ in batch
+            ]
+            batch[:] = view_scores(views, randomizer.model, inputs)
+            self.tick(len(batch))
         return found
 
 

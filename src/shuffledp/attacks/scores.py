@@ -1,11 +1,11 @@
-"""How an attacker reads a view: each score is a number, larger the more the view looks like the first data set's.
+"""How an attacker reads a view: a score is a number, larger the more the view looks like the first data set's.
 
 A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
 often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
 more function in ``SCORES``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,52 +17,73 @@ from shuffledp.errors import UnsupportedModelError
 from shuffledp.flow import View
 from shuffledp.models import LocalModel
 
-__all__ = ["SCORES", "read_view", "report_scores"]
+__all__ = ["SCORES", "report_scores", "view_scores"]
 
 _DIGITS = 9  # a sum over the same multiset in another order differs far behind these
 
 
 @dataclass(frozen=True, slots=True)
-class _Likelihoods:
-    """For each report of a view, its log-likelihood under the three answers that occur in the game."""
+class _Seen:
+    """Several views, one after the other, none empty.
+
+    Args:
+        first: log-likelihood of each report under the first person's answer in the first data set.
+        second: the same for the second data set.
+        others: the same under everybody else's answer.
+        starts: the row in which each view begins.
+        own: whether the view betrays the report as the first person's.
+    """
 
     first: NDArray[np.float64]
     second: NDArray[np.float64]
     others: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    own: NDArray[np.bool_]
 
 
-_Labels = NDArray[np.int64] | None
-
-
-def _histogram(seen: _Likelihoods, labels: _Labels) -> float:  # noqa: ARG001
+def _histogram(seen: _Seen) -> NDArray[np.float64]:
     """The exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
 
     Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
     multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
     """
-    return _log_sum_exp(seen.first - seen.others) - _log_sum_exp(seen.second - seen.others)
+    first, second = seen.first - seen.others, seen.second - seen.others
+    return _log_sum_exp(first, seen.starts) - _log_sum_exp(second, seen.starts)
 
 
-def _own_report(seen: _Likelihoods, labels: _Labels) -> float:
+def _own_report(seen: _Seen) -> NDArray[np.float64]:
     """The log-likelihood ratio of what the view betrays as the first person's.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
     if reports are released in the order of arrival.
     """
-    rows: Any = slice(0, 1) if labels is None else labels == 0
-    return float((seen.first - seen.second)[rows].sum())
+    return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
 
 
-SCORES: Mapping[str, Callable[[_Likelihoods, _Labels], float]] = {"histogram": _histogram, "own-report": _own_report}
+SCORES: Mapping[str, Callable[[_Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
 
 
-def read_view(view: View, model: LocalModel, inputs: NeighboringInputs) -> list[float]:
-    """Every score of one view, in the order of ``SCORES``; an empty view tells nothing."""
-    if not len(view):
-        return [0.0] * len(SCORES)
-    answers = (inputs.first, inputs.second, inputs.others)
-    seen = _Likelihoods(*(_log_likelihood(model, view.reports.columns, answer) for answer in answers))
-    return [round(score(seen, view.labels), _DIGITS) for score in SCORES.values()]
+def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
+    """Every score of every view, in the order of ``SCORES``; shape (views, scores). An empty view tells nothing."""
+    found = np.zeros((len(views), len(SCORES)))
+    filled = [place for place, view in enumerate(views) if len(view)]
+    if not filled:
+        return found
+    tables = [views[place].reports.columns for place in filled]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    first, second, others = (
+        _log_likelihood(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
+    )
+    starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
+    own = np.concatenate([_own_rows(views[place]) for place in filled])
+    seen = _Seen(first, second, others, starts, own)
+    found[filled] = np.column_stack([score(seen) for score in SCORES.values()])
+    return np.round(found, _DIGITS)
+
+
+def _own_rows(view: View) -> NDArray[np.bool_]:
+    rows: NDArray[np.bool_] = (np.arange(len(view)) if view.labels is None else view.labels) == 0
+    return rows
 
 
 def report_scores(
@@ -80,6 +101,9 @@ def _log_likelihood(model: LocalModel, columns: Mapping[str, NDArray[Any]], answ
     return found
 
 
-def _log_sum_exp(terms: NDArray[np.float64]) -> float:
-    largest = terms.max()
-    return float(largest + np.log(np.exp(terms - largest).sum()))
+def _log_sum_exp(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log of the sum of exponentials from each start to the next one."""
+    largest = np.maximum.reduceat(terms, starts)
+    lengths = np.diff(starts, append=len(terms))
+    total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))
+    return total
