@@ -42,7 +42,7 @@ class UnderNames(UniformShuffler):
         return IdentityShuffler().shuffle(reports, public=public, source=source)
 
 
-class HalfLost(UniformShuffler):
+class MostLost(UniformShuffler):
     """Says that it shuffles everybody's reports, and loses those of all but the first few."""
 
     def shuffle(self, reports, *, public=None, source=None):

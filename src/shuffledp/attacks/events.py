@@ -36,9 +36,9 @@ class Event:
         return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
 
     def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
-        """False and true positive rates of all the thresholds on the same score, from (0, 0) to (1, 1); some tens."""
+        """False and true positive rates of this and of some tens of other thresholds, from (0, 0) to (1, 1)."""
         likely, unlikely = self._signed(first, second)
-        thresholds = _thresholds(likely, unlikely, _ROC_POINTS)
+        thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
         points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)
         rates = {(float(mistaken) / len(unlikely), float(detected) / len(likely)) for mistaken, detected in points}
         return tuple(sorted(rates | {(0.0, 0.0), (1.0, 1.0)}))

@@ -46,7 +46,7 @@ def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[n
     """
     gain = np.maximum(np.asarray(detected, dtype=np.float64) - delta, 0.0)
     with np.errstate(divide="ignore"):
-        return np.where(gain > 0, np.log(gain) - np.log(mistaken), -np.inf)
+        return np.where(gain > 0, np.log(np.where(gain > 0, gain, 1.0)) - np.log(mistaken), -np.inf)
 
 
 def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:

@@ -1,0 +1,30 @@
+"""What an attack shows is never above the exact curve of epsilon against delta, which is enumerated from the channel."""
+
+import pytest
+
+from attacks.twins import exact_central_claim, pipeline
+from shuffledp.attacks import audit
+from shuffledp.randomizers import HadamardResponse, KaryRandomizedResponse, OneBitMean, OptimizedUnaryEncoding
+from shuffledp.testing import SeededSource
+from statistical.thresholds import SIGNIFICANCE
+
+DELTAS = (1e-6, 1e-3, 0.05)
+CASES = [
+    (KaryRandomizedResponse(epsilon0=0.5, domain_size=2), 40),
+    (KaryRandomizedResponse(epsilon0=3.0, domain_size=2), 12),
+    (KaryRandomizedResponse(epsilon0=2.0, domain_size=3), 6),
+    (OptimizedUnaryEncoding(epsilon0=1.0, domain_size=2), 5),
+    (HadamardResponse(epsilon0=1.0, domain_size=3), 5),
+    (OneBitMean(epsilon0=1.0, lower=-1.0, upper=1.0), 10),
+]
+
+
+@pytest.mark.parametrize(("randomizer", "num_users"), CASES, ids=lambda case: getattr(case, "model", case))
+def test_no_attack_shows_more_than_the_exact_loss_and_some_show_a_good_part_of_it(randomizer, num_users):
+    claims = [exact_central_claim(randomizer.model, num_users, delta) for delta in DELTAS]
+    options = {"num_users": num_users, "trials": 5000, "source": SeededSource(11)}
+    report = audit(pipeline(randomizer), claims, confidence=1 - SIGNIFICANCE, **options)
+    assert not report.refuted
+    for claim, finding in zip(claims, report.findings, strict=True):
+        assert finding.evidence.epsilon_lower <= claim.guarantee.epsilon
+        assert finding.evidence.epsilon >= 0.4 * claim.guarantee.epsilon - 0.1  # as measured: it is not blind
