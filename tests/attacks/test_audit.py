@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from attacks.twins import MostLost, InArrivalOrder, TooTruthful, UnderNames, exact_central_claim, pipeline
+from attacks.twins import InArrivalOrder, MostLost, TooTruthful, UnderNames, exact_central_claim, pipeline
 from contracts.siblings import ResidueRandomizer, SlotShuffler
 from shuffledp.accounting import account_all
 from shuffledp.attacks import DEFAULT_TRIALS, AuditReport, NeighboringInputs, Verdict, audit
@@ -212,7 +212,7 @@ def test_several_messages_and_unknown_laws_are_not_audited():
             class Model(type(honest.model)):
                 kind = "test-unwritten"
 
-                def log_likelihood(self, columns, value):
+                def log_likelihood(self, columns, value):  # noqa: ARG002
                     return None
 
             self.model = Model(domain_size=2, share=honest.model.share)

@@ -16,7 +16,7 @@ PROBABILITIES = np.concatenate([np.geomspace(1e-6, 0.5, 300), 1 - np.geomspace(1
 def chances_of_error(lower, upper):
     """For each probability the exact chance that it is below the lower limit, and that it is above the upper one."""
     law = stats.binom.pmf(np.arange(RUNS + 1)[:, None], RUNS, PROBABILITIES)
-    return (law * (PROBABILITIES < lower[:, None])).sum(axis=0), (law * (PROBABILITIES > upper[:, None])).sum(axis=0)
+    return (law * (lower[:, None] > PROBABILITIES)).sum(axis=0), (law * (upper[:, None] < PROBABILITIES)).sum(axis=0)
 
 
 def test_each_limit_errs_with_its_tail_at_most_for_every_probability():
