@@ -10,17 +10,18 @@ class InName(sdp.UniformShuffler):
     """Calls itself uniform, and leaves everybody's number beside the report."""
 
     def shuffle(self, reports, *, public=None, source=None):
+        """Not at all."""
         return sdp.IdentityShuffler().shuffle(reports, public=public, source=source)
 
 
 for shuffler in (sdp.UniformShuffler(), InName()):
     pipeline = sdp.Pipeline(
-        randomizer=sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=4),
+        randomizer=sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2),
         shuffler=shuffler,
         analyzer=sdp.FrequencyAnalyzer(),
     )
     claims = account_all(pipeline.model(NUM_USERS), delta=1e-6)
-    report = sdp.attacks.audit(pipeline, claims, num_users=NUM_USERS, trials=1000)
+    report = sdp.attacks.audit(pipeline, claims, num_users=NUM_USERS, trials=400)
     print(f"{type(shuffler).__name__}: {[finding.verdict.value for finding in report.findings]}")
     print(report.findings[0])
     print()

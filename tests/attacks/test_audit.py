@@ -123,7 +123,7 @@ def test_a_shuffler_that_does_not_shuffle_is_refuted(shuffler):
 def test_a_shuffler_that_loses_most_reports_is_refuted():
     broken = pipeline(shuffler=MostLost())
     claim = exact_central_claim(broken.randomizer.model, 100, 1e-3)
-    assert audit(broken, claim, num_users=100, source=SeededSource(3)).refuted
+    assert audit(broken, claim, num_users=100, trials=2000, source=SeededSource(3)).refuted
     assert not audit(pipeline(), claim, num_users=100, trials=2000, source=SeededSource(3)).refuted
 
 
@@ -139,15 +139,15 @@ def test_without_a_shuffler_the_attack_reaches_the_local_loss():
 def test_labels_that_only_blur_who_sent_what_are_attacked_too():
     # Each report stays or changes places with its neighbour: half of the first label's are the first person's.
     blurred = pipeline(shuffler=SlotShuffler(), epsilon0=3.0)
-    assert audit(blurred, central(0.3), num_users=10, trials=4000, source=SeededSource(1)).refuted
+    assert audit(blurred, central(0.3), num_users=10, trials=2000, source=SeededSource(1)).refuted
 
 
 def test_of_several_claims_each_has_its_own_verdict_and_all_limits_are_wider():
     honest = pipeline()
     false, true = central(0.2, 1e-3), exact_central_claim(honest.randomizer.model, 5, 1e-3)
-    together = audit(honest, [true, false], num_users=5, source=SeededSource(1))
+    together = audit(honest, [true, false], num_users=5, trials=3000, source=SeededSource(1))
     assert [finding.verdict for finding in together.findings] == ["consistent", "refuted"]
-    alone = audit(honest, [false], num_users=5, source=SeededSource(1))
+    alone = audit(honest, [false], num_users=5, trials=3000, source=SeededSource(1))
     assert alone.findings[0].evidence.epsilon_lower > together.findings[1].evidence.epsilon_lower
 
 

@@ -22,12 +22,9 @@ CASES = [
 @pytest.mark.parametrize(("randomizer", "num_users"), CASES, ids=lambda case: getattr(case, "model", case))
 def test_no_attack_shows_more_than_the_exact_loss_and_none_is_blind(randomizer, num_users):
     claims = [exact_central_claim(randomizer.model, num_users, delta) for delta in DELTAS]
-    for confidence in (1 - SIGNIFICANCE, 0.99):
-        options = {"num_users": num_users, "trials": 5000, "source": SeededSource(11)}
-        report = audit(pipeline(randomizer), claims, confidence=confidence, **options)
-        assert not report.refuted
-        assert all(
-            finding.evidence.epsilon_lower <= claim.guarantee.epsilon
-            for claim, finding in zip(claims, report.findings, strict=True)
-        )
-    assert report.findings[-1].evidence.epsilon >= 0.5 * claims[-1].guarantee.epsilon
+    options = {"num_users": num_users, "trials": 3000, "source": SeededSource(11)}
+    report = audit(pipeline(randomizer), claims, confidence=1 - SIGNIFICANCE, **options)
+    assert not report.refuted
+    for finding in report.findings:
+        assert finding.evidence.epsilon_lower <= finding.statement.guarantee.epsilon
+    assert report.findings[-1].evidence.epsilon >= 0.4 * claims[-1].guarantee.epsilon

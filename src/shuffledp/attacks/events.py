@@ -52,7 +52,7 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
     """The event that shows most on these runs, over scores, thresholds, sides and roles.
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
-    differ most in standard errors. Whatever is chosen here, limits from *other* runs hold as if it had been chosen in
+    differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as if it had been chosen in
     advance.
 
     Args:
@@ -81,12 +81,12 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 def _merit(
     detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
 ) -> list[tuple[float, float]]:
-    """For each event the epsilon that it shows, 0 or more, and the difference of its rates in standard errors."""
+    """For each event the epsilon that it shows, and by how many standard errors its rates differ by more than delta."""
     lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
     shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
     rates = np.array([detected, mistaken]) / runs
     errors = np.sqrt((rates * (1 - rates)).sum(axis=0) / runs + 1 / runs**2)  # of one run at least
-    return list(zip(shown.tolist(), ((rates[0] - rates[1]) / errors).tolist(), strict=True))
+    return list(zip(shown.tolist(), ((rates[0] - delta - rates[1]) / errors).tolist(), strict=True))
 
 
 def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
