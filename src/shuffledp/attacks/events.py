@@ -81,7 +81,7 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 def _merit(
     detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
 ) -> list[tuple[float, float]]:
-    """For each event the epsilon that it shows, and by how many standard errors its rates differ by more than delta."""
+    """For each event the epsilon that it shows, and by how many standard errors its rates differ beyond delta."""
     lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
     shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
     rates = np.array([detected, mistaken]) / runs
