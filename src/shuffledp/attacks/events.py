@@ -52,8 +52,8 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
     """The event that shows most on these runs, over scores, thresholds, sides and roles.
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
-    differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as if it had been chosen in
-    advance.
+    differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
+    if it had been chosen in advance.
 
     Args:
         first: scores of runs with the first data set, shape (runs, scores).
