@@ -106,6 +106,20 @@ class LocalModel(Described):
         """The randomizer as an explicit matrix, of fractions if ``exact``; None where it would be too large."""
         return None
 
+    def log_likelihood(
+        self,
+        columns: Mapping[str, NDArray[Any]],  # noqa: ARG002
+        value: Any,  # noqa: ARG002
+    ) -> NDArray[np.float64] | None:
+        """Log of the chance of each report if it was made from ``value``, up to a term that depends on the report only.
+
+        Differences between two values are the log-likelihood ratios that attacks decide by.
+
+        Returns:
+            Shape (reports,), one number for each row; None for a randomizer whose law is not written out.
+        """
+        return None
+
 
 class FrequencyModel(LocalModel):
     """A randomizer whose reports each *support* some of the values ("pure" protocols, Wang et al. 2017).
@@ -147,6 +161,18 @@ class FrequencyModel(LocalModel):
         """
         p, q = self.p, self.q
         return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
+
+    @abstractmethod
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """Which reports support this value; shape (n,)."""
+
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
+        """``epsilon0`` where the report supports the value, else 0.
+
+        That holds for every pure protocol whose reports are exp(epsilon0) times as likely from a value that they
+        support as from one that they do not; a model of another kind overrides it.
+        """
+        return np.where(self.supports(columns, value), self.epsilon0, 0.0)
 
     @abstractmethod
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Exact arithmetic of randomizers: coins as integers out of 2^64, the loss they really have, channels of fractions."""
 
+import functools
 import math
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
@@ -20,6 +21,7 @@ CHANNEL_LIMIT = 4096  # outputs: the matrix of a larger channel may take more th
 _DIGITS = 60
 
 
+@functools.lru_cache(maxsize=256)
 def log_rounded_up(numerator: int, denominator: int) -> float:
     """The logarithm of a fraction above 0, as the least float that is not below it."""
     with localcontext() as context:

@@ -12,6 +12,7 @@ from shuffledp.randomness import RandomSource
 
 __all__ = [
     "PackedCoins",
+    "bit_of",
     "check_domain",
     "check_packed",
     "count_bits",
@@ -44,6 +45,11 @@ def check_domain(domain_size: int) -> None:
 def packed_width(domain_size: int) -> int:
     """Bytes that hold a bit per value."""
     return -(-domain_size // 8)
+
+
+def bit_of(bits: NDArray[np.uint8], value: int) -> NDArray[np.bool_]:
+    """The bit of one value in every row; shape (n,)."""
+    return (bits[:, value // 8] >> (value % 8) & 1).astype(np.bool_)
 
 
 def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:

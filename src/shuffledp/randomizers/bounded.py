@@ -23,6 +23,7 @@ __all__ = [
     "as_numbers",
     "check_range",
     "clip_to_range",
+    "grid_neighbors",
     "grid_positions",
     "round_to_grid",
     "rounding_variance",
@@ -215,6 +216,13 @@ def round_to_grid(
         np.add(index, words < rest, out=points[batch])
     scratch.fill(0)
     return points
+
+
+def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) -> tuple[int, float]:
+    """The number of the grid point at or below a value, and the chance that it is rounded up to the next one."""
+    place = (value - lower) / (upper - lower) * num_steps
+    left = min(math.floor(place), num_steps - 1)
+    return left, min(place - left, 1.0)
 
 
 def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, num_steps: int) -> NDArray[np.float64]:

@@ -105,6 +105,12 @@ class HadamardResponseModel(FrequencyModel):
             raise InvalidParameterError(f"columns must be one integer column 'index'; got {found}.")
         check_range(columns["index"], self.num_columns, "reports")
 
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """A report supports the values whose rows have +1 in its column."""
+        common = columns["index"].astype(np.uint64) & np.uint64(value + 1)
+        even: NDArray[np.bool_] = np.bitwise_count(common) % 2 == 0
+        return even
+
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the values whose rows have +1 in its column.
 

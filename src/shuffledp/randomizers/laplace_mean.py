@@ -14,7 +14,13 @@ from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.randomizers.bounded import RangeModel, RangeRandomizer, round_to_grid, rounding_variance
+from shuffledp.randomizers.bounded import (
+    RangeModel,
+    RangeRandomizer,
+    grid_neighbors,
+    round_to_grid,
+    rounding_variance,
+)
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
 from shuffledp.randomness import resolve_source
 
@@ -91,6 +97,16 @@ class DiscreteLaplaceMeanModel(RangeModel):
         step = (self.upper - self.lower) / self.num_steps
         decoded: NDArray[np.float64] = self.lower + step * columns["value"]
         return decoded
+
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
+        """Exact: a mixture of the noise around the two grid points beside the value."""
+        left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_steps)
+        rate, reports = float(self.rate), columns["value"].astype(np.float64)
+        near_left, near_right = -rate * np.abs(reports - left), -rate * np.abs(reports - (left + 1))
+        # With share 0 its log is minus infinity, and the other point is all there is.
+        with np.errstate(divide="ignore"):
+            both: NDArray[np.float64] = np.logaddexp(np.log1p(-share) + near_left, np.log(share) + near_right)
+        return both
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for the noise, 1 / (2 sinh(rate/2)^2) squared steps; an upper bound for rounding, up to 1/4 of one."""

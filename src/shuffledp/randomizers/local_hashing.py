@@ -147,6 +147,12 @@ class OptimizedLocalHashingModel(FrequencyModel):
         check_range(columns["seed"], self.num_seeds, "seeds")
         check_range(columns["value"], self.hash_range, "reports")
 
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """A report supports the values that its function takes to its hashed value."""
+        seeds = columns["seed"].astype(np.uint64)
+        same: NDArray[np.bool_] = self.hashed(np.full(len(seeds), value), seeds) == columns["value"].astype(np.uint64)
+        return same
+
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the values that its function takes to its hashed value: about one in g.
 

@@ -68,6 +68,13 @@ class OneBitMeanModel(RangeModel):
         decoded: NDArray[np.float64] = of_bits[columns["value"]]
         return decoded
 
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
+        """Exact: the chance of a one is linear in the value."""
+        p, q = self.response.p, self.response.q
+        chance = q + (p - q) * (value - self.lower) / (self.upper - self.lower)
+        chances: NDArray[np.float64] = np.log(np.where(columns["value"] == 1, chance, 1 - chance))
+        return chances
+
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for people of equal values: that of a coin. An upper bound otherwise, see `noise_curvature`."""
         p, q, width = self.response.p, self.response.q, self.upper - self.lower

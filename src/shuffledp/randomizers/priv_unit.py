@@ -147,6 +147,10 @@ class PrivUnitModel(MeanModel):
         decoded: NDArray[np.float64] = columns["vector"] / self.scale
         return decoded
 
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
+        """``epsilon0`` for reports in the cap around the value, else 0: both densities are flat."""
+        return np.where(columns["vector"] @ np.asarray(value, dtype=np.float64) >= self.gamma, self.epsilon0, 0.0)
+
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact: the isotropic part plus the curvature times the squared mean; see `noise_covariance`."""
         inside = np.clip(mean, self.lower, self.upper)

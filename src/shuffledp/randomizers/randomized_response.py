@@ -119,6 +119,11 @@ class KaryRandomizedResponseModel(FrequencyModel):
             raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
         check_range(columns["value"], self.domain_size, "reports")
 
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """A report supports the value that it holds."""
+        held: NDArray[np.bool_] = columns["value"] == value
+        return held
+
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the value that it holds."""
         return np.bincount(columns["value"], minlength=self.domain_size).astype(np.int64, copy=False)

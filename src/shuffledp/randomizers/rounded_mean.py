@@ -13,7 +13,13 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.randomizers.bounded import RangeModel, RangeRandomizer, round_to_grid, rounding_variance
+from shuffledp.randomizers.bounded import (
+    RangeModel,
+    RangeRandomizer,
+    grid_neighbors,
+    round_to_grid,
+    rounding_variance,
+)
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source
 
@@ -75,6 +81,14 @@ class RoundedMeanModel(RangeModel):
         step = (self.upper - self.lower) / levels
         decoded: NDArray[np.float64] = self.lower + step * (columns["value"] - q * levels * (levels + 1) / 2) / (p - q)
         return decoded
+
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
+        """Exact: a mixture of the responses at the two grid points beside the value."""
+        left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
+        rounded = (1 - share) * (columns["value"] == left) + share * (columns["value"] == left + 1)
+        p, q = self.response.p, self.response.q
+        chances: NDArray[np.float64] = np.log(q + (p - q) * rounded)
+        return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exact for the response; an upper bound for rounding, at most a quarter of a squared step."""

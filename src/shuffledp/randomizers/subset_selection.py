@@ -24,6 +24,7 @@ from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
     PackedCoins,
+    bit_of,
     check_domain,
     check_packed,
     count_bits,
@@ -135,6 +136,10 @@ class SubsetSelectionModel(FrequencyModel):
             raise InvalidParameterError(
                 f"reports must have {self.subset_size} bits set; {other.size} have not, first reports[{other[0]}]."
             )
+
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """A report supports the values that it holds."""
+        return bit_of(columns["bits"], value)
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the values that it holds."""

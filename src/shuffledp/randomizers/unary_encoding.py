@@ -22,6 +22,7 @@ from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
     PackedCoins,
+    bit_of,
     check_domain,
     check_packed,
     count_bits,
@@ -110,6 +111,10 @@ class UnaryEncodingModel(FrequencyModel):
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
         check_packed(columns, self.domain_size)
+
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """A report supports the values whose bits are set."""
+        return bit_of(columns["bits"], value)
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """A report supports the values whose bits are set."""

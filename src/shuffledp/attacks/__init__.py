@@ -1,0 +1,10 @@
+"""Attacks: what somebody who wants to know does with a view. They read views and models, and never the accounting.
+
+The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
+"""
+
+from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
+from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
+from shuffledp.attacks.inputs import NeighboringInputs
+
+__all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "NeighboringInputs", "Verdict", "audit"]

@@ -1,0 +1,184 @@
+"""Claims put to the test: play the distinguishing game on the pipeline itself, and see what it shows about epsilon."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from shuffledp import _validate
+from shuffledp._numerals import in_digits
+from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
+from shuffledp.attacks.games import GAMES, Progress, RandomizerAndShuffler
+from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
+from shuffledp.attacks.intervals import most_shown, runs_needed
+from shuffledp.flow import Randomizer
+from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.models import ProtocolModel
+from shuffledp.randomness import resolve_source
+from shuffledp.statements import Kind, PrivacyStatement
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["DEFAULT_TRIALS", "audit"]
+
+DEFAULT_TRIALS = {kind: game.trials for kind, game in GAMES.items()}
+
+_TAILS = 4  # two limits of each of two probabilities
+
+
+def audit(
+    pipeline: RandomizerAndShuffler,
+    statements: PrivacyStatement | Iterable[PrivacyStatement],
+    *,
+    num_users: int,
+    trials: int | None = None,
+    confidence: float = 0.99,
+    inputs: NeighboringInputs | Sequence[NeighboringInputs] = (),
+    source: "RandomSource | None" = None,
+    progress: Progress | None = None,
+) -> AuditReport:
+    """Try to refute claims about a pipeline, by attacks on runs of the pipeline itself.
+
+    The first person's answer is one of two, everybody else's is fixed, and an attacker who knows all that is to tell
+    from what may be seen which of the two it was: from that person's report for local claims, from the view for central
+    ones. On *training* runs the attacker chooses the data sets, the score (a likelihood ratio of the histogram, or of
+    whatever the view betrays as the first person's), the threshold and the side of it. *Held-out* runs then count how
+    often that event comes with either answer. A claim of (epsilon, delta) says that Pr[event] <= e^epsilon Pr'[event] +
+    delta, and exact binomial limits of the two probabilities show an epsilon that cannot be undercut.
+
+    Guarantees:
+        1. If all claims that promise are true, all of them are called consistent (or not audited) with probability
+           ``confidence`` at least, however bad the attacks are and however many claims there are.
+        2. A claim that cannot be refuted by these trials, whatever came out, is not audited and never consistent.
+        3. Every run is one of the pipeline's own randomizer and shuffler, and attacks see the report or the view and
+           public models only.
+
+    Args:
+        pipeline: a `shuffledp.Pipeline`, or anything with its ``randomizer`` and ``shuffler``.
+        statements: the claims, made for ``num_users`` people.
+        num_users: people in the batch, 1 or more.
+        trials: held-out runs with each of the two data sets, 2 or more; half as many train. None is what
+            ``DEFAULT_TRIALS`` has for each type of guarantee.
+        confidence: strictly between 0 and 1; shared by all limits of all claims.
+        inputs: pairs of data sets to play; if there are none, the worst ones known for the randomizer.
+        source: randomness; None is the cryptographic source.
+        progress: told, for each type of claim in turn, how many runs are done and how many there are at most.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or the randomizer refuses an answer in ``inputs``.
+
+    References:
+        Jagielski, Ullman, Oprea 2020 (lower limits of epsilon from Clopper-Pearson limits of an attack's error rates).
+
+    Example:
+        >>> from shuffledp import FrequencyAnalyzer, KaryRandomizedResponse, Pipeline, UniformShuffler
+        >>> pipeline = Pipeline(
+        ...     randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=4),
+        ...     shuffler=UniformShuffler(),
+        ...     analyzer=FrequencyAnalyzer(),
+        ... )
+        >>> claims = pipeline.run([0, 1, 2, 3] * 5, delta=1e-3).statements
+        >>> report = audit(pipeline, claims, num_users=20, trials=1000)
+        >>> [finding.verdict.value for finding in report.findings]
+        ['consistent', 'consistent']
+    """
+    claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
+    pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)
+    _check(pipeline, claims, pairs, num_users=num_users, trials=trials, confidence=confidence)
+    source = resolve_source(source)
+    model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
+    pairs = pairs or worst_inputs(model.local)
+    obstacle = _why_no_attack(pipeline.randomizer, pairs, source)
+    reasons = [_why_no_claim(claim) or obstacle for claim in claims]
+    tail = (1 - confidence) / max(1, reasons.count("")) / _TAILS
+    reasons = [reason or _why_too_few(claim, trials, tail) for claim, reason in zip(claims, reasons, strict=True)]
+    auditable = [claim for claim, reason in zip(claims, reasons, strict=True) if not reason]
+    evidence: dict[tuple[str, float], Evidence] = {}
+    for kind, game in GAMES.items():
+        deltas = sorted({_loss_of(claim).delta for claim in auditable if claim.guarantee.type == kind})
+        table = game(pipeline=pipeline, num_users=num_users, source=source, progress=progress)
+        evidence |= {(kind, delta): each for delta, each in table.attack(pairs, deltas, trials, tail).items()}
+    findings = [
+        Finding(statement=claim, verdict=Verdict.NOT_AUDITED, reason=reason)
+        if reason
+        else _judged(claim, evidence[claim.guarantee.type, _loss_of(claim).delta])
+        for claim, reason in zip(claims, reasons, strict=True)
+    ]
+    return AuditReport(model=model, findings=tuple(findings), confidence=confidence, seeded=source.reproducible)
+
+
+def _check(
+    pipeline: RandomizerAndShuffler,
+    claims: Sequence[PrivacyStatement],
+    pairs: Sequence[NeighboringInputs],
+    *,
+    num_users: int,
+    trials: int | None,
+    confidence: float,
+) -> None:
+    _validate.instance_of(RandomizerAndShuffler, pipeline=pipeline)
+    _validate.integer_at_least(1, num_users=num_users)
+    _validate.open_probability(confidence=confidence)
+    if trials is not None:
+        _validate.integer_at_least(2, trials=trials)
+    if not claims:
+        raise _validate.invalid("one statement or more", number_of_statements=0)
+    for claim in claims:
+        _validate.instance_of(PrivacyStatement, statements=claim)
+    for pair in pairs:
+        _validate.instance_of(NeighboringInputs, inputs=pair)
+
+
+def _loss_of(claim: PrivacyStatement) -> DifferentialPrivacy:
+    """The guarantee of a claim that has a game, which is one of (epsilon, delta)."""
+    return cast(DifferentialPrivacy, claim.guarantee)
+
+
+def _why_no_claim(claim: PrivacyStatement) -> str:
+    """Why there is nothing to refute in a statement, or no game that could; else ""."""
+    if claim.withdrawn is not None:
+        return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
+    if claim.kind is Kind.LOWER_BOUND:
+        return (
+            "A lower bound promises nothing that an attack could refute: where attacks show less, a better attack or "
+            "a worse data set may show more."
+        )
+    if not claim.kind.promises:
+        return "An estimate promises nothing."
+    if claim.guarantee.is_trivial:
+        return "The statement promises nothing."
+    if claim.guarantee.type not in GAMES:
+        return f"No game is known for guarantees of type {claim.guarantee.type!r}."
+    return ""
+
+
+def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: "RandomSource") -> str:
+    """Why the attacks cannot be mounted on this randomizer; else "". Every answer is randomized once, to be checked."""
+    model = randomizer.model
+    if model.num_messages != 1:
+        return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
+    if not pairs:
+        return f"No neighboring inputs are known for {model.kind!r} reports; give some as inputs."
+    for pair in pairs:
+        reports = randomizer.randomize(pair.answers("first", 2), source=source)
+        randomizer.randomize(pair.answers("second", 1), source=source)
+        if model.log_likelihood(reports.columns, pair.first) is None:
+            return f"No attack is known for {model.kind!r} reports, whose law is not written out in their model."
+    return ""
+
+
+def _why_too_few(claim: PrivacyStatement, trials: int | None, tail: float) -> str:
+    """Why even an attack that never errs could not refute the claim; else ""."""
+    claimed, runs = _loss_of(claim), trials or GAMES[claim.guarantee.type].trials
+    most = most_shown(runs, claimed.delta, tail=tail)
+    if most > claimed.epsilon:
+        return ""
+    needed = runs_needed(claimed.epsilon, claimed.delta, tail=tail)
+    return (
+        f"Too few trials: with {runs} no attack, not even one that never errs, can show more than "
+        f"{in_digits(most, 'at most')}. Refuting this claim takes {in_digits(needed, 'at least', digits=2)} at least."
+    )
+
+
+def _judged(claim: PrivacyStatement, evidence: Evidence) -> Finding:
+    refuted = evidence.epsilon_lower > _loss_of(claim).epsilon
+    return Finding(statement=claim, verdict=Verdict.REFUTED if refuted else Verdict.CONSISTENT, evidence=evidence)

@@ -1,0 +1,123 @@
+"""What an audit says: a verdict on each claim, with what the strongest attack showed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shuffledp._described import Described
+from shuffledp._numerals import in_digits
+from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import PrivacyStatement
+
+__all__ = ["AuditReport", "Evidence", "Finding", "Verdict"]
+
+
+class Verdict(StrEnum):
+    """What became of a claim. No audit can prove one, so that there is no "passed"."""
+
+    REFUTED = "refuted"
+    CONSISTENT = "consistent"
+    NOT_AUDITED = "not-audited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Described):
+    """What one event, chosen on other runs, showed on held-out runs.
+
+    All limits of all findings of a report hold together with probability ``confidence`` at least.
+
+    Args:
+        attack: which score the event is about.
+        inputs: the two data sets.
+        likely: "first" or "second": the one with which the event is the likelier.
+        trials: held-out runs with each of the two.
+        training_trials: runs with each, before, on which the event was chosen, for each pair of data sets tried.
+        true_positive_rate: how often the event came with the likely data set.
+        true_positive_limits: lower and upper limit of that probability (Clopper and Pearson).
+        false_positive_rate: how often it came with the other one: the rate actually reached.
+        false_positive_limits: limits of that probability.
+        epsilon: the loss that the rates show at the delta of the claim; infinite if the second rate is 0.
+        epsilon_lower: lower limit of this event's loss, and so of the epsilon of the whole mechanism.
+        epsilon_upper: upper limit of this event's loss; other events may show more.
+        roc: (false positive rate, true positive rate) for other thresholds on the same score, held-out as well; each
+            by itself, without limits.
+    """
+
+    attack: str
+    inputs: NeighboringInputs
+    likely: str
+    trials: int
+    training_trials: int
+    true_positive_rate: float
+    true_positive_limits: tuple[float, ...]
+    false_positive_rate: float
+    false_positive_limits: tuple[float, ...]
+    epsilon: float
+    epsilon_lower: float
+    epsilon_upper: float
+    roc: tuple[tuple[float, ...], ...]
+
+    def __str__(self) -> str:
+        lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
+        return (
+            f"The strongest attack ({self.attack}) shows epsilon >= {lower} (measured "
+            f"{in_digits(self.epsilon, 'about')}, limits {lower} to {upper}): its event came in "
+            f"{self.true_positive_rate:.4%} of {self.trials} runs with one data set, and in "
+            f"{self.false_positive_rate:.4%} of as many with the other."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Described):
+    """The verdict on one claim.
+
+    Args:
+        statement: the claim, as it came in.
+        verdict: refuted, consistent or not audited.
+        reason: why it was not audited; else "".
+        evidence: what the strongest attack showed; None if it was not audited.
+    """
+
+    statement: PrivacyStatement
+    verdict: Verdict
+    reason: str = ""
+    evidence: Evidence | None = None
+
+    def __str__(self) -> str:
+        claim = self.statement.guarantee
+        shown = claim.type
+        if isinstance(claim, DifferentialPrivacy):
+            relation = self.statement.kind.relation
+            shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
+        return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {self.evidence or self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport(Described):
+    """All findings of one audit. ``print`` gives a paragraph for each, ``to_dict`` everything.
+
+    Args:
+        model: the public description of what was played.
+        findings: one for each claim, in the order in which they came.
+        confidence: probability with which all limits in the report hold together.
+        seeded: True if the runs can be repeated by whoever knows the seed.
+    """
+
+    model: ProtocolModel
+    findings: tuple[Finding, ...]
+    confidence: float
+    seeded: bool
+
+    @property
+    def refuted(self) -> bool:
+        """True if some claim is refuted."""
+        return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
+
+    def __str__(self) -> str:
+        opening = (
+            f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users} people; "
+            f"all limits hold together with confidence {self.confidence:g}. Consistent does not mean proven: it says "
+            "that these attacks found nothing against the claim."
+        )
+        return "\n\n".join([opening, *map(str, self.findings)])

@@ -1,0 +1,183 @@
+"""The distinguishing game: run the protocol on one of two neighbouring data sets, and score what may be seen of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.attacks.events import Event, best_event
+from shuffledp.attacks.findings import Evidence
+from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.attacks.intervals import clopper_pearson, loss
+from shuffledp.attacks.scores import SCORES, report_scores, view_scores
+from shuffledp.flow import Randomizer, Shuffler
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["GAMES", "Game", "Progress", "RandomizerAndShuffler"]
+
+Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
+
+_REPORTS_AT_A_TIME = 1 << 16
+_VIEWS_AT_A_TIME = 1 << 8
+
+
+@runtime_checkable
+class RandomizerAndShuffler(Protocol):
+    """What an audit plays: a `shuffledp.Pipeline`, or anything else with these two parts."""
+
+    @property
+    def randomizer(self) -> Randomizer:
+        """Runs on a person's device."""
+
+    @property
+    def shuffler(self) -> Shuffler:
+        """Makes the view."""
+
+
+class Game(ABC):
+    """What may be seen under a type of guarantee, and how it is scored.
+
+    Class attributes: ``scores`` (names), ``trials`` (default of held-out runs with each data set).
+
+    Args:
+        pipeline: what is played.
+        num_users: people in the batch.
+        source: randomness.
+        progress: told how many runs are done, and how many there are at most.
+    """
+
+    scores: ClassVar[tuple[str, ...]]
+    trials: ClassVar[int]
+
+    def __init__(
+        self, *, pipeline: RandomizerAndShuffler, num_users: int, source: "RandomSource", progress: Progress | None
+    ) -> None:
+        self.pipeline, self.num_users, self.source = pipeline, num_users, source
+        self._progress, self._done, self._total = progress, 0, 0
+
+    @abstractmethod
+    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
+        """Independent runs with one of the two data sets; shape (runs, scores)."""
+
+    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
+        """Those pairs of data sets that can be told apart from each other by what is seen in this game."""
+        return pairs
+
+    def attack(
+        self, pairs: Sequence[NeighboringInputs], deltas: Sequence[float], trials: int | None, tail: float
+    ) -> dict[float, Evidence]:
+        """Choose pair and event for each delta on training runs, and count on held-out runs."""
+        if not deltas:
+            return {}
+        trials = trials or self.trials
+        training, pairs = trials // 2, self.different(pairs)
+        self._done, self._total = 0, 2 * len(pairs) * (training + trials)
+        scored = [self._both(pair, training) for pair in pairs]
+        chosen = {}
+        for delta in deltas:
+            events = [best_event(*scores, delta=delta, tail=tail) for scores in scored]
+            place = max(range(len(pairs)), key=lambda place: events[place][0])
+            chosen[delta] = place, events[place][1]
+        held_out = {place: self._both(pairs[place], trials) for place in {place for place, _ in chosen.values()}}
+        return {
+            delta: self._evidence(pairs[place], event, held_out[place], delta=delta, training=training, tail=tail)
+            for delta, (place, event) in chosen.items()
+        }
+
+    def _both(self, pair: NeighboringInputs, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.play(pair, "first", runs), self.play(pair, "second", runs)
+
+    def _evidence(
+        self,
+        pair: NeighboringInputs,
+        event: Event,
+        held_out: tuple[NDArray[np.float64], NDArray[np.float64]],
+        *,
+        delta: float,
+        training: int,
+        tail: float,
+    ) -> Evidence:
+        trials, counts = len(held_out[0]), event.count(*held_out)
+        lower, upper = clopper_pearson(counts, trials, tail=tail)
+        rates = np.array(counts) / trials
+        measured, least, most = (
+            max(0.0, float(loss(detected, mistaken, delta=delta)))
+            for detected, mistaken in ((rates[0], rates[1]), (lower[0], upper[1]), (upper[0], lower[1]))
+        )
+        return Evidence(
+            attack=self.scores[event.column],
+            inputs=pair,
+            likely=event.likely,
+            trials=trials,
+            training_trials=training,
+            true_positive_rate=float(rates[0]),
+            true_positive_limits=(float(lower[0]), float(upper[0])),
+            false_positive_rate=float(rates[1]),
+            false_positive_limits=(float(lower[1]), float(upper[1])),
+            epsilon=measured,
+            epsilon_lower=least,
+            epsilon_upper=most,
+            roc=event.roc(*held_out),
+        )
+
+    def tick(self, runs: int) -> None:
+        """So many runs more are done."""
+        self._done += runs
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+class LocalGame(Game):
+    """Seen is the report that leaves the first person's device.
+
+    The randomizer gets a column of equal answers: its reports are independent, one for each row.
+    """
+
+    scores = ("own-report",)
+    trials = 100_000
+
+    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
+        """The answers of others are not seen."""
+        answers = {(np.asarray(pair.first).tobytes(), np.asarray(pair.second).tobytes()): pair for pair in pairs}
+        return tuple(answers.values())
+
+    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
+        """See `Game.play`."""
+        randomizer = self.pipeline.randomizer
+        found = np.empty((runs, 1))
+        for start in range(0, runs, _REPORTS_AT_A_TIME):
+            batch = found[start : start + _REPORTS_AT_A_TIME, 0]
+            answers = np.array([getattr(inputs, which)] * len(batch))
+            reports = randomizer.randomize(answers, source=self.source)
+            batch[:] = report_scores(reports.columns, randomizer.model, inputs)
+            self.tick(len(batch))
+        return found
+
+
+class CentralGame(Game):
+    """Seen is the view. Every run is a run of the real randomizer and of the real shuffler; nothing is replaced."""
+
+    scores = tuple(SCORES)
+    trials = 10_000
+
+    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
+        """See `Game.play`."""
+        randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
+        answers = inputs.answers(which, self.num_users)
+        found = np.empty((runs, len(self.scores)))
+        at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
+        for start in range(0, runs, at_a_time):
+            batch = found[start : start + at_a_time]
+            views = [
+                shuffler.shuffle(randomizer.randomize(answers, source=self.source), source=self.source) for _ in batch
+            ]
+            batch[:] = view_scores(views, randomizer.model, inputs)
+            self.tick(len(batch))
+        return found
+
+
+GAMES: Mapping[str, type[Game]] = {"local-dp": LocalGame, "central-dp": CentralGame}

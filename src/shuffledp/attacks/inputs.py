@@ -1,0 +1,61 @@
+"""The data sets between which an attacker is to tell, and the worst ones known for each family of randomizers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.models import FrequencyModel, LocalModel, MeanModel
+
+__all__ = ["NeighboringInputs", "worst_inputs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighboringInputs(Described):
+    """Two data sets that differ in the first person's answer. They are invented: no person's answer is in them.
+
+    Args:
+        first: the first person's answer in the first data set, as the randomizer takes it.
+        second: that answer in the second data set; another one.
+        others: what everybody else answers, in both.
+
+    Raises:
+        InvalidParameterError: if the two answers are equal.
+    """
+
+    first: Any
+    second: Any
+    others: Any
+
+    def __post_init__(self) -> None:
+        if np.array_equal(self.first, self.second):
+            raise invalid("different from first", second=self.second)
+
+    def answers(self, which: str, num_users: int) -> NDArray[Any]:
+        """One data set as a column: ``which`` is "first" or "second"; one row per person."""
+        column = np.array([self.others] * num_users)
+        column[0] = getattr(self, which)
+        return column
+
+
+def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
+    """Where the attacks of this package do best; empty for a family of randomizers that none is known for.
+
+    The audit tries both roles of the two answers, so that "others = second" would repeat "others = first".
+    """
+    if isinstance(model, FrequencyModel):
+        third = [2] if model.domain_size > 2 else []
+        return tuple(NeighboringInputs(first=0, second=1, others=others) for others in (*third, 0))
+    if isinstance(model, MeanModel) and model.dimension == 1:
+        lower, upper = model.lower, model.upper
+        middle = lower + (upper - lower) / 2
+        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
+    if isinstance(model, MeanModel):
+        axis = np.eye(2, model.dimension)
+        north, east = (tuple(row.tolist()) for row in axis)
+        south = tuple((-axis[0]).tolist())
+        return tuple(NeighboringInputs(first=north, second=south, others=others) for others in (east, north))
+    return ()

@@ -1,0 +1,109 @@
+"""How an attacker reads a view: a score is a number, larger the more the view looks like the first data set's.
+
+A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
+often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
+more function in ``SCORES``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.errors import UnsupportedModelError
+from shuffledp.flow import View
+from shuffledp.models import LocalModel
+
+__all__ = ["SCORES", "report_scores", "view_scores"]
+
+_DIGITS = 9  # a sum over the same multiset in another order differs far behind these
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Several views, one after the other, none empty.
+
+    Args:
+        first: log-likelihood of each report under the first person's answer in the first data set.
+        second: the same for the second data set.
+        others: the same under everybody else's answer.
+        starts: the row in which each view begins.
+        own: whether the view betrays the report as the first person's.
+    """
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    others: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    own: NDArray[np.bool_]
+
+
+def _histogram(seen: _Seen) -> NDArray[np.float64]:
+    """The exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
+
+    Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
+    multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
+    """
+    first, second = seen.first - seen.others, seen.second - seen.others
+    return _log_sum_exp(first, seen.starts) - _log_sum_exp(second, seen.starts)
+
+
+def _own_report(seen: _Seen) -> NDArray[np.float64]:
+    """The log-likelihood ratio of what the view betrays as the first person's.
+
+    That is what lies under the first label; without labels, what stands in the first row, which is the first person's
+    if reports are released in the order of arrival.
+    """
+    return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
+
+
+SCORES: Mapping[str, Callable[[_Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
+
+
+def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
+    """Every score of every view, in the order of ``SCORES``; shape (views, scores). An empty view tells nothing."""
+    found = np.zeros((len(views), len(SCORES)))
+    filled = [place for place, view in enumerate(views) if len(view)]
+    if not filled:
+        return found
+    tables = [views[place].reports.columns for place in filled]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    first, second, others = (
+        _log_likelihood(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
+    )
+    starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
+    own = np.concatenate([_own_rows(views[place]) for place in filled])
+    seen = _Seen(first, second, others, starts, own)
+    found[filled] = np.column_stack([score(seen) for score in SCORES.values()])
+    return np.round(found, _DIGITS)
+
+
+def _own_rows(view: View) -> NDArray[np.bool_]:
+    rows: NDArray[np.bool_] = (np.arange(len(view)) if view.labels is None else view.labels) == 0
+    return rows
+
+
+def report_scores(
+    columns: Mapping[str, NDArray[Any]], model: LocalModel, inputs: NeighboringInputs
+) -> NDArray[np.float64]:
+    """The log-likelihood ratio of each report by itself; shape (reports,)."""
+    first, second = (_log_likelihood(model, columns, answer) for answer in (inputs.first, inputs.second))
+    return np.round(first - second, _DIGITS)
+
+
+def _log_likelihood(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
+    found = model.log_likelihood(columns, answer)
+    if found is None:
+        raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")
+    return found
+
+
+def _log_sum_exp(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log of the sum of exponentials from each start to the next one."""
+    largest = np.maximum.reduceat(terms, starts)
+    lengths = np.diff(starts, append=len(terms))
+    total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))
+    return total

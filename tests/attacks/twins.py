@@ -1,0 +1,71 @@
+"""Pipelines that do not do what they say, for audits to find; and claims that were enumerated, not proven."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.flow import Reports
+from shuffledp.guarantees import CentralDP
+from shuffledp.pipeline import Pipeline
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.statements import Basis, Kind, PrivacyStatement
+from soundness.exact_deltas import binary_laws_of_others, laws_of_others, worst_delta
+
+
+class TooTruthful:
+    """k-RR whose threshold for the truth is ``excess`` too high, under the model of the honest one."""
+
+    def __init__(self, *, epsilon0: float, domain_size: int, excess: float = 0.2) -> None:
+        self.model = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+        truth = round(self.model.truth_words * (1 + excess))
+        share = (2**64 - truth) // (domain_size - 1)
+        self.real = KaryRandomizedResponse.from_model(KaryRandomizedResponseModel(domain_size=domain_size, share=share))
+
+    def randomize(self, values, *, source=None):
+        return Reports(self.real.randomize(values, source=source).columns, self.model)
+
+
+class InArrivalOrder(UniformShuffler):
+    """Says that it shuffles, and releases reports in the order in which they came."""
+
+    def shuffle(self, reports, *, public=None, source=None):
+        view = super().shuffle(reports, public=public, source=source)
+        object.__setattr__(view, "reports", reports)  # past the constructor, which would permute them
+        return view
+
+
+class UnderNames(UniformShuffler):
+    """Says that it shuffles, and leaves the sender's number beside each report."""
+
+    def shuffle(self, reports, *, public=None, source=None):
+        return IdentityShuffler().shuffle(reports, public=public, source=source)
+
+
+class MostLost(UniformShuffler):
+    """Says that it shuffles everybody's reports, and loses those of all but the first few."""
+
+    def shuffle(self, reports, *, public=None, source=None):
+        return super().shuffle(reports.take(slice(0, 3)), public=public, source=source)
+
+
+def pipeline(randomizer=None, shuffler=None, *, epsilon0=1.0, domain_size=2) -> Pipeline:
+    randomizer = randomizer or KaryRandomizedResponse(epsilon0=epsilon0, domain_size=domain_size)
+    return Pipeline(randomizer=randomizer, shuffler=shuffler or UniformShuffler(), analyzer=FrequencyAnalyzer())
+
+
+def exact_central_claim(model, num_users: int, delta: float) -> PrivacyStatement:
+    """The least epsilon that is true at this delta, from the enumeration of all data sets; rounded up."""
+    channel = model.channel().matrix
+    laws = binary_laws_of_others if channel.shape == (2, 2) else laws_of_others
+    others = list(laws(channel, num_users - 1))
+
+    def excess(epsilon: float) -> float:
+        return worst_delta(channel, iter(others), np.array([epsilon]))[0] - delta
+
+    epsilon = 0.0 if excess(0.0) <= 0 else brentq(excess, 0.0, model.epsilon0, xtol=1e-9) + 1e-8
+    return PrivacyStatement(
+        guarantee=CentralDP(epsilon=epsilon, delta=delta),
+        kind=Kind.EXACT,
+        basis=Basis(theorem="enumerated", citation="all data sets"),
+    )
