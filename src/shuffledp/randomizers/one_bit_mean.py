@@ -11,7 +11,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
+from shuffledp.models import MeanModel, TwoLevelLaw
 from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, grid_positions
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomness import high_product, resolve_source
@@ -90,6 +90,11 @@ class OneBitMeanModel(MeanModel):
     def noise_curvature(self) -> float:
         """Bits tell a mean and nothing else: whatever the values are, their variance is that of one coin."""
         return -1.0
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """That of the response for the two ends of the range; the law of any other value is a mixture of theirs."""
+        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """From the two ends of the range to the bit, as fractions if ``exact``.

@@ -13,7 +13,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
+from shuffledp.models import MeanModel, TwoLevelLaw
 from shuffledp.randomizers.bounded import as_numbers, check_range, round_to_grid, rounding_variance
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source
@@ -105,6 +105,11 @@ class RoundedMeanModel(MeanModel):
         """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
         kept = self.response.p - self.response.q
         return (1 - kept) / kept
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """That of the response for the grid points; the law of any other value is a mixture of theirs."""
+        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """From the grid points to the reports, as fractions if ``exact``; None above 512 grid points.

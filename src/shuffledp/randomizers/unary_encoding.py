@@ -17,7 +17,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
@@ -106,6 +106,11 @@ class UnaryEncodingModel(FrequencyModel):
         likely = self.true_words * (WORDS - self.false_words)
         unlikely = (WORDS - self.true_words) * self.false_words
         return LocalDP(epsilon=log_rounded_up(likely, unlikely))
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Where every bit is set with probability q, independently, the set of a value is where its bit is set."""
+        return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=self.q**3 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""

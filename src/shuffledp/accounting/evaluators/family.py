@@ -62,32 +62,44 @@ class LawFamily:
 
     def epsilon_above(self, delta: float) -> float:
         """An epsilon at which no pair exceeds this delta: close to the least one, never below it."""
-        return self._solve(self.upper, delta, aim=_CLOSE)[1]
+        worst = 0.0
+        for law in self._most_telling:
+            alone = LawFamily((law,), self.users, self.limit)
+            if alone.upper(worst) > delta:
+                worst = alone._solve(alone.upper, delta, start=worst, aim=_CLOSE)[1]
+        return worst
 
     def epsilon_below(self, delta: float) -> float:
         """An epsilon at which some pair exceeds this delta: close to the largest one, never above it. 0 if none is."""
-        return self._solve(self.lower, delta, aim=-_CLOSE)[0]
+        best = 0.0
+        for law in self._most_telling:
+            alone = LawFamily((law,), self.users, self.limit)
+            if alone.lower(best) > delta:
+                best = alone._solve(alone.lower, delta, start=best, aim=-_CLOSE)[0]
+        return best
 
-    def _solve(self, curve: Callable[[float], float], delta: float, aim: float) -> tuple[float, float]:
-        """Two epsilons, close together: at the first the curve was found above delta (or it is 0), at the second not
-        (or it is the limit). One value may do for both, if only the side that is aimed at counts."""
+    @property
+    def _most_telling(self) -> list[ReportLaw]:
+        """Those that are the worst for many users come first: mostly the others need but one look."""
+        return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
+
+    def _solve(self, curve: Callable[[float], float], delta: float, start: float, aim: float) -> tuple[float, float]:
+        """Two epsilons, close together: at the first the curve was found above delta, at the second not (or it is the
+        limit). One value may do for both, if only the side that is aimed at counts."""
 
         def excess(epsilon: float) -> float:
             return math.log(max(curve(epsilon), SMALLEST)) - math.log(delta) + aim
 
-        start = excess(0.0)
-        if start - aim <= 0:
-            return 0.0, 0.0
-        return _narrowed(excess, max(start, _CLOSE), self.limit, gaussian_epsilon(self.mu, delta))
+        return _narrowed(excess, start, self.limit, gaussian_epsilon(self.mu, delta))
 
 
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
     """The ends of a bracket of the root of a falling function; twice the same where it is within `_CLOSE` of 0.
 
-    The guess is walked away from until the root lies between; then false position with halved weights ("Illinois").
+    The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies between; then false position with halved weights ("Illinois").
     """
-    low, low_value, high, high_value = 0.0, start, limit, -math.inf
-    probe, stuck, step = min(guess, 0.99 * limit, _LARGEST_EPSILON), 0, 1.02
+    low, low_value, high, high_value = start, _CLOSE, limit, -math.inf
+    probe, stuck, step = min(max(guess, 1.02 * start), (start + limit) / 2, _LARGEST_EPSILON), 0, 1.02
     for _ in range(_MOST_STEPS):
         value = excess(probe)
         if abs(value) < _CLOSE:
@@ -104,8 +116,8 @@ def _narrowed(excess: Callable[[float], float], start: float, limit: float, gues
             break
         if high_value == -math.inf:
             probe = min(step * low, (low + high) / 2, _LARGEST_EPSILON)
-        elif low == 0:
-            probe = high / step
+        elif low == start:
+            probe = max(high / step, (low + high) / 2)
         else:
             probe = low + (high - low) * low_value / (low_value - high_value)
         step = min(step**2, 2.0)
