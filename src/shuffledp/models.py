@@ -98,6 +98,12 @@ class LocalModel(Described):
         return None
 
     @property
+    def laplace_steps(self) -> float | None:
+        """For inputs of a range plus (discrete) Laplace noise of loss epsilon0 over all of it: how many steps of the grid
+        the range has; infinity for real numbers. None for other randomizers."""
+        return None
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()

@@ -107,6 +107,11 @@ class LaplaceModel(LocalModel):
         """That of inputs 0 and 1, 1 - exp(-epsilon0 / 2), rounded up."""
         return min(-math.expm1(-self.epsilon0 / 2) * _LOSS_GUARD, 1.0)
 
+    @property
+    def laplace_steps(self) -> float:
+        """Real numbers."""
+        return math.inf
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """No reports are of this model: it is a description."""
         raise _no_reports(self.kind, columns)

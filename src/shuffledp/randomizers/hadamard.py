@@ -102,9 +102,9 @@ class HadamardResponseModel(FrequencyModel):
     def two_level(self) -> TwoLevelLaw:
         """Against the uniform law, the set of a value is half of the columns.
 
-        Values 0, 1 and 3 have rows 1, 2 and 4, whose signs are independent; row 3 is the product of rows 1 and 2.
+        Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others.
         """
-        return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple={2: None, 3: 1 / 4}.get(self.domain_size, 1 / 8))
+        return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one integer column ``index`` in range(K)."""

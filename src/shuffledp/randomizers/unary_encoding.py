@@ -3,6 +3,7 @@
 Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,6 +107,11 @@ class UnaryEncodingModel(FrequencyModel):
         likely = self.true_words * (WORDS - self.false_words)
         unlikely = (WORDS - self.true_words) * self.false_words
         return LocalDP(epsilon=log_rounded_up(likely, unlikely))
+
+    @property
+    def total_variation(self) -> float:
+        """Two inputs differ in the laws of two bits: p (1 - q) - q (1 - p) = p - q, rounded up."""
+        return math.nextafter((self.true_words - self.false_words) / WORDS, 1.0)
 
     @property
     def two_level(self) -> TwoLevelLaw:

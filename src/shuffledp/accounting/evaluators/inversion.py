@@ -164,7 +164,9 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     cut = math.exp(-variance * end**2 / 2) / math.pi
     summation = 8 * _ROUNDING * math.log2(terms) * float(kernel @ modulus)
     spread = float(kernel @ error) + summation + cut / end
-    density += float(weight @ error) + 8 * _ROUNDING * math.log2(terms) * float(weight @ modulus) + cut / (end * variance)
+    density += (
+        float(weight @ error) + 8 * _ROUNDING * math.log2(terms) * float(weight @ modulus) + cut / (end * variance)
+    )
     guard = _prefactor_error(tilted)
     log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)
     if log_scale + guard + math.log(abs(positive) + spread + SMALLEST) < _FLOOR:

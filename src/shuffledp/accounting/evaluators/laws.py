@@ -22,6 +22,8 @@ __all__ = [
     "ReportLaw",
     "channel_blanket",
     "channel_homogeneous",
+    "discrete_laplace_blanket",
+    "discrete_laplace_homogeneous",
     "laplace_blanket",
     "laplace_homogeneous",
     "two_level_blanket",
@@ -182,19 +184,30 @@ def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
     """
     nodes = np.linspace(0.0, epsilon0, cells + 1)
     scale = math.exp(-epsilon0 / 2)
-    low, high = nodes[:-1], nodes[1:]
-    weight = scale / 2 * (np.exp(-low / 2) - np.exp(-high / 2))
-    moment = scale / 2 * (np.exp(high / 2) - np.exp(low / 2))  # of exp(u)
+    weight = scale / 2 * (np.exp(-nodes[:-1] / 2) - np.exp(-nodes[1:] / 2))
+    moment = scale / 2 * (np.exp(nodes[1:] / 2) - np.exp(nodes[:-1] / 2))  # of exp(u)
     density = np.exp(nodes)
-    upper_share = np.clip((moment - weight * density[:-1]) / (density[1:] - density[:-1]), 0.0, weight)
-    mass = np.zeros(cells + 1)
-    mass[1:] += upper_share
-    mass[:-1] += weight - upper_share
+    mass = _spread(weight, moment, density[:-1], density[1:])
     mass[-1] += math.exp(-epsilon0) / 2
     one = np.ones(cells + 1)
     return ReportLaw(
         first=np.concatenate([density, one]), second=np.concatenate([one, density]), mass=np.concatenate([mass, mass])
     )
+
+
+def _spread(weight: Floats, moment: Floats, low: Floats, high: Floats) -> Floats:
+    """Masses on the ends of adjacent cells, the mean of each cell kept; shape (cells + 1,)."""
+    share = _share_of_first(weight, moment, high, low)
+    mass = np.zeros(len(weight) + 1)
+    mass[1:] += share
+    mass[:-1] += weight - share
+    return mass
+
+
+def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
+    """How much of each cell's mass goes to the first of two points, the rest to the second, so that its mean is kept."""
+    width = np.where(first != second, first - second, 1.0)
+    return np.clip((moment - weight * second) / width, 0.0, weight)
 
 
 def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
@@ -210,3 +223,46 @@ def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
     return ReportLaw(
         first=np.ones(cells + 2), second=second, mass=np.concatenate([[0.5], zero, [math.exp(-epsilon0) / 2]])
     )
+
+
+def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
+    """Discrete Laplace noise on inputs 0 and ``steps`` of 0, 1, ..., steps, against the least law of all inputs: from above.
+
+    With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) / (1+q) q^|y-x|. Reports below 0, and
+    above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b = 1;
+    the grid points of a half are put together in ``cells`` blocks, if they are more.
+    """
+    rate = epsilon0 / steps
+    places = np.arange(steps // 2 + 1)
+    level = -math.expm1(-rate) / (1 + math.exp(-rate))
+    weight = level * np.exp(-rate * (steps - places))
+    weight[0] = math.exp(-epsilon0) / (1 + math.exp(-rate))  # of all y <= 0
+    weight[-1] /= 2 if steps % 2 == 0 else 1  # the middle belongs to both halves
+    density = np.exp(rate * (steps - 2 * places))
+    if len(places) > cells:
+        starts = np.linspace(1, len(places), cells, endpoint=False).astype(np.int64)
+        ends = np.append(starts[1:], len(places)) - 1
+        blocks = (np.add.reduceat(weight, starts), np.add.reduceat(weight * density, starts))
+        share = _share_of_first(*blocks, density[starts], density[ends])
+        density = np.concatenate([density[:1], density[starts], density[ends]])
+        weight = np.concatenate([weight[:1], share, blocks[0] - share])
+    one = np.ones(len(density))
+    return ReportLaw(
+        first=np.concatenate([density, one]),
+        second=np.concatenate([one, density]),
+        mass=np.concatenate([weight, weight]),
+    )
+
+
+def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
+    """The same two inputs where all others hold 0, with blocks of grid points merged if they are many: from below."""
+    rate = epsilon0 / steps
+    level = -math.expm1(-rate) / (1 + math.exp(-rate))
+    places = np.arange(1, steps)
+    zero, other = level * np.exp(-rate * places), level * np.exp(-rate * (steps - places))
+    if len(places) > cells:
+        starts = np.linspace(0, len(places), cells, endpoint=False).astype(np.int64)
+        zero, other = np.add.reduceat(zero, starts), np.add.reduceat(other, starts)
+    near, far = 1 / (1 + math.exp(-rate)), math.exp(-epsilon0) / (1 + math.exp(-rate))
+    mass = np.concatenate([[near], zero, [far]])
+    return ReportLaw(first=np.ones(len(mass)), second=np.concatenate([[far], other, [near]]) / mass, mass=mass)

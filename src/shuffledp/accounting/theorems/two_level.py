@@ -92,7 +92,9 @@ class ThirdValue(LawTheorem):
         third = Hypothesis(
             name="third-value",
             requirement="three inputs whose sets have known overlaps",
-            value=f"triple={shape.triple:.6g}" if shape is not None and shape.triple is not None else "unknown, or none",
+            value=f"triple={shape.triple:.6g}"
+            if shape is not None and shape.triple is not None
+            else "unknown, or none",
             holds=known,
         )
         return (_two_densities(model.local), third, moderate_epsilon0(model))
@@ -100,9 +102,7 @@ class ThirdValue(LawTheorem):
     def family(self, model: ProtocolModel) -> LawFamily:
         """One law: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), _understated(model)
-        laws = two_level_homogeneous(
-            epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple
-        )
+        laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
         return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
 
 
