@@ -33,10 +33,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoLevelLaw:
-    """Reports whose density against a public base law takes two values: a high one on a set for each input, and a low one.
+    """Reports whose density against a public base law takes two values: a high one on the input's set, else a low one.
 
-    The base law does not depend on the input, and all sets have one base probability. That, what sets have in common, and
-    the ratio exp(epsilon0) of the two values are all that accounting needs.
+    The base law does not depend on the input, and all sets have one base probability. That, what sets have in common,
+    and the ratio exp(epsilon0) of the two values are all that accounting needs.
 
     Args:
         share: base probability of an input's set, between 0 and 1, to 12 digits.
@@ -99,8 +99,10 @@ class LocalModel(Described):
 
     @property
     def laplace_steps(self) -> float | None:
-        """For inputs of a range plus (discrete) Laplace noise of loss epsilon0 over all of it: how many steps of the grid
-        the range has; infinity for real numbers. None for other randomizers."""
+        """Steps of the grid that the inputs lie on, if reports are inputs plus discrete Laplace noise.
+
+        The noise has the loss epsilon0 over the whole range. Infinity for real numbers; None for other randomizers.
+        """
         return None
 
     @property

@@ -44,8 +44,7 @@ class LawTheorem(Theorem):
         return (*shape, *self.special_hypotheses(model))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least epsilon at which the upper bound is known to be at most delta, or the largest one at which the
-        lower bound is known to exceed it; to about six digits."""
+        """Where the upper bound is known to be at most delta, or the lower bound to exceed it; to about six digits."""
         family = self.family(model)
         return family.epsilon_above(delta * (1 - _GUARD)) if self.kind.promises else family.epsilon_below(delta)
 

@@ -25,7 +25,8 @@ class ChannelModel(LocalModel):
     """A randomizer given as a matrix: everybody sends one output of it, drawn from the row of their input.
 
     Args:
-        matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no local
+        matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no
+        local
             guarantee, and still shuffling may give one.
 
     Raises:

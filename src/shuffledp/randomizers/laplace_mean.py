@@ -90,8 +90,8 @@ class DiscreteLaplaceMeanModel(MeanModel):
     def total_variation(self) -> float:
         """That of the two ends of the range, rounded up.
 
-        With a = exp(-rate) and S steps it is 1 - (a^(m+1) + a^(S-m)) / (1 + a), m = floor(S / 2): the reports up to m tell
-        the ends apart best.
+        With a = exp(-rate) and S steps it is 1 - (a^(m+1) + a^(S-m)) / (1 + a), m = floor(S / 2): the reports up to m
+        tell the ends apart best.
         """
         rate, middle = float(self.rate), self.num_steps // 2
         overlap = math.exp(-rate * (middle + 1)) + math.exp(-rate * (self.num_steps - middle))
@@ -99,7 +99,7 @@ class DiscreteLaplaceMeanModel(MeanModel):
 
     @property
     def laplace_steps(self) -> float:
-        """The steps of the grid. Any value between two of its points is rounded to one of them: a mixture of their laws."""
+        """The steps of the grid; a value between two of its points is rounded to one of them, a mixture of their laws."""
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -1,0 +1,1 @@
+"""Numerical evaluation of bounds, from numbers alone: no models, no hypotheses."""

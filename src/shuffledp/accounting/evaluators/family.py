@@ -1,4 +1,4 @@
-"""Curves of delta against epsilon over several pairs of inputs, and epsilon at a delta, each on the side that is safe."""
+"""Curves of delta against epsilon over several pairs of inputs, and epsilon at a delta, on the side that is safe."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ class LawFamily:
 
     @property
     def mu(self) -> float:
-        """The parameter of the Gaussian that the worst of the pairs is like for many users: its Fisher root over sqrt(n)."""
+        """The parameter of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
         return math.sqrt(max(law.fisher for law in self.laws) / self.users)
 
     def upper(self, epsilon: float, *, tolerance: float = 1e-4) -> float:
@@ -84,8 +84,10 @@ class LawFamily:
         return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
 
     def _solve(self, curve: Callable[[float], float], delta: float, start: float, aim: float) -> tuple[float, float]:
-        """Two epsilons, close together: at the first the curve was found above delta, at the second not (or it is the
-        limit). One value may do for both, if only the side that is aimed at counts."""
+        """Two close epsilons: at the first the curve was found above delta, at the second not (or it is the limit).
+
+        One value may do for both, since only the side that is aimed at counts.
+        """
 
         def excess(epsilon: float) -> float:
             return math.log(max(curve(epsilon), SMALLEST)) - math.log(delta) + aim
@@ -96,7 +98,8 @@ class LawFamily:
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
     """The ends of a bracket of the root of a falling function; twice the same where it is within `_CLOSE` of 0.
 
-    The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies between; then false position with halved weights ("Illinois").
+    The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies
+    between; then false position with halved weights ("Illinois").
     """
     low, low_value, high, high_value = start, _CLOSE, limit, -math.inf
     probe, stuck, step = min(max(guess, 1.02 * start), (start + limit) / 2, _LARGEST_EPSILON), 0, 1.02

@@ -1,4 +1,4 @@
-"""The mean positive part of a sum of independent copies of a discrete variable, from both sides, for any number of them.
+"""The mean positive part of a sum of independent copies of a discrete variable, from both sides, at any number.
 
 With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n. It is an integral over a vertical
 line of the complex plane, E[S_+] = 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for every l > 0, whose integrand
@@ -8,9 +8,10 @@ need not decay. It does after adding to S an independent normal variable T of a 
 * With p the density of S + T at 0, E[S_+] >= E[(S + T)_+] - v p: a lower bound. For the derivative of E[(S + T)_+] in v
   is half the density at 0, and the density for a variance u < v is at most sqrt(v/u) p.
 
-The integral becomes a sum over a grid of frequencies of step 2 pi / L. By Poisson's formula that is not an approximation:
-it adds the same quantity for S + T + jL, j = +-1, +-2, ..., all of which are positive. So the upper bound still holds, and
-the lower one subtracts their bound by Chernoff. How many frequencies are needed does not depend on n.
+The integral becomes a sum over a grid of frequencies of step 2 pi / L. By Poisson's formula that is not an
+approximation: it adds the same quantity for S + T + jL, j = +-1, +-2, ..., all of which are positive. So the upper
+bound still holds, and the lower one subtracts their bound by Chernoff. How many frequencies are needed does not
+depend on n.
 """
 
 import math
@@ -65,8 +66,8 @@ class _Tilted:
     @property
     def deviation(self) -> float:
         """Standard deviation of the tilted sum."""
-        mean = self.weights @ self.values
-        return math.sqrt(self.users * max(self.weights @ self.values**2 - mean**2, 0.0))
+        mean, square = float(self.weights @ self.values), float(self.weights @ self.values**2)
+        return math.sqrt(self.users * max(square - mean**2, 0.0))
 
 
 def mean_positive_part(
@@ -148,7 +149,7 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     last = math.sqrt(2 * _CUT) / noise
     terms = min(max(math.ceil(last * period / (2 * math.pi)), _FEWEST_TERMS), _MOST_TERMS)
     step = 2 * math.pi / period
-    frequencies = step * np.arange(terms + 1)
+    frequencies: Floats = step * np.arange(terms + 1, dtype=np.float64)
     modulus, phase, error = _characteristic(tilted, frequencies, step)
     modulus *= np.exp(-variance * frequencies**2 / 2)
     error *= np.exp(-variance * frequencies**2 / 2)
@@ -228,8 +229,8 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
     """A bound on the sum over j != 0 of E[f(S + T + jL)], f(s) = s_+ exp(-l s) <= 1 / (e l), for the tilted S + T.
 
-    For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance of
-    at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
+    For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance
+    of at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
     """
     tilt, half = tilted.tilt, period / 2
     decay = math.exp(-tilt * half)
@@ -241,7 +242,7 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 
 
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
-    """A bound on the sum over j >= 1 of the chance that the tilted S + T is j times this far out, on the slopes' side."""
+    """A bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
     with np.errstate(over="ignore", invalid="ignore"):
         growth = tilted.weights @ np.expm1(np.outer(tilted.values, slopes))
     growth[np.isnan(growth)] = np.inf  # no bound from this slope

@@ -5,8 +5,8 @@ For two inputs x, x' of the victim and a measure w that is below the law R(z) of
 
     delta(epsilon) <= E[(G_1 + ... + G_n)_+] / n        (Balle, Bell, Gascon, Nissim 2019, arXiv 1903.02837),
 
-and with w = R(z) this is an equality for the data set in which all others hold z. The right-hand side grows if the law of
-(a, b) spreads with its mean kept, and shrinks if parts of it are merged (convex order); it grows if w shrinks.
+and with w = R(z) this is an equality for the data set in which all others hold z. The right-hand side grows if the
+law of (a, b) spreads with its mean kept, and shrinks if parts of it are merged (convex order); it grows if w shrinks.
 """
 
 import math
@@ -92,8 +92,8 @@ class ReportLaw:
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
     """The blanket of a randomizer whose density takes two values, for two inputs: its largest, for an upper bound.
 
-    R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c (E-1));
-    so w = v times the base measure is below them all.
+    R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
+    (E-1)); so w = v times the base measure is below them all.
 
     Args:
         epsilon0: log E, above 0.
@@ -161,24 +161,25 @@ def _against(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
     densities = np.stack([first[inside], second[inside]]) / measure[inside]
     with np.errstate(divide="ignore"):
         keys = np.round(np.log(densities), 13)
-    _, places, cells = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    cells = np.unique(keys, axis=1, return_inverse=True)[1].ravel()
+    mass, one, other = (np.bincount(cells, weights=part[inside]).astype(float) for part in (measure, first, second))
     alone = ~inside & (first + second > 0)
     return ReportLaw(
-        first=densities[0, places],
-        second=densities[1, places],
-        mass=np.bincount(cells.ravel(), weights=measure[inside]),
+        first=one / mass,
+        second=other / mass,
+        mass=mass,
         alone_first=first[alone],
         alone_second=second[alone],
     )
 
 
 def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density of all inputs: from above.
+    """Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density of all: from above.
 
     With E = exp(epsilon0), the least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair
     (a, b) is (exp(u), 1) where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density
-    exp(-(epsilon0 + u)/2) / 4 below; for y >= 1/2 it is the mirror image. In each of the ``cells`` equal intervals of u,
-    the mass goes to the ends, so that the mean of a is kept.
+    exp(-(epsilon0 + u)/2) / 4 below; for y >= 1/2 it is the mirror image. In each of the ``cells`` equal intervals of
+    u, the mass goes to the ends, so that the mean of a is kept.
 
     Among all pairs of inputs this one is the worst (`shuffledp.accounting.theorems.laplace`).
     """
@@ -205,7 +206,7 @@ def _spread(weight: Floats, moment: Floats, low: Floats, high: Floats) -> Floats
 
 
 def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
-    """How much of each cell's mass goes to the first of two points, the rest to the second, so that its mean is kept."""
+    """How much of each cell's mass goes to the first of two points, the rest to the second, to keep the cell's mean."""
     width = np.where(first != second, first - second, 1.0)
     return np.clip((moment - weight * second) / width, 0.0, weight)
 
@@ -226,11 +227,11 @@ def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Discrete Laplace noise on inputs 0 and ``steps`` of 0, 1, ..., steps, against the least law of all inputs: from above.
+    """Discrete Laplace noise on inputs 0 and ``steps`` of 0, ..., steps, against the least law of all: from above.
 
     With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) / (1+q) q^|y-x|. Reports below 0, and
-    above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b = 1;
-    the grid points of a half are put together in ``cells`` blocks, if they are more.
+    above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b
+    = 1; the grid points of a half are put together in ``cells`` blocks, if they are more.
     """
     rate = epsilon0 / steps
     places = np.arange(steps // 2 + 1)

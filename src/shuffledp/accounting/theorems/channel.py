@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from shuffledp.accounting.by_law import LawTheorem
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import ReportLaw, channel_blanket, channel_homogeneous
-from shuffledp.channels import Channel
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.statements import Hypothesis, Kind
 
@@ -82,7 +81,7 @@ def _small_channel(local: LocalModel) -> Hypothesis:
 def _matrix(model: ProtocolModel) -> Floats:
     """Rows sum to 1, to the last place."""
     channel = model.local.sufficient_channel()
-    matrix = (Channel([[1.0]]) if channel is None else channel).matrix.astype(np.float64)
+    matrix = np.ones((1, 1)) if channel is None else channel.matrix.astype(np.float64)
     normalized: Floats = matrix / matrix.sum(axis=1, keepdims=True)
     return normalized
 
@@ -94,7 +93,7 @@ def _limit(model: ProtocolModel) -> float:
 
 def _distinct(laws: Iterable[ReportLaw]) -> tuple[ReportLaw, ...]:
     """One each of those that agree to 12 digits: by symmetry, many pairs of inputs tell the same."""
-    found = {}
+    found: dict[tuple[tuple[float, ...], ...], ReportLaw] = {}
     for law in laws:
         cells = (law.first, law.second, law.mass, np.sort(law.alone_first), np.sort(law.alone_second))
         key = tuple(tuple(float(f"{number:.12g}") for number in part) for part in cells)

@@ -1,4 +1,4 @@
-"""Laplace noise on a range, of real numbers or of grid points: the blanket of all inputs, for the two that are the worst.
+"""Laplace noise on a range of real numbers or grid points: the blanket of all inputs, for the worst two of them.
 
 Let the range be [0, 1], or S steps of a grid of step 1/S, and s = epsilon0, E = exp(s). Input x gives reports y with
 density or probability proportional to exp(-s |y - x|); the least one is w(y), of exp(-s max(|y|, |1-y|)). The worst two
@@ -8,19 +8,20 @@ inputs are 0 and 1: for all x and x', and e > 0, t >= 0,
 
 which for e and 1/e together says that G of the pair (x, x') is below G of (0, 1) in convex order (their means agree).
 
-*Proof.* By reflection let x <= x'. F is the largest value over sets A of R(x)(A) - e R(x')(A) - t w(A). The best A is an
-interval from b to c: both R(x')/R(x) and w/R(x) are constant or fall up to x, and are constant or rise from x on. So A
-contains x, b is -infinity or at least 1/2, and c is infinity or below max(x', 1/2). Ends of intervals are real numbers,
-or lie half-way between grid points. For an end c >= x, R(x)(y > c) = k exp(-s (c - x)), and the same on the other side,
-where k = 1/2 for real numbers, and k = 1 / (2 cosh(s / 2S)) on a grid. In particular, as w <= R(1), for 0 < c < 1
+*Proof.* By reflection let x <= x'. F is the largest value over sets A of R(x)(A) - e R(x')(A) - t w(A). The best A is
+an interval from b to c: both R(x')/R(x) and w/R(x) are constant or fall up to x, and are constant or rise from x on. So
+A contains x, b is -infinity or at least 1/2, and c is infinity or below max(x', 1/2). Ends of intervals are real
+numbers, or lie half-way between grid points. For an end c >= x, R(x)(y > c) = k exp(-s (c - x)), and the same on the
+other side, where k = 1/2 for real numbers, and k = 1 / (2 cosh(s / 2S)) on a grid. In particular, as w <= R(1), for 0
+<= c < 1
 
     F(0, 1) >= R(0)(y < c) - (e + t) R(1)(y < c) = 1 - k (u + (e + t) / (E u)),   u = exp(-s c).             (**)
 
 1. All of the line: R(A) = 1 for every pair, so F is that of (0, 1) for the same A.
 2. b = -infinity, c finite: R(x)(A) grows as x falls, and R(x')(A) falls as x' grows, for this A. So F <= F(0, 1).
-3. b finite, c infinite: R(x)(A) grows with x, and R(x')(A) with x' >= x. So F is at most its value at x = x' = 1 for this A,
-   (1 - e) - k ((1 - e) u + t / (E u)) with u = exp(-s (1 - b)), if e < 1, and else at most 0. In (**) with c = 1 - b this is
-   exceeded by e (1 - k (u + 1 / (E u))) >= 0, for u <= 1, E u = exp(s b) >= 1 and k <= 1/2.
+3. b finite, c infinite: R(x)(A) grows with x, and R(x')(A) with x' >= x. So F is at most its value at x = x' = 1 for
+   this A, (1 - e) - k ((1 - e) u + t / (E u)) with u = exp(-s (1 - b)), if e < 1, and else at most 0. In (**) with
+   c = 1 - b this is exceeded by e (1 - k (u + 1 / (E u))) >= 0, for u <= 1, E u = exp(s b) >= 1 and k <= 1/2.
 4. Both finite, x >= b >= 1/2: R(x')(A) falls as x' grows; so let x' = 1. With z = exp(s x), h = e z / E, r = t / z,
    u = exp(-s (x - b)) and v = exp(-s (c - x)),
 

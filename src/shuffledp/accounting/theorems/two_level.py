@@ -1,17 +1,18 @@
-"""Randomizers whose reports have one of two densities: k-ary response, hashing, Hadamard, subsets, unary bits, PrivUnit.
+"""Randomizers whose reports have one of two densities: k-ary response, hashing, Hadamard, subsets, bits, PrivUnit.
 
-With a public base law, a set of base mass c for each input and E = exp(epsilon0), the report of z has density E v on the
-set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them.
+With a public base law, a set of base mass c for each input and E = exp(epsilon0), the report of z has density E v on
+the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them.
 
-Against it, the pair (a, b) of two inputs' densities is (E, 1) on what the first set has alone, (1, E) on what the second
-has alone, (E, E) on what they share and (1, 1) outside. With G = a - e b and 1 <= e <= E,
+Against it, the pair (a, b) of two inputs' densities is (E, 1) on what the first set has alone, (1, E) on what the
+second has alone, (E, E) on what they share and (1, 1) outside. With G = a - e b and 1 <= e <= E,
 
     1 - E e <= E (1 - e) and 1 - e <= E - e,   E (1 - e) + (1 - e) = (1 - E e) + (E - e),
 
-so moving mass from (E, E) and (1, 1), in equal parts, to (E, 1) and (1, E) keeps the mean of G and spreads it: it goes up
-in convex order, and so does the blanket bound. Hence pairs of inputs whose sets have the least in common are the worst, and
-an overlap that is stated too small errs upward. With k-ary response, c = 1/k and nothing in common, this is the blanket of
-Balle et al. for it; the others are the same with a real number 1/c in place of k, and an overlap.
+so moving mass from (E, E) and (1, 1), in equal parts, to (E, 1) and (1, E) keeps the mean of G and spreads it: it
+goes up in convex order, and so does the blanket bound. Hence pairs of inputs whose sets have the least in common are
+the worst, and an overlap that is stated too small errs upward. With k-ary response, c = 1/k and nothing in common,
+this is the blanket of Balle et al. for it; the others are the same with a real number 1/c in place of k, and an
+overlap.
 
 A larger E, at the same c, is worse: the smaller one is the larger one with some of the reports replaced by draws of
 the base law. So epsilon0 rounded up errs upward.
@@ -77,8 +78,8 @@ class ThirdValue(LawTheorem):
     """The exact delta of the data set in which all others hold one value, different from both of the victim's two.
 
     For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are
-    neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for k-ary
-    response as an upper bound: it is a lower one, and this one is above it (docs/errata.md).
+    neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for
+    k-ary response as an upper bound: it is a lower one, and this one is above it (docs/errata.md).
     """
 
     id: ClassVar[str] = "two-level-third-value"
