@@ -99,7 +99,7 @@ class DiscreteLaplaceMeanModel(MeanModel):
 
     @property
     def laplace_steps(self) -> float:
-        """The steps of the grid; a value between two of its points is rounded to one of them, a mixture of their laws."""
+        """The steps of the grid; a value between two of its points is rounded to one of them: a mixture of laws."""
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
