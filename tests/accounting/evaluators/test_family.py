@@ -13,7 +13,7 @@ def blanket(epsilon0: float, size: int) -> ReportLaw:
 
 
 @pytest.mark.parametrize("users", [50, 1000, 10**7])
-@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-12, 1e-100])
+@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-100])
 def test_epsilon_is_on_the_safe_side_and_close(users, delta):
     family = LawFamily((blanket(2.0, 5), blanket(2.0, 50)), users, 2.0)
     above, below = family.epsilon_above(delta), family.epsilon_below(delta)

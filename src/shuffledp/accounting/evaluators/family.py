@@ -10,7 +10,7 @@ from shuffledp.accounting.numerics import SMALLEST
 __all__ = ["LawFamily", "gaussian_epsilon"]
 
 _CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
-_MOST_STEPS = 60
+_MOST_STEPS = 40
 _LARGEST_EPSILON = 300.0
 
 
