@@ -65,7 +65,7 @@ class LawFamily:
         worst = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if alone.upper(worst) > delta:
+            if worst < self.limit and alone.upper(worst) > delta:
                 worst = alone._solve(alone.upper, delta, start=worst, aim=_CLOSE)[1]
         return worst
 
@@ -74,7 +74,7 @@ class LawFamily:
         best = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if alone.lower(best) > delta:
+            if best < self.limit and alone.lower(best) > delta:
                 best = alone._solve(alone.lower, delta, start=best, aim=-_CLOSE)[0]
         return best
 
