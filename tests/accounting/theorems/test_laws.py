@@ -52,7 +52,9 @@ def test_two_levels_are_bracketed_below_the_general_bound(local):
         assert epsilon("two-level-third-value", model) <= upper
 
 
-@pytest.mark.parametrize(("size", "users", "most"), [(3, 1000, 1.005), (10, 1000, 1.005), (10, 10**4, 1.0005), (100, 10**6, 1.0005)])
+@pytest.mark.parametrize(
+    ("size", "users", "most"), [(3, 1000, 1.001), (10, 1000, 1.001), (10, 10**4, 1.0001), (100, 10**6, 1.0001)]
+)
 @pytest.mark.parametrize("epsilon0", [0.5, 1.0, 2.0, 4.0])
 def test_response_of_three_answers_or_more_is_solved(size, users, most, epsilon0):
     model = response(size, epsilon0, users)
@@ -80,7 +82,8 @@ def test_laplace_on_a_fine_grid_is_laplace_of_real_numbers():
         assert epsilon(name, uniformly(grid, 10_000)) == pytest.approx(epsilon(name, real), rel=1e-4)
     one_step = DiscreteLaplaceMeanModel.from_epsilon0(epsilon0=2.0, lower=0, upper=1, num_steps=1)
     model = uniformly(one_step, 10_000)
-    assert epsilon("blanket-laplace", model) == pytest.approx(epsilon("blanket-two-level", response(2, 2.0, 10_000)), rel=1e-4)
+    binary = epsilon("blanket-two-level", response(2, 2.0, 10_000))
+    assert epsilon("blanket-laplace", model) == pytest.approx(binary, rel=1e-4)
 
 
 def test_a_channel_that_reveals_somebody_with_some_probability_is_accounted_for():
@@ -95,7 +98,10 @@ def test_a_channel_that_reveals_somebody_with_some_probability_is_accounted_for(
     assert NAMED["blanket-channel"].delta(model, epsilon=1000.0) == pytest.approx(1e-8)
 
 
-@pytest.mark.parametrize("name", ["blanket-two-level", "blanket-channel", "two-level-third-value", "two-level-others-equal", "homogeneous-channel"])
+@pytest.mark.parametrize(
+    "name",
+    ["blanket-two-level", "blanket-channel", "two-level-third-value", "two-level-others-equal", "homogeneous-channel"],
+)
 def test_curves_are_the_deltas_in_one_pass(name):
     model, epsilons = response(4, 1.0, 500), np.array([0.0, 0.01, 0.1, 0.5, 0.99, 1.0, 2.0])
     curve = NAMED[name].curve(model, epsilons=epsilons)

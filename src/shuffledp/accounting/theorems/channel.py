@@ -1,7 +1,7 @@
 """Any randomizer with finitely many inputs and outputs: its own blanket, and data sets in which all others agree."""
 
 from collections.abc import Iterable
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from shuffledp.statements import Hypothesis, Kind
 __all__ = ["BlanketChannel", "HomogeneousChannel"]
 
 _MOST_INPUTS, _MOST_OUTPUTS = 32, 4096
-_MOST_DATA_SETS = 24
+_MOST_DATA_SETS = 12
 _ALMOST_NEVER = 1e-100  # in place of a probability of 0 in a denominator
 
 Floats = NDArray[np.float64]
@@ -44,10 +44,10 @@ class BlanketChannel(LawTheorem):
 
 
 class HomogeneousChannel(LawTheorem):
-    """The exact delta where all others hold one input, for the two dozen choices of three inputs that tell the most.
+    """The exact delta where all others hold one input, for the dozen choices of three inputs that tell the most.
 
-    For many users the worst data set is among all such choices: the Fisher information of a mixed one is convex in the
-    mixture.
+    Of choices that tell equally much, by symmetry mostly, one is taken. For many users the worst data set is among
+    all such choices: the Fisher information of a mixed one is convex in the mixture.
     """
 
     id: ClassVar[str] = "homogeneous-channel"
@@ -61,7 +61,8 @@ class HomogeneousChannel(LawTheorem):
     def family(self, model: ProtocolModel) -> LawFamily:
         """The choices with the largest Fisher constants."""
         matrix = _matrix(model)
-        laws = _distinct(channel_homogeneous(matrix, *inputs) for inputs in _most_telling(matrix))
+        one_way = [channel_homogeneous(matrix, *inputs) for inputs in _most_telling(matrix)]
+        laws = _distinct([*one_way, *(law.swapped for law in one_way)])
         return LawFamily(laws, model.num_users, _limit(model))
 
 
@@ -102,15 +103,14 @@ def _distinct(laws: Iterable[ReportLaw]) -> tuple[ReportLaw, ...]:
 
 
 def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
-    """Triples of two inputs of the victim and one of the others, in the order of their Fisher constants."""
-    found = []
+    """Triples of two inputs of the victim and one of the others, by their Fisher constants, one for each constant."""
+    found: dict[str, tuple[float, int, int, int]] = {}
     for others, measure in enumerate(matrix):
         products = (matrix / np.maximum(measure, _ALMOST_NEVER)) @ matrix.T
         squares = products.diagonal()
         fisher = squares[:, np.newaxis] + squares - products - products.T
-        places = np.argsort(fisher, axis=None)[: -_MOST_DATA_SETS - 1 : -1]
-        for first, second in zip(*np.unravel_index(places, fisher.shape), strict=True):
-            if first != second:
-                found.append((float(fisher[first, second]), int(first), int(second), others))
-    found.sort(reverse=True)
-    return [(first, second, others) for _, first, second, others in found[:_MOST_DATA_SETS]]
+        for first, second in combinations(range(len(matrix)), 2):
+            constant = float(fisher[first, second])
+            found.setdefault(f"{constant:.9g}", (constant, first, second, others))
+    ordered = sorted(found.values(), reverse=True)[:_MOST_DATA_SETS]
+    return [(first, second, others) for _, first, second, others in ordered]
