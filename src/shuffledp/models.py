@@ -27,7 +27,27 @@ __all__ = [
     "MeanModel",
     "ProtocolModel",
     "ShuffleModel",
+    "TwoLevelLaw",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoLevelLaw:
+    """Reports whose density against a public base law takes two values: a high one on the input's set, else a low one.
+
+    The base law does not depend on the input, and all sets have one base probability. That, what sets have in common,
+    and the ratio exp(epsilon0) of the two values are all that accounting needs.
+
+    Args:
+        share: base probability of an input's set, between 0 and 1, to 12 digits.
+        overlap: of what the sets of two different inputs have in common; the least one, if pairs differ.
+        triple: of what the sets of three different inputs have in common, for some three inputs any two of whose sets
+            have ``overlap`` in common; None if there are none, or it is not known.
+    """
+
+    share: float
+    overlap: float
+    triple: float | None = None
 
 
 class LocalModel(Described):
@@ -81,6 +101,19 @@ class LocalModel(Described):
         return None
 
     @property
+    def two_level(self) -> TwoLevelLaw | None:
+        """The geometry of reports whose density takes two values, with their ratio exp(epsilon0); None for others."""
+        return None
+
+    @property
+    def laplace_steps(self) -> float | None:
+        """Steps of the grid that the inputs lie on, if reports are inputs plus discrete Laplace noise.
+
+        The noise has the loss epsilon0 over the whole range. Infinity for real numbers; None for other randomizers.
+        """
+        return None
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()
@@ -119,6 +152,13 @@ class LocalModel(Described):
             Shape (reports,), one number for each row; None for a randomizer whose law is not written out.
         """
         return None
+
+    def sufficient_channel(self) -> Channel | None:
+        """A matrix that tells as much about the input as a report does; None where there is none, or it is too large.
+
+        It may have one output for all those whose probabilities are in the same proportion for all inputs.
+        """
+        return self.channel()
 
 
 class FrequencyModel(LocalModel):

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accounting.given import GivenLoss, given, response
+from accounting.given import GivenLoss, given, response, uniformly
 from shuffledp.accounting import THEOREMS, account
 from shuffledp.errors import HypothesisError
 from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.randomizers import LaplaceModel
 from soundness.exact_deltas import laws_of_others, pair_delta, worst_delta
 from soundness.exact_deltas import response as response_channel
 
@@ -89,6 +90,35 @@ def test_the_enumeration_agrees_with_another_one(row):
     assert found == near("response_enumerated", row["worst_delta"])
     assert found <= row["pair_delta"] * (1 + 1e-12)
     assert pair_delta(row["epsilon0"], row["epsilon"], row["users"]) == near("response_enumerated", row["pair_delta"])
+
+
+@rows("response_bracket")
+def test_the_bracket_of_response_agrees_with_the_reference(row):
+    model, delta = response(row["domain_size"], row["epsilon0"], row["users"]), row["delta"]
+    upper, lower = (NAMED[name].epsilon(model, delta=delta) for name in ("blanket-two-level", "two-level-third-value"))
+    assert upper == near("response_bracket", row["blanket"])
+    assert lower >= row["merged"] * (1 - BLOCKS["response_bracket"]["relative_tolerance"])  # nothing is merged here
+    assert lower <= row["blanket"]
+
+
+@rows("laplace_bracket")
+def test_the_bracket_of_laplace_noise_agrees_with_the_reference(row):
+    model, delta = uniformly(LaplaceModel(epsilon0=row["epsilon0"]), row["users"]), row["delta"]
+    upper, lower = (NAMED[name].epsilon(model, delta=delta) for name in ("blanket-laplace", "homogeneous-laplace"))
+    assert upper == near("laplace_bracket", row["blanket"])
+    assert lower == near("laplace_bracket", row["others_at_0"])
+
+
+@rows("printed_pair_for_response")
+def test_the_pair_printed_for_response_is_below_data_sets(row):
+    model = response(row["domain_size"], row["epsilon0"], row["users"])
+    lower = [NAMED[name] for name in ("two-level-third-value", "two-level-others-equal")]
+    assert max(each.epsilon(model, delta=row["delta"]) for each in lower) == near(
+        "printed_pair_for_response", row["epsilon"]
+    )
+    found = max(each.delta(model, epsilon=row["printed"]) for each in lower)
+    assert found == pytest.approx(row["delta_there"], rel=1e-3)
+    assert row["epsilon"] > row["printed"]
 
 
 @rows("bad")

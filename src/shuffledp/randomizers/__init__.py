@@ -1,6 +1,7 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
 from shuffledp.randomizers.bounded import clip_to_range
+from shuffledp.randomizers.described import ChannelModel, LaplaceModel
 from shuffledp.randomizers.generic import LdpModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
@@ -19,12 +20,14 @@ from shuffledp.randomizers.unary_encoding import (
 
 __all__ = [
     "NORM_TOLERANCE",
+    "ChannelModel",
     "DiscreteLaplaceMean",
     "DiscreteLaplaceMeanModel",
     "HadamardResponse",
     "HadamardResponseModel",
     "KaryRandomizedResponse",
     "KaryRandomizedResponseModel",
+    "LaplaceModel",
     "LdpModel",
     "OneBitMean",
     "OneBitMeanModel",

@@ -17,7 +17,7 @@ from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomness import resolve_source
@@ -97,6 +97,14 @@ class HadamardResponseModel(FrequencyModel):
     def guarantee(self) -> LocalDP:
         """Epsilon is log(p / (1 - p)) for the integers used, rounded up to a float."""
         return LocalDP(epsilon=log_rounded_up(WORDS - self.false_words, self.false_words))
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Against the uniform law, the set of a value is half of the columns.
+
+        Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others.
+        """
+        return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one integer column ``index`` in range(K)."""

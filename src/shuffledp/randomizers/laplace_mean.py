@@ -86,6 +86,22 @@ class DiscreteLaplaceMeanModel(RangeModel):
         epsilon = float(exact)
         return LocalDP(epsilon=epsilon if epsilon >= exact else math.nextafter(epsilon, math.inf))
 
+    @property
+    def total_variation(self) -> float:
+        """That of the two ends of the range, rounded up.
+
+        With a = exp(-rate) and S steps it is 1 - (a^(m+1) + a^(S-m)) / (1 + a), m = floor(S / 2): the reports up to m
+        tell the ends apart best.
+        """
+        rate, middle = float(self.rate), self.num_steps // 2
+        overlap = math.exp(-rate * (middle + 1)) + math.exp(-rate * (self.num_steps - middle))
+        return min(1 - overlap / (1 + math.exp(-rate)) + 1e-14, 1.0)
+
+    @property
+    def laplace_steps(self) -> float:
+        """The steps of the grid; a value between two of its points is rounded to one of them: a mixture of laws."""
+        return self.num_steps
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers; every integer is possible."""
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:

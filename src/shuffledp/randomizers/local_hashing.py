@@ -17,7 +17,7 @@ from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import RESOLUTION, WORDS
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
@@ -137,6 +137,11 @@ class OptimizedLocalHashingModel(FrequencyModel):
         factors, shifts = np.divmod(seeds, modulus)
         residues = (factors * values.astype(np.uint64) + shifts) % modulus
         return residues * np.uint64(self.hash_range) // modulus
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Against the uniform law of seed and hashed value, the set of a value is what its hashes say."""
+        return TwoLevelLaw(share=1 / self.hash_range, overlap=float(self.collision / self.hash_range))
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""

@@ -11,6 +11,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
+from shuffledp.models import TwoLevelLaw
 from shuffledp.randomizers.bounded import BATCH, RangeModel, RangeRandomizer, grid_positions
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomness import high_product, resolve_source
@@ -91,6 +92,11 @@ class OneBitMeanModel(RangeModel):
     def noise_curvature(self) -> float:
         """Bits tell a mean and nothing else: whatever the values are, their variance is that of one coin."""
         return -1.0
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """That of the response for the two ends of the range; the law of any other value is a mixture of theirs."""
+        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """From the two ends of the range to the bit, as fractions if ``exact``.

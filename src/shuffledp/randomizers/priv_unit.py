@@ -13,7 +13,7 @@ from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
+from shuffledp.models import MeanModel, TwoLevelLaw
 from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
 from shuffledp.randomness import bernoulli, resolve_source
 
@@ -131,6 +131,11 @@ class PrivUnitModel(MeanModel):
             "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
             "in principle tell more about a person than stated.",
         )
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Against the uniform law the set of a vector is the cap around it; opposite caps have nothing in common."""
+        return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""

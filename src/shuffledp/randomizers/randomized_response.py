@@ -19,7 +19,7 @@ from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
 from shuffledp.randomness import resolve_source
@@ -111,6 +111,11 @@ class KaryRandomizedResponseModel(FrequencyModel):
     def total_variation(self) -> float:
         """Two inputs differ in the chances of two reports only: p - q, rounded up."""
         return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Against the uniform law, the set of a value is that value."""
+        return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""

@@ -13,6 +13,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
+from shuffledp.models import TwoLevelLaw
 from shuffledp.randomizers.bounded import (
     RangeModel,
     RangeRandomizer,
@@ -110,6 +111,11 @@ class RoundedMeanModel(RangeModel):
         """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
         kept = self.response.p - self.response.q
         return (1 - kept) / kept
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """That of the response for the grid points; the law of any other value is a mixture of theirs."""
+        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """From the grid points to the reports, as fractions if ``exact``; None above 512 grid points.

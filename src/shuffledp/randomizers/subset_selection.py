@@ -19,7 +19,7 @@ from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
@@ -127,6 +127,14 @@ class SubsetSelectionModel(FrequencyModel):
         """Epsilon is log(p (k - d) / ((1 - p) d)) for the integers used, rounded up to a float."""
         likely = (WORDS - self.false_words) * (self.domain_size - self.subset_size)
         return LocalDP(epsilon=log_rounded_up(likely, self.false_words * self.subset_size))
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Against the uniform law, the set of a value is all subsets that hold it."""
+        size, chosen = self.domain_size, self.subset_size
+        share, overlap = Fraction(chosen, size), Fraction(chosen * (chosen - 1), size * (size - 1))
+        triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
+        return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""

@@ -3,6 +3,7 @@
 Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel
+from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
@@ -107,6 +108,16 @@ class UnaryEncodingModel(FrequencyModel):
         likely = self.true_words * (WORDS - self.false_words)
         unlikely = (WORDS - self.true_words) * self.false_words
         return LocalDP(epsilon=log_rounded_up(likely, unlikely))
+
+    @property
+    def total_variation(self) -> float:
+        """Two inputs differ in the laws of two bits: p (1 - q) - q (1 - p) = p - q, rounded up."""
+        return math.nextafter((self.true_words - self.false_words) / WORDS, 1.0)
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Where every bit is set with probability q, independently, the set of a value is where its bit is set."""
+        return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=self.q**3 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""

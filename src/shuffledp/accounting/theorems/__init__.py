@@ -4,10 +4,13 @@ from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.approximate import ApproximateFMT21, ApproximateStrongPair
 from shuffledp.accounting.theorems.balle19 import BennettBalle19, HoeffdingBalle19
 from shuffledp.accounting.theorems.binary import BinaryAllEqual, LdpWitness
+from shuffledp.accounting.theorems.channel import BlanketChannel, HomogeneousChannel
 from shuffledp.accounting.theorems.efmrtt19 import ClosedFormEFMRTT19
 from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
+from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
 from shuffledp.accounting.theorems.variation_ratio import VariationRatioCorrected
 
 __all__ = ["THEOREMS"]
@@ -26,4 +29,11 @@ THEOREMS: tuple[Theorem, ...] = (
     ApproximateStrongPair(),
     BinaryAllEqual(),
     LdpWitness(),
+    BlanketTwoLevel(),
+    BlanketLaplace(),
+    BlanketChannel(),
+    ThirdValue(),
+    OthersEqual(),
+    HomogeneousLaplace(),
+    HomogeneousChannel(),
 )

@@ -1,0 +1,143 @@
+"""Curves of delta against epsilon over several pairs of inputs, and epsilon at a delta, on the side that is safe."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shuffledp.accounting.evaluators.laws import ReportLaw
+from shuffledp.accounting.numerics import SMALLEST
+
+__all__ = ["LawFamily", "gaussian_epsilon"]
+
+_CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
+_MOST_STEPS = 40
+_LARGEST_EPSILON = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class LawFamily:
+    """Pairs of inputs, all of them considered at once, for a number of users.
+
+    Args:
+        laws: one for each ordered pair of inputs (and data set of the others) that counts.
+        users: number of reports, the victim's included.
+        limit: an epsilon from which on the delta is 0 anyway; infinity if there is none.
+    """
+
+    laws: Sequence[ReportLaw]
+    users: int
+    limit: float = math.inf
+
+    @property
+    def mu(self) -> float:
+        """The parameter of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
+        return math.sqrt(max(law.fisher for law in self.laws) / self.users)
+
+    def upper(self, epsilon: float, *, tolerance: float = 1e-4) -> float:
+        """No delta of any pair is above this.
+
+        All are bounded roughly; then the largest ones are refined, until what is left is smaller anyway.
+        """
+        rough = sorted(
+            ((law.deltas(epsilon, self.users, tolerance=math.inf)[1], place) for place, law in enumerate(self.laws)),
+            reverse=True,
+        )
+        if tolerance == math.inf:
+            return rough[0][0]
+        worst = 0.0
+        for bound, place in rough:
+            if bound <= worst:
+                break
+            worst = max(worst, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[1])
+        return worst
+
+    def lower(self, epsilon: float, *, tolerance: float = 1e-4) -> float:
+        """The delta of some pair is at least this."""
+        rough = [law.deltas(epsilon, self.users, tolerance=math.inf) for law in self.laws]
+        best = max(rough)[0]
+        if tolerance == math.inf:
+            return best
+        place = max(range(len(rough)), key=lambda each: rough[each][1])
+        return max(best, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[0])
+
+    def epsilon_above(self, delta: float) -> float:
+        """An epsilon at which no pair exceeds this delta: close to the least one, never below it."""
+        worst = 0.0
+        for law in self._most_telling:
+            alone = LawFamily((law,), self.users, self.limit)
+            if worst < self.limit and alone.upper(worst) > delta:
+                worst = alone._solve(alone.upper, delta, start=worst, aim=_CLOSE)[1]
+        return worst
+
+    def epsilon_below(self, delta: float) -> float:
+        """An epsilon at which some pair exceeds this delta: close to the largest one, never above it. 0 if none is."""
+        best = 0.0
+        for law in self._most_telling:
+            alone = LawFamily((law,), self.users, self.limit)
+            if best < self.limit and alone.lower(best) > delta:
+                best = alone._solve(alone.lower, delta, start=best, aim=-_CLOSE)[0]
+        return best
+
+    @property
+    def _most_telling(self) -> list[ReportLaw]:
+        """Those that are the worst for many users come first: mostly the others need but one look."""
+        return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
+
+    def _solve(self, curve: Callable[[float], float], delta: float, start: float, aim: float) -> tuple[float, float]:
+        """Two close epsilons: at the first the curve was found above delta, at the second not (or it is the limit).
+
+        One value may do for both, since only the side that is aimed at counts.
+        """
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(curve(epsilon), SMALLEST)) - math.log(delta) + aim
+
+        return _narrowed(excess, start, self.limit, gaussian_epsilon(self.mu, delta))
+
+
+def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
+    """The ends of a bracket of the root of a falling function; twice the same where it is within `_CLOSE` of 0.
+
+    The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies
+    between; then false position with halved weights ("Illinois").
+    """
+    low, low_value, high, high_value = start, _CLOSE, limit, -math.inf
+    probe, stuck, step = min(max(guess, 1.02 * start), (start + limit) / 2, _LARGEST_EPSILON), 0, 1.02
+    for _ in range(_MOST_STEPS):
+        value = excess(probe)
+        if abs(value) < _CLOSE:
+            return probe, probe
+        if value > 0:
+            stuck = max(stuck, 0) + 1
+            low, low_value = probe, value
+            high_value = high_value / 2 if stuck > 1 else high_value
+        else:
+            stuck = min(stuck, 0) - 1
+            high, high_value = probe, value
+            low_value = low_value / 2 if stuck < -1 else low_value
+        if high - low <= 1e-9 * high or low >= _LARGEST_EPSILON:
+            break
+        if high_value == -math.inf:
+            probe = min(step * low, (low + high) / 2, _LARGEST_EPSILON)
+        elif low == start:
+            probe = max(high / step, (low + high) / 2)
+        else:
+            probe = low + (high - low) * low_value / (low_value - high_value)
+        step = min(step**2, 2.0)
+    return low, high
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The epsilon that the limit for many users has at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
+
+    f and F are the standard normal density and distribution function. An approximation, not a bound.
+    """
+    if not 0 < mu < math.inf:
+        return mu
+    low, high = 0.0, 40.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        tail = math.erfc(middle / math.sqrt(2)) / 2
+        value = mu * (math.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi) - middle * tail)
+        low, high = (middle, high) if value > delta else (low, middle)
+    return max(mu * low, 1e-12)

@@ -1,0 +1,264 @@
+"""The mean positive part of a sum of independent copies of a discrete variable, from both sides, at any number.
+
+With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n. It is an integral over a vertical
+line of the complex plane, E[S_+] = 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for every l > 0, whose integrand
+need not decay. It does after adding to S an independent normal variable T of a small variance v:
+
+* E[(S + T)_+] >= E[S_+], since the positive part is convex (Jensen): an upper bound.
+* With p the density of S + T at 0, E[S_+] >= E[(S + T)_+] - v p: a lower bound. For the derivative of E[(S + T)_+] in v
+  is half the density at 0, and the density for a variance u < v is at most sqrt(v/u) p.
+
+The integral becomes a sum over a grid of frequencies of step 2 pi / L. By Poisson's formula that is not an
+approximation: it adds the same quantity for S + T + jL, j = +-1, +-2, ..., all of which are positive. So the upper
+bound still holds, and the lower one subtracts their bound by Chernoff. The chance that all copies are 0 adds nothing
+to E[S_+], and would add to E[(S + T)_+]: it is taken out, in closed form. How many frequencies are needed does not
+depend on n.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.numerics import SMALLEST
+
+__all__ = ["mean_positive_part"]
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 2.0**-53
+_CUT = 30.0  # natural logarithm of how much the normal variable damps the last frequency
+_FEWEST_TERMS = 1 << 8
+_MOST_TERMS = 1 << 17  # frequencies: 20 MB
+_MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
+_ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
+_NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt
+_LARGEST_TILT = 600.0
+_LEAST_STILL = 0.01
+_ROUNDED_UP = 1.01  # a bound that need not be sharp, and may have lost digits in an n-th power
+_FLOOR = math.log(SMALLEST)
+_CHERNOFF = np.geomspace(0.25, 64.0, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tilted:
+    """The variable with its masses multiplied by exp(tilt * value), and the sum of n copies of it.
+
+    Attributes:
+        values: of the variable, none 0.
+        masses: their probabilities before tilting; what is missing to 1 is the mass of 0.
+        users: the number n of copies.
+        tilt: l, above 0.
+        log_growth: n log E[exp(l G)].
+        weights: their probabilities after tilting.
+        unit: relative error of a sum over the atoms.
+        still: chance that all copies are 0, after tilting, where it is taken out; 0 where it is not.
+        moment: mean absolute value of the tilted variable, with the errors of its values in units: rounding errors
+            grow with it.
+    """
+
+    values: Floats
+    masses: Floats
+    users: int
+    tilt: float
+    log_growth: float
+    weights: Floats
+    unit: float
+    still: float
+    moment: float
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the tilted sum."""
+        mean, square = float(self.weights @ self.values), float(self.weights @ self.values**2)
+        return math.sqrt(self.users * max(square - mean**2, 0.0))
+
+
+def mean_positive_part(
+    values: Floats,
+    masses: Floats,
+    users: int,
+    *,
+    errors: Floats | None = None,
+    tolerance: float = 1e-4,
+) -> tuple[float, float]:
+    """A lower and an upper bound on E[(G_1 + ... + G_n)_+] / n.
+
+    Guarantees:
+        1. The truth for the values and masses lies between the two, with what floating point can do included.
+        2. They differ by at most ``tolerance`` of the upper one, unless that would take more than 2^17 frequencies.
+        3. Time and memory do not depend on ``users``.
+
+    Args:
+        values: of G, shape (atoms,).
+        masses: their probabilities, shape (atoms,), which sum to at most 1; the rest is on the value 0.
+        users: the number n of independent copies, 1 or more.
+        errors: by how much each value may be wrong, shape (atoms,); none but rounding in the last place if left out.
+        tolerance: see above; infinite for one pass, which mostly gives 1e-4.
+
+    Returns:
+        The lower bound, 0 or more, and the upper bound, at least the smallest normal float unless no value is above 0.
+    """
+    used = (masses > 0) & (values != 0)
+    errors = np.zeros(len(values)) if errors is None else errors
+    if not (values[used] > 0).any():
+        return 0.0, 0.0
+    tilted = _tilted(values[used], masses[used], users, errors[used])
+    noise, least, most = _NOISE, 0.0, math.inf
+    while True:
+        lower, upper, terms = _bracket(tilted, noise / tilted.tilt)
+        least, most = max(least, lower), min(most, upper)
+        larger = max(terms, _FEWEST_TERMS) * 3
+        if most - least <= tolerance * most or larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS:
+            return least, max(most, SMALLEST)
+        noise /= 3
+
+
+def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
+    """Tilted to where the integrand is least along the real line, log E[exp(l S); not all 0] - 2 log l: its saddle.
+
+    Any tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
+    """
+    largest, zero = float(values.max()), 1 - float(masses.sum())
+    if zero < _LEAST_STILL:  # its digits are few, and it does not matter
+        zero = 0.0
+    low, high = -40.0, math.log(_LARGEST_TILT)  # of the logarithm of tilt * largest
+    for _ in range(26):
+        middle = (low + high) / 2
+        tilt = math.exp(middle) / largest
+        total = 1 + float(masses @ np.expm1(tilt * values))
+        slope = users * tilt * float((masses * np.exp(tilt * values)) @ values) / total
+        if slope > 2 * (1 - (zero / total) ** users):
+            high = middle
+        else:
+            low = middle
+    tilt = math.exp((low + high) / 2) / largest
+    growth = float(masses @ np.expm1(tilt * values))
+    weights = masses * np.exp(tilt * values) / (1 + growth)
+    unit = 4 * (8 + len(values)) * _ROUNDING
+    return _Tilted(
+        values=values,
+        masses=masses,
+        users=users,
+        tilt=tilt,
+        log_growth=users * math.log1p(growth),
+        weights=weights,
+        unit=unit,
+        still=(zero / (1 + growth)) ** users,
+        moment=float(weights @ (np.abs(values) + errors / unit)),
+    )
+
+
+def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
+    """Lower and upper bound with a normal variable of this standard deviation, and the number of frequencies."""
+    variance = noise**2
+    period, aliasing = _period(tilted, variance)
+    last = math.sqrt(2 * _CUT) / noise
+    terms = min(max(math.ceil(last * period / (2 * math.pi)), _FEWEST_TERMS), _MOST_TERMS)
+    step = 2 * math.pi / period
+    frequencies: Floats = step * np.arange(terms + 1, dtype=np.float64)
+    modulus, phase, error = _characteristic(tilted, frequencies, step)
+    modulus *= np.exp(-variance * frequencies**2 / 2)
+    error *= np.exp(-variance * frequencies**2 / 2)
+    phase += variance * tilted.tilt * frequencies
+    error += tilted.unit * (tilted.users + 8) * tilted.still
+    weight = np.full(terms + 1, 2 / period)
+    weight[0] = 1 / period
+    kernel = weight / (tilted.tilt**2 + frequencies**2)
+    angle = 2 * np.arctan2(frequencies, tilted.tilt)
+    still = tilted.still * np.exp(-variance * frequencies**2 / 2)  # of which the phase is that of T alone
+    shift = variance * tilted.tilt * frequencies
+    positive = float((kernel * modulus) @ np.cos(phase - angle) - (kernel * still) @ np.cos(shift - angle))
+    density = float((weight * modulus) @ np.cos(phase) - (weight * still) @ np.cos(shift))
+    # Beyond the last frequency |integrand| <= exp(-v w^2 / 2) / w^2, and without the square for the density.
+    end = float(frequencies[-1])
+    cut = math.exp(-variance * end**2 / 2) / math.pi
+    summation = 8 * _ROUNDING * math.log2(terms) * float(kernel @ modulus)
+    spread = float(kernel @ error) + summation + cut / end
+    density += (
+        float(weight @ error) + 8 * _ROUNDING * math.log2(terms) * float(weight @ modulus) + cut / (end * variance)
+    )
+    guard = _prefactor_error(tilted)
+    log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)
+    if log_scale + guard + math.log(abs(positive) + spread + SMALLEST) < _FLOOR:
+        return 0.0, SMALLEST, terms
+    upper = math.exp(log_scale + guard + math.log(abs(positive) + spread))
+    left = positive - spread - aliasing - variance * density
+    lower = math.exp(log_scale - guard + math.log(left)) if left > 0 else 0.0
+    return lower, upper, terms
+
+
+def _characteristic(tilted: _Tilted, frequencies: Floats, step: float) -> tuple[Floats, Floats, Floats]:
+    """Modulus and phase of the characteristic function of the tilted sum, and a bound on the error.
+
+    Less 1, it is the sum of weight * (exp(iwg) - 1) over the atoms, so that what is raised to the n-th power has lost
+    no digits near w = 0. Past the first block of frequencies, exp(iwg) is a product of two entries of tables and the
+    sum a product of matrices; then its error is of the order of a rounding unit, times n.
+    """
+    values, weights, users = tilted.values, tilted.weights, tilted.users
+    count = len(frequencies)
+    block = math.isqrt(count - 1) + 1
+    near = np.outer(frequencies[:block], values)
+    real = np.empty(block * block)
+    imaginary = np.empty(block * block)
+    real[:block], imaginary[:block] = -2 * np.sin(near / 2) ** 2 @ weights, np.sin(near) @ weights
+    fine, coarse = np.exp(1j * near), np.exp(1j * np.outer(step * block * np.arange(1, block), values))
+    far = (coarse * weights) @ fine.T - weights.sum()
+    real[block:], imaginary[block:] = far.real.ravel(), far.imag.ravel()
+    real, imaginary = real[:count], imaginary[:count]
+    log_modulus = np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1 + _ROUNDING)) * (users / 2)
+    phase = users * np.arctan2(imaginary, 1 + real)
+    modulus = np.exp(np.minimum(log_modulus, 0.0))
+    grown = frequencies * tilted.moment
+    grown[block:] += weights.sum()
+    error = tilted.unit * (users * grown + 8) * modulus
+    # Where 1 + (real, imaginary) is near 0, errors are not relative any more: n |z|^(n-1) |dz|, with |z| <= 1/2.
+    error[(1 + real) ** 2 + imaginary**2 < 0.25] += tilted.unit * (1 + grown[-1])
+    return modulus, phase, error
+
+
+def _prefactor_error(tilted: _Tilted) -> float:
+    """More than the error of n log E[exp(l G)], also from values and masses that are rounded in their last place."""
+    terms = tilted.masses @ np.abs(np.expm1(tilted.tilt * tilted.values)) + tilted.tilt * tilted.moment
+    return float(tilted.unit * (tilted.users * terms + abs(tilted.log_growth) + 8))
+
+
+def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
+    """How far apart the copies of the sum must lie, and what they then add: at most `_ALIASING` of it, about."""
+    spread = math.hypot(tilted.deviation, math.sqrt(2) / tilted.tilt)
+    size = 1 / (tilted.tilt**2 * spread * math.sqrt(2 * math.pi))
+    period = 4 * max(spread, 4 / tilted.tilt)
+    for _ in range(40):
+        aliasing = _aliasing(tilted, variance, period, spread)
+        if aliasing <= _ALIASING * size:
+            break
+        period *= 1.25
+    return period, aliasing
+
+
+def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
+    """A bound on the sum over j != 0 of E[f(S + T + jL)], f(s) = s_+ exp(-l s) <= 1 / (e l), for the tilted S + T.
+
+    For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance
+    of at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
+    """
+    tilt, half = tilted.tilt, period / 2
+    decay = math.exp(-tilt * half)
+    inside = half * decay / (1 - decay) ** 2
+    slopes = _CHERNOFF / spread
+    below = _chernoff(tilted, variance, -slopes, half)
+    above = _chernoff(tilted, variance, slopes, period)
+    return inside + (below + above) / (math.e * tilt)
+
+
+def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
+    """A bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
+    before = np.exp(tilted.tilt * tilted.values)
+    with np.errstate(over="ignore"):
+        after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))
+    growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
+    shift = variance * (tilted.tilt * slopes + slopes**2 / 2)
+    powers = tilted.users * np.log1p(growth) + shift - np.abs(slopes) * distance
+    bounds = np.exp(np.minimum(powers, 0.0)) / -np.expm1(-np.abs(slopes) * distance)
+    return _ROUNDED_UP * float(bounds.min())
