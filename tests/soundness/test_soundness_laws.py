@@ -69,7 +69,8 @@ def test_the_lower_bounds_are_the_deltas_of_their_data_sets(size, users):
         for _ in range(users - 1):
             law = with_another(law, channel[others])
         exact[name] = hockey_stick(with_another(law, channel[0]), with_another(law, channel[1]), epsilons)
-    lowers = bounds(model, LOWER, epsilons)
+    explicit = uniformly(GivenChannel(rows=tuple(map(tuple, channel.tolist()))), users)
+    lowers = {**bounds(model, LOWER, epsilons), **bounds(explicit, LOWER, epsilons)}
     assert lowers["two-level-third-value"] == pytest.approx(exact["third"], rel=1e-3)
     equal = np.maximum(exact["first"], exact["second"])
     assert lowers["two-level-others-equal"] == pytest.approx(equal, rel=1e-3)

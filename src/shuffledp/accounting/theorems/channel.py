@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 class BlanketChannel(LawTheorem):
     """The blanket lemma with the least probability of every output, for each ordered pair of inputs.
 
+    Where reports have two densities on sets without overlap, `BlanketTwoLevel` says the same and is left to say it.
     Needs no finite epsilon0: outputs that some input never gives are counted in full, as revealing the victim.
     """
 
@@ -32,8 +33,8 @@ class BlanketChannel(LawTheorem):
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """A small channel."""
-        return (_small_channel(model.local),)
+        """A small channel, which no other theorem covers as well."""
+        return (_own_law(model.local), _small_channel(model.local))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Each ordered pair of inputs."""
@@ -55,8 +56,8 @@ class HomogeneousChannel(LawTheorem):
     kind: ClassVar[Kind] = Kind.LOWER_BOUND
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """A small channel."""
-        return (_small_channel(model.local),)
+        """A small channel, which no other theorem covers as well."""
+        return (_own_law(model.local), _small_channel(model.local))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """The choices with the largest Fisher constants."""
@@ -76,6 +77,16 @@ def _small_channel(local: LocalModel) -> Hypothesis:
         requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs",
         value=f"{local.kind!r} reports" if channel is None else f"{shape[0]} inputs, {shape[1]} outputs",
         holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS,
+    )
+
+
+def _own_law(local: LocalModel) -> Hypothesis:
+    shape = local.two_level
+    return Hypothesis(
+        name="own-law",
+        requirement="a law that two levels without overlap do not describe",
+        value="other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}",
+        holds=shape is None or shape.overlap > 0,
     )
 
 

@@ -49,15 +49,15 @@ from shuffledp.statements import Hypothesis, Kind
 
 __all__ = ["BlanketLaplace", "HomogeneousLaplace"]
 
-_CELLS_PER_NAT = 24
+_CELLS_PER_NAT = 48
 _STATED_BELOW = 1 - 1e-15  # a grid's epsilon0 is rounded up; a smaller one is this one with more noise
-_FEWEST_CELLS, _MOST_CELLS = 24, 384
+_FEWEST_CELLS, _MOST_CELLS = 32, 512
 
 
 class BlanketLaplace(LawTheorem):
     """The blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
 
-    The gap to the lower bound is the lemma's: with it no bound does better (up to 1.42 in epsilon for large epsilon0).
+    The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
     """
 
     id: ClassVar[str] = "blanket-laplace"
