@@ -67,7 +67,7 @@ def test_a_delta_that_is_none_is_refused(delta):
 def test_the_limit_of_the_bracket_is_the_one_of_the_formulas(epsilon0, ratio):
     model = generic(epsilon0, 10**9)
     found, ends = sdp.bracket(model, delta=1e-6), limit(model, delta=1e-6)
-    assert ends.upper / ends.lower == pytest.approx(ratio, abs=2e-3)
+    assert ends.mu_upper / ends.mu_lower == pytest.approx(ratio, abs=2e-3)
     assert found.upper == pytest.approx(ends.upper, rel=2e-3)
     assert found.lower == pytest.approx(ends.lower, rel=2e-3)
 

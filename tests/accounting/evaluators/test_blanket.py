@@ -52,7 +52,7 @@ def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):
     fine = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=256, budget=256**2)
     coarse = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=8, budget=100)
     assert exact * (1 - 1e-12) <= fine.above(a=a, b=b, c=c) <= exact * (1 + 1e-9)
-    assert exact * (1 - 1e-12) <= coarse.above(a=a, b=b, c=c) <= exact * 1.5
+    assert exact * (1 - 1e-12) <= coarse.above(a=a, b=b, c=c) <= exact * 3
 
 
 @pytest.mark.parametrize("num_cells", [6, 512])
