@@ -45,7 +45,12 @@ def test_the_expected_excess_is_that_of_the_plain_sum(chance):
 
 @pytest.mark.parametrize(
     ("users", "each", "third", "a", "b", "c"),
-    [(20, 0.3, 0.2, 1, 1.05, 0.03), (20, 0.3, 0.4, 1, 1.5, 0.4), (60, 0.3, 0.3, 1, 1.05, 0.03), (40, 0.1, 0.0, 1, 2, 0)],
+    [
+        (20, 0.3, 0.2, 1, 1.05, 0.03),
+        (20, 0.3, 0.4, 1, 1.5, 0.4),
+        (60, 0.3, 0.3, 1, 1.05, 0.03),
+        (40, 0.1, 0.0, 1, 2, 0),
+    ],
 )
 def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):
     exact = expected(users, each, third, a, b, c)
@@ -115,7 +120,8 @@ def test_with_the_largest_total_variation_it_is_the_strong_pair(users, epsilon0)
 
 
 @pytest.mark.parametrize(
-    ("users", "epsilon0", "epsilon"), [(10**3, 1, 0.13654), (10**3, 4, 1.76645), (10**4, 4, 0.387948), (10**5, 4, 0.11148)]
+    ("users", "epsilon0", "epsilon"),
+    [(10**3, 1, 0.13654), (10**3, 4, 1.76645), (10**4, 4, 0.387948), (10**5, 4, 0.11148)],
 )
 def test_the_total_variation_of_laplace_noise_gives_the_reference_table(users, epsilon0, epsilon):
     found = LimitedVariation(epsilon0=epsilon0, beta=-math.expm1(-epsilon0 / 2), users=users).epsilon(delta=1e-6)

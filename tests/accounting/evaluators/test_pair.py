@@ -47,7 +47,9 @@ def test_both_sides_hold_fifty_digits_between_them(epsilon0, users, share):
         assert low <= exact <= high
         assert high <= exact * (1 + 1e-7) + 1e-300
         assert low >= exact * (1 - 1e-7) - 1e-300
-        assert pair_curve(epsilons=np.array([epsilon]), **{k: given[k] for k in ("epsilon0", "chance", "users")}) >= exact
+        assert (
+            pair_curve(epsilons=np.array([epsilon]), **{k: given[k] for k in ("epsilon0", "chance", "users")}) >= exact
+        )
 
 
 @pytest.mark.parametrize("users", [10**3, 10**5])
