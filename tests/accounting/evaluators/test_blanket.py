@@ -20,7 +20,7 @@ from soundness.exact_deltas import (
 )
 
 
-def expected(users: int, each: float, third: float, a: float, b: float, c: float) -> float:
+def expected(users: int, each: float, third: float, a: float, b: float, c: float) -> float:  # noqa: PLR0917
     total = 0.0
     for second in range(users + 1):
         for other in range(users - second + 1):
