@@ -52,7 +52,7 @@ def test_the_expected_excess_is_that_of_the_plain_sum(chance):
         (40, 0.1, 0.0, 1, 2, 0),
     ],
 )
-def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):
+def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):  # noqa: PLR0917
     exact = expected(users, each, third, a, b, c)
     fine = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=256, budget=256**2)
     coarse = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=8, budget=100)
