@@ -20,7 +20,7 @@ from soundness.exact_deltas import (
 )
 
 
-def expected(users: int, each: float, third: float, a: float, b: float, c: float, shift: float = 0.0) -> float:
+def expected(users: int, each: float, third: float, a: float, b: float, c: float) -> float:  # noqa: PLR0917
     total = 0.0
     for second in range(users + 1):
         for other in range(users - second + 1):
@@ -28,7 +28,7 @@ def expected(users: int, each: float, third: float, a: float, b: float, c: float
             counts = np.arange(left + 1)
             law = binom.pmf(counts, left, min(each / (1 - each - third), 1.0))
             weight = binom.pmf(second, users, each) * binom.pmf(other, users - second, third / (1 - each))
-            total += weight * float(law @ np.maximum(a * counts - b * second - c * other - shift, 0))
+            total += weight * float(law @ np.maximum(a * counts - b * second - c * other, 0))
     return total
 
 
@@ -39,38 +39,39 @@ def test_the_expected_excess_is_that_of_the_plain_sum(chance):
         for level in (-1.0, 0.0, 0.3, 1.0, 2.5, trials * chance, trials * chance + 0.1, trials - 0.5, trials + 1.0):
             exact = float(binom.pmf(counts, trials, chance) @ np.maximum(counts - level, 0))
             above, below = (excess(np.array([float(trials)]), chance, np.array([level]), sign=s)[0] for s in (1, -1))
-            assert below - 1e-15 <= exact <= above + 1e-15
+            assert below - 1e-13 <= exact <= above + 1e-13
             assert above - below <= 1e-10 * exact + 1e-12
 
 
 @pytest.mark.parametrize(
     ("users", "each", "third", "a", "b", "c"),
-    [(20, 0.3, 0.2, 1, 1.05, 0.03), (20, 0.3, 0.4, 1, 1.5, 0.4), (60, 0.3, 0.3, 1, 1.05, 0.03), (40, 0.1, 0.0, 1, 2, 0)],
+    [
+        (20, 0.3, 0.2, 1, 1.05, 0.03),
+        (20, 0.3, 0.4, 1, 1.5, 0.4),
+        (60, 0.3, 0.3, 1, 1.05, 0.03),
+        (40, 0.1, 0.0, 1, 2, 0),
+    ],
 )
-def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):
+def test_cells_cost_little_and_err_upward(users, each, third, a, b, c):  # noqa: PLR0917
     exact = expected(users, each, third, a, b, c)
     fine = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=256, budget=256**2)
     coarse = four_atoms(users, each=each, third=third, outside=1e-14, num_cells=8, budget=100)
     assert exact * (1 - 1e-12) <= fine.above(a=a, b=b, c=c) <= exact * (1 + 1e-9)
-    assert exact * (1 - 1e-12) <= coarse.above(a=a, b=b, c=c) <= exact * 1.5
+    assert exact * (1 - 1e-12) <= coarse.above(a=a, b=b, c=c) <= exact * 3
 
 
 @pytest.mark.parametrize("num_cells", [6, 512])
 def test_three_atoms_hold_the_plain_sum_between_their_sides(num_cells):
     law = three_atoms(150, first=0.2, second=0.3, outside=1e-14, num_cells=num_cells)
-    exact = expected(150, 0.2, 0.0, 1.0, 0.6, 0.0, shift=4.0) if num_cells > 150 else None
     low, high = law.below(a=1.0, b=0.6, c=4.0), law.above(a=1.0, b=0.6, c=4.0)
-    assert low <= high
-    if exact is not None:
-        counts = np.arange(151)
-        exact = sum(
-            binom.pmf(second, 150, 0.3)
-            * float(binom.pmf(counts, 150 - second, 0.2 / 0.7) @ np.maximum(counts - 0.6 * second - 4, 0))
-            for second in range(151)
-        )
-        assert low <= exact <= high <= low * (1 + 1e-9)
-    else:
-        assert high <= low * 1.5
+    counts = np.arange(151)
+    exact = sum(
+        binom.pmf(second, 150, 0.3)
+        * float(binom.pmf(counts, 150 - second, 0.2 / 0.7) @ np.maximum(counts - 0.6 * second - 4, 0))
+        for second in range(151)
+    )
+    assert low <= exact <= high
+    assert high <= low * (2 if num_cells == 6 else 1 + 1e-9)
 
 
 @pytest.mark.parametrize(("users", "epsilon0"), [(3, 1.0), (8, 0.4), (14, 3.0)])
@@ -119,7 +120,8 @@ def test_with_the_largest_total_variation_it_is_the_strong_pair(users, epsilon0)
 
 
 @pytest.mark.parametrize(
-    ("users", "epsilon0", "epsilon"), [(10**3, 1, 0.13654), (10**3, 4, 1.76645), (10**4, 4, 0.387948), (10**5, 4, 0.11148)]
+    ("users", "epsilon0", "epsilon"),
+    [(10**3, 1, 0.13654), (10**3, 4, 1.76645), (10**4, 4, 0.387948), (10**5, 4, 0.11148)],
 )
 def test_the_total_variation_of_laplace_noise_gives_the_reference_table(users, epsilon0, epsilon):
     found = LimitedVariation(epsilon0=epsilon0, beta=-math.expm1(-epsilon0 / 2), users=users).epsilon(delta=1e-6)

@@ -19,6 +19,8 @@ __all__ = ["FourAtoms", "four_atoms"]
 
 Floats = NDArray[np.float64]
 
+_MOST_CELLS = 400  # of the third kind for each number of the second
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourAtoms:
@@ -65,7 +67,9 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, num_cel
     outer = three_atoms(users, first=each, second=each, outside=outside, num_cells=num_cells)
     seconds = outer.nodes
     rest = 1 - each
-    thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, max(budget // len(seconds), 4))
+    thirds, weights = _hats(
+        users - seconds, min(third / rest, 1.0), outside, min(max(budget // len(seconds), 4), _MOST_CELLS)
+    )
     chance = min(each / (rest - third), 1.0) if rest > third else 1.0
     return FourAtoms(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
 

@@ -82,8 +82,12 @@ class LdpWitness(Theorem):
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is."""
         epsilon0, users = model.local.epsilon0, model.num_users
-        two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
-        return max(two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two))
+        two = 0.0
+        if epsilon0 < 1 or users < 1000:  # elsewhere three values lose more, and any witness is a valid one
+            two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
+        return max(
+            two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two or None)
+        )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The larger delta of the two witnesses, from below."""
