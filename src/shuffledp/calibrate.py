@@ -6,14 +6,14 @@ target, found by at most some twenty calls of it, and that statement is returned
 
 import math
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp._described import Described
 from shuffledp._numerals import in_digits
 from shuffledp._validate import integer_at_least, invalid, open_probability, positive
-from shuffledp.accounting import account
+from shuffledp.accounting import Examination, account, examine
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import DifferentialPrivacy
 from shuffledp.models import LocalModel, ProtocolModel
@@ -33,24 +33,44 @@ Family = Callable[[float], LocalModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration(Described):
-    """A solved parameter, with the statement that it leads to.
+class Calibration:
+    """A solved parameter, with what is known about the protocol that has it.
 
     Args:
         solved: which parameter was solved for: "epsilon0" or "num_users".
-        value: its solved value, which leads to ``statement``.
+        value: its solved value.
         target_epsilon: what was asked for; the statement's epsilon is at most this.
-        model: the protocol with the solved parameter.
-        statement: what holds for that protocol.
+        found: the bracket around the loss of the protocol with the solved parameter.
         num_evaluations: how many times the accountant was asked.
+        seconds: how long it took.
     """
 
     solved: str
     value: int | float
     target_epsilon: float
-    model: ProtocolModel
-    statement: PrivacyStatement
+    found: Examination
     num_evaluations: int
+    seconds: float
+
+    @property
+    def model(self) -> ProtocolModel:
+        """The protocol with the solved parameter."""
+        return self.found.model
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What holds for that protocol."""
+        return self.found.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp calibrate --json`` prints (``calibration`` in docs/schema.json)."""
+        return self.found.to_dict() | {
+            "solved": self.solved,
+            "value": self.value,
+            "target_epsilon": self.target_epsilon,
+            "num_evaluations": self.num_evaluations,
+            "seconds": self.seconds,
+        }
 
 
 def epsilon0(
@@ -211,6 +231,7 @@ class _Accountant:
     delta: float
     honest_fraction: float
     published_only: bool
+    start: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         open_probability(delta=self.delta)
@@ -231,13 +252,15 @@ class _Accountant:
         return math.log(stated / self.target) if stated > 0 else -math.inf
 
     def answer(self, solved: str, value: float, model: ProtocolModel, num_evaluations: int) -> Calibration:
+        """The answer, accounted for once more."""
+        found = examine(model, delta=self.delta, honest_fraction=self.honest_fraction)
         return Calibration(
             solved=solved,
             value=value,
             target_epsilon=self.target,
-            model=model,
-            statement=self.statement(model),
+            found=found,
             num_evaluations=num_evaluations + 1,
+            seconds=time.perf_counter() - self.start,
         )
 
 

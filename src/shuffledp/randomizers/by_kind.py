@@ -1,14 +1,14 @@
-"""Descriptions of randomizers by the name of their kind, as command lines and files give them."""
+"""Descriptions of randomizers by the name of their kind, as command lines give them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from shuffledp._validate import one_of
+from shuffledp._validate import one_of, positive
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import LocalModel
 
-__all__ = ["kinds_of_loss", "model_of_kind"]
+__all__ = ["kinds_of_loss", "model_of_kind", "parameters_of_kind"]
 
 
 def kinds_of_loss() -> dict[str, Callable[..., LocalModel]]:
@@ -17,12 +17,24 @@ def kinds_of_loss() -> dict[str, Callable[..., LocalModel]]:
     return {kind: maker for kind, maker in makers.items() if "epsilon0" in inspect.signature(maker).parameters}
 
 
+def parameters_of_kind(kind: str) -> dict[str, bool]:
+    """The names of what a kind takes besides ``epsilon0``, and whether each must be given.
+
+    Raises:
+        InvalidParameterError: for an unknown kind, or one that its local loss does not determine.
+    """
+    makers = kinds_of_loss()
+    one_of(makers, randomizer=kind)
+    known = inspect.signature(makers[kind]).parameters.items()
+    return {name: each.default is inspect.Parameter.empty for name, each in known if name != "epsilon0"}
+
+
 def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalModel:
     """The description of a randomizer of this kind and local loss.
 
     Args:
         kind: such as "ldp" (any randomizer of this loss) or "k-rr".
-        epsilon0: local privacy loss in nats.
+        epsilon0: local privacy loss in nats, above 0 and finite.
         parameters: what else that kind needs, such as ``domain_size``.
 
     Raises:
@@ -33,21 +45,19 @@ def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalMode
         >>> model_of_kind("k-rr", epsilon0=1.0, domain_size=4).kind
         'k-rr'
     """
-    makers = kinds_of_loss()
-    one_of(makers, randomizer=kind)
-    known = {name: each for name, each in inspect.signature(makers[kind]).parameters.items() if name != "epsilon0"}
-    required = [name for name, each in known.items() if each.default is inspect.Parameter.empty]
-    for name in required:
-        if name not in parameters:
+    positive(epsilon0=epsilon0)
+    known = parameters_of_kind(kind)
+    for name, required in known.items():
+        if required and name not in parameters:
             raise InvalidParameterError(f"{name} must be given for randomizer {kind!r}; got {_listed(parameters)}.")
-    for name in parameters:
+    for name, value in parameters.items():
         if name not in known:
             raise InvalidParameterError(
                 f"{name} must be left out for randomizer {kind!r}, which takes {_listed(known)} besides epsilon0; "
-                f"got {name}={parameters[name]!r}."
+                f"got {name}={value!r}."
             )
-    return makers[kind](epsilon0=epsilon0, **parameters)
+    return kinds_of_loss()[kind](epsilon0=epsilon0, **parameters)
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "nothing"

@@ -1,6 +1,7 @@
 """Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file."""
 
 from shuffledp.tables.joint import run_joint_file
+from shuffledp.tables.matrices import read_channel
 from shuffledp.tables.stages import analyze_file, randomize_file, run_file, shuffle_file
 from shuffledp.tables.writing import is_release, new_file, new_folder
 
@@ -9,6 +10,7 @@ __all__ = [
     "is_release",
     "new_file",
     "new_folder",
+    "read_channel",
     "randomize_file",
     "run_file",
     "run_joint_file",

@@ -1,0 +1,84 @@
+"""What is known about a protocol, on the terminal: the promise, how far it is from the best possible, every theorem."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from shuffledp._numerals import in_digits
+from shuffledp.accounting import Examination, Finding
+from shuffledp.calibrate import Calibration
+from shuffledp.cli.screen import print_json
+
+__all__ = ["show_calibration", "show_examination"]
+
+_SOLVED = {
+    "epsilon0": "The largest local loss that leads there is epsilon0 = {}.",
+    "num_users": "The fewest people that lead there are {}.",
+}
+
+
+def show_examination(found: Examination, *, as_json: bool) -> None:
+    """The statement, the bracket, and the table of theorems if it was asked for."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console = Console(highlight=False)
+    console.print(Text(str(found.upper)))
+    _show_bracket(console, found)
+    if found.theorems:
+        console.print(_table(found))
+
+
+def show_calibration(solved: Calibration, *, as_json: bool) -> None:
+    """The solved parameter first, then what holds with it."""
+    if as_json:
+        print_json(solved.to_dict())
+        return
+    console = Console(highlight=False)
+    value = f"{solved.value:,}" if solved.solved == "num_users" else in_digits(solved.value, "at least", digits=6)
+    console.print(f"Wanted: epsilon = {solved.target_epsilon:g}. {_SOLVED[solved.solved].format(value)}")
+    console.print(Text(str(solved.statement)))
+    _show_bracket(console, solved.found)
+
+
+def _show_bracket(console: Console, found: Examination) -> None:
+    upper = in_digits(found.epsilon_upper, "at most")
+    local = found.model.local.epsilon0
+    if found.epsilon_lower is None or found.slack is None:
+        console.print(f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says.")
+    else:
+        lower = in_digits(found.epsilon_lower, "at least")
+        console.print(
+            f"The best possible epsilon is between {lower} and {upper}: what is stated is at most "
+            f"{in_digits(found.slack, 'at most')} times the best possible."
+        )
+    if found.epsilon_upper < local:
+        console.print(
+            f"One report by itself has epsilon0 = {in_digits(local, '')}; shuffling {found.model.num_users:,} of them "
+            f"divides that by {in_digits(found.amplification, 'at least', digits=3)}."
+        )
+
+
+def _table(found: Examination) -> Table:
+    """Every theorem with what it gives, or why it does not apply."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("theorem", no_wrap=True)
+    table.add_column("epsilon", justify="right", no_wrap=True)
+    table.add_column("")
+    for each in found.theorems:
+        stated = each.theorem in {statement.basis.theorem for statement in found.statements}
+        table.add_row(each.theorem, _epsilon(each), _what(each), style="bold" if stated else "")
+    return table
+
+
+def _epsilon(finding: Finding) -> str:
+    if finding.epsilon is None:
+        return "-"
+    sign = {"at most": "<=", "at least": ">="}.get(finding.kind.relation, "")
+    return f"{sign} {in_digits(finding.epsilon, finding.kind.relation)}"
+
+
+def _what(finding: Finding) -> str:
+    if finding.reason:
+        return finding.reason
+    return f"{finding.citation}{'; proven in this project' if finding.status == 'own-proof' else ''}"
