@@ -1,0 +1,152 @@
+"""The picture that every paper on shuffling draws: epsilon against n, epsilon0 or delta, for all theorems together."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.report.curves import Axis, Curves
+from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
+from shuffledp.report.parts import Chart
+from shuffledp.report.words import count, short_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["bounds_chart"]
+
+_LABEL = 11  # pixels
+_HEADROOM = 1.6  # how far above the local loss curves are drawn
+_TITLES = {
+    Axis.USERS: "Epsilon against the number of users",
+    Axis.EPSILON0: "Epsilon against the local loss",
+    Axis.DELTA: "Epsilon against delta",
+}
+_BELOW = {
+    Axis.USERS: "number of users",
+    Axis.EPSILON0: "epsilon0, the loss of one report by itself",
+    Axis.DELTA: "delta, the remainder",
+}
+_HERE: dict[Axis, Callable[[float], str]] = {
+    Axis.USERS: lambda value: f"{count(int(value))} users",
+    Axis.EPSILON0: lambda value: f"epsilon0 = {value:.4g}",
+    Axis.DELTA: lambda value: f"delta = {value:g}",
+}
+_TICKS: dict[Axis, Callable[[float, Any], str]] = {
+    Axis.USERS: lambda value, _: short_count(value),
+    Axis.EPSILON0: lambda value, _: f"{value:.4g}",
+    Axis.DELTA: lambda value, _: f"{value:g}",
+}
+
+
+def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
+    """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
+
+    Args:
+        curves: what to draw.
+        name: of the chart's files.
+        who: what the dot is, such as "this task".
+        withdrawn: whether nothing of it holds for the run that it is shown with.
+    """
+    caption = [f"Thick line: what would be stated; the dot is {who}."]
+    if any(curve.is_lower for curve in curves.drawn):
+        caption.append("Dashed: a lower bound; the exact value lies in the shaded band.")
+    if withdrawn:
+        caption.append("The run on this page is withdrawn: none of this holds for it.")
+    return Chart(
+        name=name,
+        title=_TITLES[curves.axis],
+        description=(
+            f"Both axes are logarithmic. Curves for {', '.join(curve.theorem.id for curve in curves.drawn)}; the "
+            f"numbers at {_HERE[curves.axis](curves.here)} are in the table below."
+        ),
+        caption=" ".join(caption),
+        draw=partial(_draw, curves, who, withdrawn),
+    )
+
+
+def _draw(curves: Curves, who: str, withdrawn: bool, width: int) -> "Figure":
+    """Thin curves for theorems, a thick one for what is stated, labels at their ends, a dot at this task."""
+    narrow = width <= NARROW
+    lines = [line for curve in curves.drawn for line in _label(curve.theorem.id, narrow).splitlines()]
+    right = max(text_width(line, _LABEL) for line in lines) + 12
+    figure, axes = new_figure(width, 340 if narrow else 420, left=50, right=right, top=30, bottom=48)
+    _set_axes(axes, curves, narrow=narrow)
+    axes.fill_between(curves.values, curves.unreachable, curves.stated, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    for curve in curves.drawn:
+        style: dict[str, Any] = {"color": LIGHT["soft"]}
+        if curve.is_lower:
+            style = {"color": LIGHT["vermilion"], "linestyle": (0, (5, 3))}
+        axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
+    axes.plot(curves.values, curves.stated, color=LIGHT["blue"], linewidth=3)
+    _label_ends(axes, curves, narrow=narrow)
+    _mark_here(axes, curves, who, hollow=withdrawn)
+    return figure
+
+
+def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of a curve that is not far above the local loss, where a bound is of no use."""
+    return np.where(values <= curves.local * _HEADROOM, values, math.nan)
+
+
+def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    largest = float(curves.local.max())
+    least = min([largest / 20, *(float(np.nanmin(curve.epsilon)) for curve in curves.drawn)])
+    axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
+    axes.set_ylim(least / 1.3, largest * _HEADROOM)
+    axes.grid(which="major")
+    axes.tick_params(which="both", length=0)
+    subs = (1, 2, 5) if curves.axis is Axis.EPSILON0 else (1,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=6 if narrow else 12))
+    axes.xaxis.set_major_formatter(FuncFormatter(_TICKS[curves.axis]))
+    decades = math.log10(largest / least)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=20))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
+    axes.minorticks_off()
+    axes.set_xlabel(_BELOW[curves.axis], labelpad=6)
+    annotate(axes, "epsilon", (0, 1), (-6, 12), xycoords="axes fraction", ha="right", color=LIGHT["soft"])
+
+
+def _label(name: str, narrow: bool) -> str:
+    """A theorem's name, on two lines where there is little room."""
+    hyphens = [place for place, character in enumerate(name) if character == "-"]
+    if not narrow or not hyphens:
+        return name
+    middle = min(hyphens, key=lambda place: abs(place - len(name) / 2)) + 1
+    return f"{name[:middle]}\n{name[middle:]}"
+
+
+def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    """The theorems' names at the right ends of their curves, moved apart where they would overlap."""
+    ends = []
+    for curve in curves.drawn:
+        shown = _within(curves, curve.epsilon)
+        if np.isfinite(shown).any():
+            last = shown[np.flatnonzero(np.isfinite(shown))[-1]]
+            color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
+            height = float(axes.transData.transform((1, last))[1])
+            ends.append((height, _label(curve.theorem.id, narrow), color))
+    top = -math.inf
+    for wanted, name, color in sorted(ends):
+        half = (1.2 * _LABEL * len(name.splitlines()) + 3) / 2
+        height = max(wanted, top + half)
+        top = height + half
+        place = (1, axes.transAxes.inverted().transform((0, height))[1])
+        style = {"fontsize": _LABEL, "linespacing": 1.1, "color": color}
+        annotate(axes, name, place, (6, 0), xycoords="axes fraction", **style)
+
+
+def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
+    """A line down from the dot to the axis, and what it is, in the empty lower corner."""
+    here, bottom = float(curves.stated[curves.values == curves.here][0]), axes.get_ylim()[0]
+    inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
+    axes.vlines(curves.here, bottom, here, color=LIGHT["blue"], linewidth=1)
+    axes.plot([curves.here], [here], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)
+    style = {"va": "bottom", "fontsize": _LABEL, "fontweight": "bold", "linespacing": 1.35, "color": LIGHT["blue"]}
+    annotate(axes, f"{who}:\n{_HERE[curves.axis](curves.here)}", (curves.here, bottom), (6, 8), **style)
