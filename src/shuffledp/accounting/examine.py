@@ -45,6 +45,7 @@ class Examination:
 
     Args:
         model: the protocol.
+        counted: the protocol of its honest people alone, which the numbers are about.
         delta: the remainder.
         upper: the tightest upper bound: the promise.
         lower: the largest lower bound, below which nothing can be promised; None if none applies.
@@ -53,6 +54,7 @@ class Examination:
     """
 
     model: ProtocolModel
+    counted: ProtocolModel
     delta: float
     upper: PrivacyStatement
     lower: PrivacyStatement | None
@@ -128,7 +130,13 @@ def examine(
     lower = _largest_lower(counted, delta)
     found = findings(counted, delta=delta) if with_theorems else ()
     return Examination(
-        model=model, delta=delta, upper=upper, lower=lower, theorems=found, seconds=time.perf_counter() - start
+        model=model,
+        counted=counted,
+        delta=delta,
+        upper=upper,
+        lower=lower,
+        theorems=found,
+        seconds=time.perf_counter() - start,
     )
 
 

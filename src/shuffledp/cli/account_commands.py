@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from shuffledp import calibrate as calibration
+from shuffledp._validate import one_of
 from shuffledp.accounting import Examination, examine
 from shuffledp.cli.protocols import Asked
 from shuffledp.errors import InvalidParameterError
+from shuffledp.report import ENDINGS, draw_bounds
+from shuffledp.tables import new_file
 
 __all__ = ["account", "calibrate"]
 
@@ -14,13 +17,20 @@ def account(
     asked: Asked, *, releases: int = 1, renyi: str | None = None, table: bool = False, figure: Path | None = None
 ) -> Examination:
     """What is known about the protocol."""
-    return examine(
+    ending = None if figure is None else figure.suffix.lower()
+    if ending is not None:
+        one_of(ENDINGS, figure=ending)
+    found = examine(
         asked.model(),
         delta=asked.remainder(),
         honest_fraction=asked.honest_fraction,
         published_only=asked.published_only,
         with_theorems=table,
     )
+    if figure is not None and ending is not None:
+        with new_file(figure) as file:
+            file.write_bytes(draw_bounds(found, ending))
+    return found
 
 
 def calibrate(asked: Asked, target_epsilon: float) -> calibration.Calibration:

@@ -1,7 +1,7 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
 from shuffledp.randomizers.bounded import clip_to_range
-from shuffledp.randomizers.by_kind import kinds_of_loss, model_of_kind, parameters_of_kind
+from shuffledp.randomizers.by_kind import family_of, kinds_of_loss, model_of_kind, parameters_of_kind
 from shuffledp.randomizers.generic import LdpModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
@@ -43,6 +43,7 @@ __all__ = [
     "SymmetricUnaryEncodingModel",
     "best_num_levels",
     "clip_to_range",
+    "family_of",
     "kinds_of_loss",
     "model_of_kind",
     "parameters_of_kind",

@@ -8,7 +8,7 @@ from shuffledp._validate import one_of, positive
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import LocalModel
 
-__all__ = ["kinds_of_loss", "model_of_kind", "parameters_of_kind"]
+__all__ = ["family_of", "kinds_of_loss", "model_of_kind", "parameters_of_kind"]
 
 
 def kinds_of_loss() -> dict[str, Callable[..., LocalModel]]:
@@ -57,6 +57,20 @@ def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalMode
                 f"got {name}={value!r}."
             )
     return kinds_of_loss()[kind](epsilon0=epsilon0, **parameters)
+
+
+def family_of(model: LocalModel) -> Callable[[float], LocalModel] | None:
+    """From a local loss to a model that differs from the given one in nothing else; None where there is no such family.
+
+    Example:
+        >>> describe = family_of(model_of_kind("k-rr", epsilon0=1.0, domain_size=4))
+        >>> describe(2.0) == model_of_kind("k-rr", epsilon0=2.0, domain_size=4)
+        True
+    """
+    if model.kind not in kinds_of_loss():
+        return None
+    kept = {name: getattr(model, name) for name in parameters_of_kind(model.kind) if hasattr(model, name)}
+    return lambda epsilon0: model_of_kind(model.kind, epsilon0=epsilon0, **kept)
 
 
 def _listed(names: Iterable[str]) -> str:

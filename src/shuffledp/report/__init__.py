@@ -1,5 +1,6 @@
 """Pictures and pages: a release as something that people want to look at, in one file that needs nothing else."""
 
+from shuffledp.report.buys import ENDINGS, draw_bounds
 from shuffledp.report.page import write_page
 
-__all__ = ["write_page"]
+__all__ = ["ENDINGS", "draw_bounds", "write_page"]

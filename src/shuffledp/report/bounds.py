@@ -1,7 +1,7 @@
 """The picture that every paper on shuffling draws: epsilon against n, epsilon0 or delta, for all theorems together."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.report.curves import Axis, Curves
-from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
+from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figures, text_width
 from shuffledp.report.parts import Chart
 from shuffledp.report.words import count, short_count
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["bounds_chart"]
+__all__ = ["bounds_chart", "stacked_chart"]
 
 _LABEL = 11  # pixels
 _HEADROOM = 1.6  # how far above the local loss curves are drawn
@@ -65,16 +65,37 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
             f"numbers at {_HERE[curves.axis](curves.here)} are in the table below."
         ),
         caption=" ".join(caption),
-        draw=partial(_draw, curves, who, withdrawn),
+        draw=partial(_draw, (curves,), who, withdrawn),
     )
 
 
-def _draw(curves: Curves, who: str, withdrawn: bool, width: int) -> "Figure":
-    """Thin curves for theorems, a thick one for what is stated, labels at their ends, a dot at this task."""
+def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
+    """Several such pictures as one, below each other, for a file that travels alone."""
+    return Chart(
+        name=name,
+        title=title,
+        description=" ".join(_TITLES[curves.axis] for curves in panels),
+        caption="",
+        draw=partial(_draw, panels, who, False),
+    )
+
+
+def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "Figure":
+    """A pair of axes for each panel."""
     narrow = width <= NARROW
-    lines = [line for curve in curves.drawn for line in _label(curve.theorem.id, narrow).splitlines()]
+    names = {curve.theorem.id for curves in panels for curve in curves.drawn}
+    lines = [line for name in names for line in _label(name, narrow).splitlines()]
     right = max(text_width(line, _LABEL) for line in lines) + 12
-    figure, axes = new_figure(width, 340 if narrow else 420, left=50, right=right, top=30, bottom=48)
+    margins = {"left": 50, "right": right, "top": 30, "bottom": 48 if len(panels) == 1 else 64}
+    figure, areas = new_figures(len(panels), width, 340 if narrow else 420, **margins)
+    for axes, curves in zip(areas, panels, strict=True):
+        _draw_panel(axes, curves, narrow=narrow)
+        _mark_here(axes, curves, who, hollow=withdrawn)
+    return figure
+
+
+def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
     axes.fill_between(curves.values, curves.unreachable, curves.stated, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
@@ -84,8 +105,6 @@ def _draw(curves: Curves, who: str, withdrawn: bool, width: int) -> "Figure":
         axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
     axes.plot(curves.values, curves.stated, color=LIGHT["blue"], linewidth=3)
     _label_ends(axes, curves, narrow=narrow)
-    _mark_here(axes, curves, who, hollow=withdrawn)
-    return figure
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:

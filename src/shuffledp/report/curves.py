@@ -90,8 +90,7 @@ class Curves:
         # Both sides of every number at which a theorem begins to apply, so that steps are drawn as steps.
         users = np.unique([*grid, *inside, *(start - 1 for start in inside), people])
         curves = tuple(
-            family.users_curve(theorem, start, users, people)
-            for theorem, start in zip(THEOREMS, starts, strict=True)
+            family.users_curve(theorem, start, users, people) for theorem, start in zip(THEOREMS, starts, strict=True)
         )
         return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from shuffledp._version import __version__
-from shuffledp.report.drawing import DARK, LIGHT, draw_files, draw_inline
+from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
+from shuffledp.report.rendering import render_page
 from shuffledp.report.sections import SECTIONS
-from shuffledp.report.words import count, count_of, shortened
+from shuffledp.report.words import count_of, shortened
 from shuffledp.tasks import Outcome
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 __all__ = ["write_page"]
 
@@ -50,45 +46,14 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
 
 def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
     """The HTML of the page."""
-    environment = _environment()
-    rendered = [
-        {"name": section.name, "title": section.title, "html": _rendered(environment, section)} for section in sections
-    ]
-    return environment.get_template("page.html.j2").render(
+    return render_page(
+        sections,
         name=outcome.task.name,
-        value=outcome.task.value,
-        reports=count_of(outcome.flow.released, "report", "reports"),
-        withdrawn=_withdrawn(outcome),
         kicker=_kicker(outcome),
-        sections=rendered,
-        light=LIGHT,
-        dark=DARK,
-        version=__version__,
+        summary=f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column",
+        value=outcome.task.value,
+        withdrawn=_withdrawn(outcome),
     )
-
-
-def _rendered(environment: "Environment", section: Section) -> Any:
-    from markupsafe import Markup
-
-    charts = {chart.name: {"chart": chart, "svg": Markup(draw_inline(chart))} for chart in section.charts}  # noqa: S704
-    html = environment.get_template(f"sections/{section.name}.html.j2").render(charts=charts, **section.context)
-    return Markup(html)  # noqa: S704 (rendered by a template that escapes)
-
-
-def _environment() -> "Environment":
-    """Templates of this package, escaping everything, and failing where a name is missing."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("shuffledp.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["count"] = count
-    return environment
 
 
 def _kicker(outcome: Outcome) -> str:

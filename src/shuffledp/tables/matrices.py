@@ -65,7 +65,5 @@ def _probability(path: Path, number: int, place: int, text: str) -> float:
     except (ValueError, ZeroDivisionError, OverflowError):
         raise InputDataError(f"{path} must hold numbers; got {text!r} in line {number}, entry {place}.") from None
     if not 0 <= entry <= 1:
-        raise InputDataError(
-            f"{path} must hold probabilities from 0 to 1; got {text} in line {number}, entry {place}."
-        )
+        raise InputDataError(f"{path} must hold probabilities from 0 to 1; got {text} in line {number}, entry {place}.")
     return entry
