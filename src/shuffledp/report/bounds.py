@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.report.curves import Axis, Curves
+from shuffledp.report.curves import Axis, Curves, shown
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figures, text_width
 from shuffledp.report.parts import Chart
 from shuffledp.report.words import count, short_count
@@ -97,26 +98,27 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
-    axes.fill_between(curves.values, curves.unreachable, curves.stated, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    band = [np.maximum(edge, axes.get_ylim()[0]) for edge in (curves.unreachable, curves.stated)]
+    axes.fill_between(curves.values, *band, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
         style: dict[str, Any] = {"color": LIGHT["soft"]}
         if curve.is_lower:
             style = {"color": LIGHT["vermilion"], "linestyle": (0, (5, 3))}
         axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
-    axes.plot(curves.values, curves.stated, color=LIGHT["blue"], linewidth=3)
+    axes.plot(curves.values, shown(curves.stated), color=LIGHT["blue"], linewidth=3)
     _label_ends(axes, curves, narrow=narrow)
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The part of a curve that is not far above the local loss, where a bound is of no use."""
-    return np.where(values <= curves.local * _HEADROOM, values, math.nan)
+    return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 
 def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     largest = float(curves.local.max())
-    least = min([largest / 20, *(float(np.nanmin(curve.epsilon)) for curve in curves.drawn)])
+    least = min([largest / 20, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
     axes.set_ylim(least / 1.3, largest * _HEADROOM)
     axes.grid(which="major")
@@ -142,28 +144,75 @@ def _label(name: str, narrow: bool) -> str:
 
 
 def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
-    """The theorems' names at the right ends of their curves, moved apart where they would overlap."""
-    ends = []
+    """The theorems' names at the ends of their curves: beside the picture, or in it where a curve ends earlier."""
+    beside, inside = [], []
     for curve in curves.drawn:
-        shown = _within(curves, curve.epsilon)
-        if np.isfinite(shown).any():
-            last = shown[np.flatnonzero(np.isfinite(shown))[-1]]
+        drawn = np.flatnonzero(np.isfinite(_within(curves, curve.epsilon)))
+        if drawn.size:
+            place = (float(curves.values[drawn[-1]]), float(curve.epsilon[drawn[-1]]))
+            x, y = axes.transData.transform(place).tolist()
             color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
-            height = float(axes.transData.transform((1, last))[1])
-            ends.append((height, _label(curve.theorem.id, narrow), color))
-    top = -math.inf
-    for wanted, name, color in sorted(ends):
-        half = (1.2 * _LABEL * len(name.splitlines()) + 3) / 2
-        height = max(wanted, top + half)
-        top = height + half
+            end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color)
+            (beside if drawn[-1] == len(curves.values) - 1 else inside).append(end)
+    low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
+    beside.sort(key=lambda end: end.y)
+    heights = _apart([end.y for end in beside], [end.height for end in beside], low, high)
+    for end, height in zip(beside, heights, strict=True):
         place = (1, axes.transAxes.inverted().transform((0, height))[1])
-        style = {"fontsize": _LABEL, "linespacing": 1.1, "color": color}
-        annotate(axes, name, place, (6, 0), xycoords="axes fraction", **style)
+        annotate(axes, end.name, place, (6, 0), xycoords="axes fraction", **end.style)
+    _label_inside(axes, inside)
+
+
+def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
+    """Names to the left above the ends, one on top of the other where they would overlap."""
+    placed: list[_End] = []
+    for end in sorted(ends, key=lambda end: (end.y, end.x)):
+        near = [other for other in placed if abs(other.x - end.x) < max(other.width, end.width)]
+        y = max([end.y, *(other.y + other.height for other in near if other.y + other.height > end.y)])
+        placed.append(replace(end, y=y))
+        style = end.style | {"ha": "right", "va": "bottom"}
+        annotate(axes, end.name, axes.transData.inverted().transform((end.x, y)), (0, 5), **style)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """The end of a curve, in pixels, and its name."""
+
+    x: float
+    y: float
+    name: str
+    color: str
+
+    @property
+    def height(self) -> float:
+        return 1.2 * _LABEL * len(self.name.splitlines()) + 3
+
+    @property
+    def width(self) -> float:
+        return max(text_width(line, _LABEL) for line in self.name.splitlines())
+
+    @property
+    def style(self) -> dict[str, Any]:
+        return {"fontsize": _LABEL, "linespacing": 1.1, "color": self.color}
+
+
+def _apart(wanted: list[float], heights: list[float], low: float, high: float) -> list[float]:
+    """Middles of labels near the wanted ones, which ascend: none on top of another, and all between the two ends."""
+    middles, top = [], low
+    for middle, height in zip(wanted, heights, strict=True):
+        middles.append(max(middle, top + height / 2))
+        top = middles[-1] + height / 2
+    bottom = max(high, low + sum(heights))
+    for place in range(len(middles) - 1, -1, -1):
+        middles[place] = min(middles[place], bottom - heights[place] / 2)
+        bottom = middles[place] - heights[place] / 2
+    return middles
 
 
 def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
     """A line down from the dot to the axis, and what it is, in the empty lower corner."""
-    here, bottom = float(curves.stated[curves.values == curves.here][0]), axes.get_ylim()[0]
+    bottom = axes.get_ylim()[0]
+    here = max(float(curves.stated[curves.values == curves.here][0]), bottom)
     inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
     axes.vlines(curves.here, bottom, here, color=LIGHT["blue"], linewidth=1)
     axes.plot([curves.here], [here], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)

@@ -14,7 +14,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.statements import Kind
 
-__all__ = ["Axis", "Curve", "Curves"]
+__all__ = ["Axis", "Curve", "Curves", "shown"]
 
 _POINTS = 25
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
@@ -36,7 +36,7 @@ class Curve:
 
     Args:
         theorem: the theorem.
-        epsilon: shape (values,), NaN where it does not apply or says nothing.
+        epsilon: shape (values,), NaN where it does not apply; from 0 as a lower bound nothing follows.
         here: epsilon at the protocol's own value, or None.
         reason: the hypothesis that fails there, or ""; one that more users do not mend comes first.
         start: the least number of users at which it applies; None if there is none up to a billion, or that is not
@@ -56,8 +56,8 @@ class Curve:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to draw."""
-        return not np.isfinite(self.epsilon).any()
+        """True if there is nothing to draw: on a logarithmic axis 0 is not."""
+        return not np.isfinite(shown(self.epsilon)).any()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,6 +145,11 @@ class Curves:
         return np.asarray(ufunc.reduce([nothing, *(curve.epsilon for curve in curves)]), dtype=np.float64)
 
 
+def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part that a logarithmic axis can show; NaN elsewhere."""
+    return np.where((epsilon > 0) & np.isfinite(epsilon), epsilon, math.nan)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
     """Protocols with their deltas, one for each value of what changes."""
@@ -180,7 +185,7 @@ class _Family:
         epsilons = {value: self.epsilon(theorem, value) for value in values.tolist()}
         return Curve(
             theorem=theorem,
-            epsilon=np.array([epsilon or math.nan for epsilon in epsilons.values()]),  # 0 says nothing: not drawn
+            epsilon=np.array([math.nan if epsilon is None else epsilon for epsilon in epsilons.values()]),
             here=epsilons[here],
             reason=next(iter(self.failing(theorem, here).values()), ""),
             start=None,
