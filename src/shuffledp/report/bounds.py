@@ -152,7 +152,8 @@ def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
             place = (float(curves.values[drawn[-1]]), float(curve.epsilon[drawn[-1]]))
             x, y = axes.transData.transform(place).tolist()
             color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
-            end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color)
+            falls = bool(curve.epsilon[drawn[-1]] < curve.epsilon[drawn[0]])
+            end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color, falls=falls)
             (beside if drawn[-1] == len(curves.values) - 1 else inside).append(end)
     low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
     beside.sort(key=lambda end: end.y)
@@ -164,24 +165,28 @@ def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
 
 
 def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
-    """Names to the left above the ends, one on top of the other where they would overlap."""
+    """Names above the ends of rising curves, one on top of the other where they would overlap; else to the right."""
     placed: list[_End] = []
     for end in sorted(ends, key=lambda end: (end.y, end.x)):
+        if end.falls:
+            annotate(axes, end.name, axes.transData.inverted().transform((end.x, end.y)), (6, 0), **end.style)
+            continue
         near = [other for other in placed if abs(other.x - end.x) < max(other.width, end.width)]
         y = max([end.y, *(other.y + other.height for other in near if other.y + other.height > end.y)])
         placed.append(replace(end, y=y))
-        style = end.style | {"ha": "right", "va": "bottom"}
+        style = end.style | {"ha": "center", "va": "bottom"}
         annotate(axes, end.name, axes.transData.inverted().transform((end.x, y)), (0, 5), **style)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """The end of a curve, in pixels, and its name."""
+    """The end of a curve, in pixels, its name, and whether the curve falls."""
 
     x: float
     y: float
     name: str
     color: str
+    falls: bool
 
     @property
     def height(self) -> float:

@@ -19,7 +19,7 @@ __all__ = ["Axis", "Curve", "Curves", "shown"]
 _POINTS = 25
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
 _FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
-_LOSSES, _DELTAS = (0.1, 8.0), (1e-12, 1e-2)  # what a picture spans at least, and at most
+_LOSSES, _DELTAS = (0.1, 8.0), (1e-12, 1e-4)  # what a picture spans at least
 
 
 class Axis(StrEnum):
@@ -111,7 +111,7 @@ class Curves:
     @classmethod
     def over_delta(cls, model: ProtocolModel, *, delta: float, points: int = _POINTS) -> "Curves":
         """Evaluate every theorem for remainders around the one given."""
-        grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 2, 0.5)), points)
+        grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
         return cls._along(Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta)
 
     @classmethod
