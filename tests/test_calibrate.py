@@ -115,9 +115,11 @@ def test_a_bound_that_is_not_monotone_is_certified_at_the_answer(monkeypatch):
     def bumpy(model, **options):
         found = real(model, **options)
         guarantee = found.guarantee
-        return found if model.num_users % 3 else found.weaken(type(guarantee)(
-            epsilon=guarantee.epsilon * 1.02, delta=guarantee.delta
-        ))
+        return (
+            found
+            if model.num_users % 3
+            else found.weaken(type(guarantee)(epsilon=guarantee.epsilon * 1.02, delta=guarantee.delta))
+        )
 
     monkeypatch.setattr(calibrate, "account", bumpy)
     found = calibrate.num_users(target_epsilon=0.1, delta=1e-6, epsilon0=1.0)

@@ -123,7 +123,9 @@ def epsilon0(
         return accountant.excess(_protocol(local, num_users))
 
     guess = _typical_epsilon0(target_epsilon, delta, honest_fraction * num_users)
-    search = _Search(measure=measure, easiest=least, hardest=LARGEST_EPSILON0, is_whole=False)
+    search = _Search(
+        measure=measure, easiest=least, hardest=LARGEST_EPSILON0, stride=2 / max(guess, 1.0), is_whole=False
+    )
     value = search.solve(guess)
     if value is None:
         raise InvalidParameterError(
@@ -184,6 +186,7 @@ def num_users(
         measure=lambda value: accountant.excess(_protocol(local, int(value))),
         easiest=MOST_USERS,
         hardest=fewest - 1,
+        stride=2.2,
         is_whole=True,
     )
     value = search.solve(_typical_users(target_epsilon, delta, local.epsilon0) / honest_fraction)
@@ -270,12 +273,13 @@ class _Search:
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
-    half, the middle is taken.
+    half, the middle is taken. ``stride`` is about how much the logarithm of the value changes with the measure.
     """
 
     measure: Callable[[float], float]
     easiest: float
     hardest: float
+    stride: float
     is_whole: bool
     num_evaluations: int = 0
     met: tuple[float, float] | None = None
@@ -299,7 +303,7 @@ class _Search:
             goal = self.easiest if excess > 0 else self.hardest
             if value == goal:
                 return
-            step = max(2 * step, 0.02 + 2.2 * min(abs(excess), 1.0))
+            step = max(2 * step, 0.02 + self.stride * min(abs(excess), 1.0))
             low, high = sorted((value, goal))
             value *= math.exp(step if goal > value else -step)
             value = min(max(math.floor(value) if self.is_whole else value, low), high)
@@ -320,7 +324,7 @@ class _Search:
     def _next(self, met: tuple[float, float], missed: tuple[float, float]) -> float:
         """A value strictly inside the bracket, by the rule of the class."""
         here, there = math.log(met[0]), math.log(missed[0])
-        is_slow, self.width = abs(here - there) > self.width / 2, abs(here - there)
+        is_slow, self.width = abs(here - there) > 0.51 * self.width, abs(here - there)
         if is_slow or math.isinf(missed[1]) or math.isinf(met[1]):
             value = math.exp((here + there) / 2)
         else:
