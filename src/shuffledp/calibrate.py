@@ -25,7 +25,7 @@ __all__ = ["Calibration", "epsilon0", "num_users"]
 
 MOST_USERS = 10**10  # more than there are people
 LARGEST_EPSILON0 = 100.0  # a report of such a loss hides nothing
-_TOLERANCE = 1e-6  # relative: how far the solved epsilon0 may be below the largest
+_TOLERANCE = 1e-5  # relative: how far the solved epsilon0 may be below the largest
 _MOST_EVALUATIONS = 60  # never needed: about 10 are
 _MARGIN = 0.1
 
@@ -87,7 +87,7 @@ def epsilon0(
 
     Guarantees:
         1. The statement returned is the accountant's for the solved model, and its epsilon is at most the target.
-        2. Beyond a part in a million above the solved value the accountant states more than the target (or the
+        2. Beyond a part in a hundred thousand above the solved value the accountant states more than the target (or the
            randomizer cannot be made), unless the value is `LARGEST_EPSILON0`.
 
     Args:
@@ -241,7 +241,9 @@ class _Accountant:
         positive(honest_fraction=self.honest_fraction)
 
     def statement(self, model: ProtocolModel) -> PrivacyStatement:
-        return account(model, delta=self.delta, honest_fraction=self.honest_fraction)
+        return account(
+            model, delta=self.delta, honest_fraction=self.honest_fraction, published_only=self.published_only
+        )
 
     def epsilon(self, model: ProtocolModel) -> float:
         guarantee = self.statement(model).guarantee
@@ -256,7 +258,9 @@ class _Accountant:
 
     def answer(self, solved: str, value: float, model: ProtocolModel, num_evaluations: int) -> Calibration:
         """The answer, accounted for once more."""
-        found = examine(model, delta=self.delta, honest_fraction=self.honest_fraction)
+        found = examine(
+            model, delta=self.delta, honest_fraction=self.honest_fraction, published_only=self.published_only
+        )
         return Calibration(
             solved=solved,
             value=value,
@@ -324,7 +328,7 @@ class _Search:
     def _next(self, met: tuple[float, float], missed: tuple[float, float]) -> float:
         """A value strictly inside the bracket, by the rule of the class."""
         here, there = math.log(met[0]), math.log(missed[0])
-        is_slow, self.width = abs(here - there) > 0.51 * self.width, abs(here - there)
+        is_slow, self.width = abs(here - there) > self.width / 2, abs(here - there)
         if is_slow or math.isinf(missed[1]) or math.isinf(met[1]):
             value = math.exp((here + there) / 2)
         else:
