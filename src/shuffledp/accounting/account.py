@@ -1,6 +1,7 @@
 """The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
@@ -10,13 +11,16 @@ from shuffledp._validate import instance_of, invalid, nonnegative, open_probabil
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.errors import UnsupportedModelError
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, PrivacyStatement, Trust
+from shuffledp.statements import Basis, Kind, PrivacyStatement, Status, Trust
 
-__all__ = ["account", "account_all", "counting_honest", "delta_at", "upper_bounds"]
+__all__ = ["account", "account_all", "counting_honest", "delta_at", "epsilon_of", "lower_bounds", "nothing_known", "upper_bounds"]
 
 
-def account(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0) -> PrivacyStatement:
+def account(
+    model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0, published_only: bool = False
+) -> PrivacyStatement:
     """The tightest statement about everything released that some theorem proves: an upper bound.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
@@ -27,6 +31,7 @@ def account(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0)
         delta: the remainder, strictly between 0 and 1.
         honest_fraction: share of the people counted, above 0 and at most 1; the others may collude with the analyst,
             or send anything, and hide nobody.
+        published_only: whether to leave out what only this project has proven.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -38,18 +43,23 @@ def account(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0)
         >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
         >>> statement = account(model, delta=1e-6)
         >>> statement.basis.theorem, round(statement.guarantee.epsilon, 5)
-        ('fmt23-closed', 0.18001)
+        ('strong-pair', 0.04321)
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
     counted = counting_honest(model, honest_fraction)
-    best = min(upper_bounds(counted, delta), key=lambda theorem: theorem.epsilon(counted, delta=delta))
-    statement = best.state(counted, delta=delta).remarking(*_who_is_counted(model, counted))
+    found = {theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)}
+    best = min(found, key=lambda theorem: _worth(found[theorem], counted))
+    if epsilon_of(found[best]) == math.inf:
+        raise nothing_known(counted, f"delta={delta:g}")
+    statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
-    return statement.remarking(*(_why_no_amplification(counted, delta) if best.id == "local-dp" else ()))
+    return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
 
 
-def delta_at(model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1.0) -> PrivacyStatement:
+def delta_at(
+    model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1.0, published_only: bool = False
+) -> PrivacyStatement:
     """The tightest statement at an epsilon: the smallest delta that some theorem proves.
 
     Where no theorem says anything at this epsilon, that delta is 1, which promises nothing.
@@ -58,6 +68,7 @@ def delta_at(model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1
         model: the protocol's public description.
         epsilon: central privacy loss in nats, 0 or more.
         honest_fraction: as for `account`.
+        published_only: as for `account`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -66,14 +77,14 @@ def delta_at(model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1
     instance_of(ProtocolModel, model=model)
     nonnegative(epsilon=epsilon)
     counted = counting_honest(model, honest_fraction)
-    found = {
-        theorem.delta_at(counted, epsilon=epsilon): theorem for theorem in reversed(THEOREMS) if theorem.kind.promises
-    }
+    theorems = reversed(_candidates(published_only))
+    found = {theorem.delta_at(counted, epsilon=epsilon): theorem for theorem in theorems}
     for delta in sorted(found):
         if found[delta].applies(counted, delta=inside_unit(delta)):
-            statement = found[delta].state_at(counted, epsilon=epsilon)
+            guarantee = CentralDP(epsilon=epsilon, delta=delta)
+            statement = found[delta].stating(counted, guarantee, delta=delta)
             return statement.remarking(*_who_is_counted(model, counted))
-    raise _nothing_known(counted, f"epsilon={epsilon:g}")
+    raise nothing_known(counted, f"epsilon={epsilon:g}")
 
 
 def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
@@ -84,24 +95,49 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
         local guarantee of what one person sends.
     """
     upper = account(model, delta=delta)
-    lower = [
-        theorem.state(model, delta=delta)
-        for theorem in THEOREMS
-        if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)
-    ]
+    lower = [theorem.state(model, delta=delta) for theorem in lower_bounds(model, delta)]
     return (upper, *lower, _local_statement(model))
 
 
-def upper_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
-    """The theorems that promise something about this model at this delta.
+def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
+    """The theorems that promise something about this model at this delta, less those that another one supersedes.
 
     Raises:
         UnsupportedModelError: if there is none.
     """
-    found = [theorem for theorem in THEOREMS if theorem.kind.promises and theorem.applies(model, delta=delta)]
-    if not found:
-        raise _nothing_known(model, f"delta={delta:g}")
-    return found
+    applying = [theorem for theorem in _candidates(published_only) if theorem.applies(model, delta=delta)]
+    if not applying:
+        raise nothing_known(model, f"delta={delta:g}")
+    superseded = {name for theorem in applying for name in theorem.supersedes}
+    return [theorem for theorem in applying if theorem.id not in superseded]
+
+
+def lower_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
+    """The theorems that tell what cannot be promised about this model at this delta."""
+    return [
+        theorem
+        for theorem in THEOREMS
+        if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)
+    ]
+
+
+def _candidates(published_only: bool) -> list[Theorem]:
+    return [
+        theorem
+        for theorem in THEOREMS
+        if theorem.kind.promises and not (published_only and theorem.status is Status.OWN_PROOF)
+    ]
+
+
+def epsilon_of(guarantee: Guarantee) -> float:
+    """Epsilon, or infinity for a guarantee of another type."""
+    return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
+
+
+def _worth(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
+    """What the smaller of is the better: epsilon; a gain of less than a millionth is not worth a remainder."""
+    epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
+    return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
 
 def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
@@ -132,7 +168,8 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
     )
 
 
-def _nothing_known(model: ProtocolModel, where: str) -> UnsupportedModelError:
+def nothing_known(model: ProtocolModel, where: str) -> UnsupportedModelError:
+    """The error where no theorem says anything."""
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a {model.shuffle.kind!r} shuffle at {where}: this is "
         f"not known to be private, nor known not to be."
@@ -163,7 +200,9 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
-def _why_no_amplification(model: ProtocolModel, delta: float) -> tuple[str, ...]:
+def _why_no_amplification(
+    model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]
+) -> tuple[str, ...]:
     """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
     if not model.shuffle.is_uniform and model.shuffle.trust == ():
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
@@ -172,8 +211,8 @@ def _why_no_amplification(model: ProtocolModel, delta: float) -> tuple[str, ...]
         if theorem.id == "local-dp" or not theorem.kind.promises:
             continue
         failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
-        epsilon = theorem.epsilon(model, delta=delta) if not failing else 0.0
-        reasons.append(
-            f"{theorem.id} {failing[0]}" if failing else f"{theorem.id} gives no less: {in_digits(epsilon, 'at most')}"
-        )
+        if failing:
+            reasons.append(f"{theorem.id} {failing[0]}")
+        elif theorem in found:
+            reasons.append(f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}")
     return (f"No amplification by shuffling is stated: {'; '.join(reasons)}.",) if reasons else ()

@@ -12,10 +12,13 @@ __all__ = [
     "SMALLEST",
     "binomial_error",
     "binomial_probability",
+    "deviance",
     "exp",
     "expm1",
+    "largest_below",
     "largest_epsilon_above",
     "rounded_up",
+    "smallest_below",
     "tail_ratio",
 ]
 
@@ -24,6 +27,7 @@ SMALLEST = sys.float_info.min  # below it floats lose digits: an upper bound on 
 _LARGEST_POWER = 709.0
 _ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
 _HALVINGS = 60
+_STEPS = 200
 _FIRST_DEPTH, _LAST_DEPTH = 16, 2048
 _CONVERGED = 1 + 1e-15
 
@@ -61,6 +65,75 @@ def largest_epsilon_above(curve: Callable[[float], float], *, delta: float, limi
     return low
 
 
+def smallest_below(
+    curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
+) -> float:
+    """An epsilon in [0, limit] at which a non-increasing curve is at most ``level``, as small as can be told.
+
+    The answer errs upward, by at most the tolerance: it is the end of the bracket where the curve was evaluated and
+    found low enough, or ``limit``. For upper bounds.
+
+    Args:
+        curve: upper bounds on delta, 0 or more.
+        level: above 0.
+        limit: taken to be low enough without a look.
+        guess: about where the answer is.
+        tolerance: relative.
+    """
+    return _crossing(curve, level, limit, guess, tolerance)[1]
+
+
+def largest_below(
+    curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
+) -> float:
+    """The largest epsilon in [0, limit] at which a non-increasing curve was found above ``level``; 0 if none was.
+
+    As `smallest_below`, for lower bounds.
+    """
+    return _crossing(curve, level, limit, guess, tolerance)[0]
+
+
+def _crossing(
+    curve: Callable[[float], float], level: float, limit: float, guess: float | None, tolerance: float
+) -> tuple[float, float]:
+    """Ends of a bracket: above the level, and at most the level. Illinois's secant on logarithms, and bisection."""
+
+    def height(epsilon: float) -> float:
+        value = curve(epsilon)
+        return math.log(max(value, SMALLEST) / level) if value > 0 else -math.inf
+
+    low, high, at_low, at_high = 0.0, limit, math.inf, -math.inf
+    tried = [guess, guess * 0.97, guess * 0.8, guess * 1.01] if guess is not None and 0 < guess < limit else []
+    for epsilon in [*tried, 0.0]:
+        if low < epsilon < high or (epsilon == 0 and low == 0):
+            found = height(epsilon)
+            if found > 0:
+                low, at_low = epsilon, found
+            else:
+                high, at_high = epsilon, found
+        if epsilon == 0 and high == 0:
+            return 0.0, 0.0
+    side = 0
+    for step in range(_STEPS):
+        if high - low <= tolerance * high:
+            break
+        epsilon = _between(low, high, at_low, at_high, 0.4 * tolerance * high if step % 4 < 3 else math.inf)
+        found = height(epsilon)
+        if found > 0:
+            low, at_low, at_high, side = epsilon, found, at_high / 2 if side > 0 else at_high, 1
+        else:
+            high, at_high, at_low, side = epsilon, found, at_low / 2 if side < 0 else at_low, -1
+    return low, high
+
+
+def _between(low: float, high: float, at_low: float, at_high: float, margin: float) -> float:
+    """Where the chord crosses 0, kept off the ends by a margin; or the middle."""
+    if not (math.isfinite(at_low) and math.isfinite(at_high) and math.isfinite(margin)):
+        return (low + high) / 2
+    crossing = low + (high - low) * at_low / (at_low - at_high)
+    return min(max(crossing, low + margin), high - margin)
+
+
 def binomial_error(trials: int) -> float:
     """More than the relative rounding error of `binomial_probability` and `tail_ratio` together.
 
@@ -82,8 +155,8 @@ def binomial_probability(count: int, trials: int, chance: float) -> float:
         return math.exp(trials * math.log(chance))
     rest = trials - count
     corrections = _stirling_error(trials) - _stirling_error(count) - _stirling_error(rest)
-    deviance = _deviance(count, trials * chance) + _deviance(rest, trials * (1 - chance))
-    return math.exp(corrections - deviance) * math.sqrt(trials / (2 * math.pi * count) / rest)
+    distance = deviance(count, trials * chance) + deviance(rest, trials * (1 - chance))
+    return math.exp(corrections - distance) * math.sqrt(trials / (2 * math.pi * count) / rest)
 
 
 def tail_ratio(count: int, trials: int, odds: float) -> float:
@@ -131,7 +204,7 @@ def _stirling_error(count: int) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / count
 
 
-def _deviance(count: int, mean: float) -> float:
+def deviance(count: int, mean: float) -> float:
     """Count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = count - mean
     if abs(difference) >= 0.1 * (count + mean):

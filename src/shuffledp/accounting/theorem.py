@@ -22,7 +22,8 @@ class Theorem(ABC):
 
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
     ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
-    so, and made for Renyi privacy and composition).
+    so, and made for Renyi privacy and composition), ``supersedes`` (ids of theorems that never say more where this one
+    applies).
     """
 
     id: ClassVar[str]
@@ -30,6 +31,7 @@ class Theorem(ABC):
     kind: ClassVar[Kind] = Kind.UPPER_BOUND
     status: ClassVar[Status] = Status.PUBLISHED
     is_vectorized: ClassVar[bool] = False
+    supersedes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
@@ -58,8 +60,23 @@ class Theorem(ABC):
             HypothesisError: if a hypothesis does not hold; the message names it, its value and the way out.
         """
         open_probability(delta=delta)
-        hypotheses = self._holding(model, delta)
-        return self._stated(model, self.guarantee(model, delta=delta), hypotheses)
+        self._holding(model, delta)
+        return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
+
+    def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
+        """The statement of a guarantee that the theorem gave for this model and delta.
+
+        Raises:
+            HypothesisError: if a hypothesis does not hold.
+        """
+        hypotheses = self._holding(model, inside_unit(delta))
+        return PrivacyStatement(
+            guarantee=guarantee,
+            kind=self.kind,
+            basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
+            trust=self.trust(model),
+            remarks=model.local.remarks,
+        )
 
     def state_at(self, model: ProtocolModel, *, epsilon: float) -> PrivacyStatement:
         """The theorem's statement about a model at an epsilon, with the delta that it gives there.
@@ -68,8 +85,7 @@ class Theorem(ABC):
             HypothesisError: if a hypothesis does not hold at that delta.
         """
         delta = self.delta_at(model, epsilon=epsilon)
-        hypotheses = self._holding(model, inside_unit(delta))
-        return self._stated(model, CentralDP(epsilon=epsilon, delta=delta), hypotheses)
+        return self.stating(model, CentralDP(epsilon=epsilon, delta=delta), delta=delta)
 
     def applies(self, model: ProtocolModel, *, delta: float) -> bool:
         """True if every hypothesis holds."""
@@ -81,17 +97,6 @@ class Theorem(ABC):
         if failing:
             raise HypothesisError(f"{self.id} {failing}. Use account(), which takes a theorem that applies.")
         return hypotheses
-
-    def _stated(
-        self, model: ProtocolModel, guarantee: Guarantee, hypotheses: tuple[Hypothesis, ...]
-    ) -> PrivacyStatement:
-        return PrivacyStatement(
-            guarantee=guarantee,
-            kind=self.kind,
-            basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
-            trust=self.trust(model),
-            remarks=model.local.remarks,
-        )
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
         """A closed form's ``delta``, rounded up, if all hypotheses hold there; else 1: nothing is said."""

@@ -8,14 +8,16 @@ from shuffledp.accounting.premises import (
     common_randomizer,
     one_message_each,
     pure_local,
+    several_users,
     small_epsilon0,
     uniform_shuffle,
 )
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.accounting.theorems.pairs import ClonePairTheorem
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis
 
-__all__ = ["ClosedFormFMT21"]
+__all__ = ["ClosedFormFMT21", "PairFMT21"]
 
 
 class ClosedFormFMT21(Theorem):
@@ -50,3 +52,26 @@ class ClosedFormFMT21(Theorem):
         clones = expm1(epsilon) / expm1(epsilon0) * (exp(epsilon0) + 1) - 8 * exp(epsilon0) / users
         delta = 4 * math.exp(-users * math.exp(-epsilon0) * (clones / 8 * clones / 8)) if clones > 0 else 1.0
         return self.where_hypotheses_hold(model, max(delta, least))
+
+
+class PairFMT21(ClonePairTheorem):
+    """The pair behind the closed form, evaluated: each other report is a clone with probability q = exp(-epsilon0).
+
+    By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at this place and after
+    these earlier reports; that half of a clone lies on either side is all that the analyst cannot see. So it covers
+    randomizers that differ from place to place after the shuffle and adapt to earlier reports.
+    """
+
+    id: ClassVar[str] = "fmt21-pair"
+    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
+    supersedes: ClassVar[tuple[str, ...]] = ("fmt21-closed",)
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
+        del delta
+        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
+        return (*shape, several_users(model))
+
+    def clone_chance(self, epsilon0: float) -> float:
+        """Exp(-epsilon0)."""
+        return math.exp(-epsilon0)

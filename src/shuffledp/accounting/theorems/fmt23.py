@@ -6,16 +6,19 @@ from typing import ClassVar
 from shuffledp.accounting.numerics import exp, expm1, rounded_up
 from shuffledp.accounting.premises import (
     common_randomizer,
+    not_adaptive,
     one_message_each,
     pure_local,
+    several_users,
     small_epsilon0,
     uniform_shuffle,
 )
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.accounting.theorems.pairs import ClonePairTheorem
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis, Status
 
-__all__ = ["ClosedFormFMT23"]
+__all__ = ["ClosedFormFMT23", "StrongPair"]
 
 
 class ClosedFormFMT23(Theorem):
@@ -40,7 +43,8 @@ class ClosedFormFMT23(Theorem):
         """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
         limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
-        return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model), limit)
+        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
+        return (*shape, not_adaptive(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
@@ -57,3 +61,35 @@ class ClosedFormFMT23(Theorem):
         clones = expm1(epsilon) / expm1(epsilon0) - 4 / users
         delta = 4 * math.exp(-(exp(epsilon0) + 1) * users / 2 * (clones / 4) ** 2) if clones > 0 else 1.0
         return self.where_hypotheses_hold(model, max(delta, least))
+
+
+class StrongPair(ClonePairTheorem):
+    """The pair behind the closed form, evaluated: each other report is a clone with probability q = 2 / (E + 1).
+
+    No number that depends on epsilon0, n and delta alone is more than 15.5 % below it (docs/theorems.md).
+
+    Proof (docs/theorems.md in full). The blanket lemma of Balle et al. 2019 with w = max(R(x), R(x')) / E gives
+    delta <= E[(G_1 + ... + G_n)_+] / n. Of R(x)/w and R(x')/w one is E and the other lies in [1, E]; pushing each point
+    to the ends of its edge, and then all mass to the extreme atoms, raises G in convex order. What remains is
+
+        E - e with mass 1/(E+1),   1 - E e with mass 1/(E+1),   0 with the rest,
+
+    which is this pair. It needs one randomizer for all (or R_i(z) >= w for all i and z) that is not adaptive.
+    """
+
+    id: ClassVar[str] = "strong-pair"
+    citation: ClassVar[str] = (
+        "pair of Feldman, McMillan, Talwar 2023, scope and proof by convex order (arXiv 2208.04591)"
+    )
+    status: ClassVar[Status] = Status.OWN_PROOF
+    supersedes: ClassVar[tuple[str, ...]] = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
+        del delta
+        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
+        return (*shape, not_adaptive(model), several_users(model))
+
+    def clone_chance(self, epsilon0: float) -> float:
+        """2 / (E + 1)."""
+        return 2 / (exp(epsilon0) + 1)

@@ -1,0 +1,191 @@
+"""Several releases about the same people, each shuffled afresh: what they show together.
+
+A curve of delta that holds at every epsilon is the profile of a dominating pair of laws, and dominating pairs may be
+composed, also if later releases are chosen by what earlier ones showed (Zhu, Dong, Wang 2022, Theorem 10). The privacy
+loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting.profile`), and added up by FFT.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shuffledp._validate import instance_of, integer_at_least, invalid, open_probability, positive
+from shuffledp.accounting.account import account, counting_honest, epsilon_of, nothing_known, upper_bounds
+from shuffledp.accounting.losses import LossLaw, loss_sum
+from shuffledp.accounting.numerics import SMALLEST
+from shuffledp.accounting.profile import profile_at
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.guarantees import CentralDP
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import Basis, Kind, PrivacyStatement, Status
+
+__all__ = ["compose_releases", "to_privacy_loss_distribution"]
+
+_PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
+_MOST_LOSSES = 20_000
+_LEFT_OUT = 1e-4  # of delta: losses taken for infinite
+_ADDING_LOSSES = (
+    "adding-losses",
+    "dominating pairs; Zhu, Dong, Wang 2022, Theorem 10, and Doroshenko et al. 2022 for the grid",
+)
+_ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014, Theorem 3.16")
+
+
+def compose_releases(
+    models: ProtocolModel | Sequence[ProtocolModel],
+    *,
+    delta: float,
+    num_releases: int = 1,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+) -> PrivacyStatement:
+    """The statement for publishing all of several releases about the same people: an upper bound.
+
+    Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled batch
+    are one release. The better of two ways is taken: adding up privacy losses (from the theorem that is tightest for
+    each release), or adding up epsilons and deltas.
+
+    Args:
+        models: the protocol of each release, or one.
+        delta: the remainder of all together, strictly between 0 and 1.
+        num_releases: how often each of them is run, 1 or more.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or there is no model.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
+        >>> round(compose_releases(model, delta=1e-6, num_releases=100).guarantee.epsilon, 3)
+        0.508
+    """
+    releases = [models] if isinstance(models, ProtocolModel) else list(models)
+    if not releases:
+        raise invalid("one model or more", num_models=0)
+    for model in releases:
+        instance_of(ProtocolModel, models=model)
+    open_probability(delta=delta)
+    integer_at_least(1, num_releases=num_releases)
+    counted = [counting_honest(model, honest_fraction) for model in releases]
+    count = len(counted) * num_releases
+    each = [account(model, delta=delta / count, published_only=published_only) for model in counted]
+    if count == 1:
+        return each[0]
+    basic = num_releases * sum(epsilon_of(statement.guarantee) for statement in each)
+    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, published_only=published_only)
+    guarantee = CentralDP(epsilon=min(basic, adding), delta=delta)
+    return _combined(each, guarantee, num_releases, adding_losses=adding < basic)
+
+
+def _by_losses(
+    models: Sequence[ProtocolModel], *, delta: float, num_releases: int, limit: float, published_only: bool
+) -> float:
+    """Epsilon by adding up privacy losses, or the limit."""
+    if limit == 0:
+        return 0.0
+    left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
+    theorems = [_best_curve(model, left_out, published_only) for model in models]
+    reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
+    step = min(_step(*part) for part in zip(theorems, models, reaches, strict=True))
+    laws = [_law(theorem, model, step, reach) for theorem, model, reach in zip(theorems, models, reaches, strict=True)]
+    return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
+
+
+def to_privacy_loss_distribution(
+    model: ProtocolModel,
+    *,
+    discretization: float = 1e-4,
+    left_out: float = 1e-15,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+) -> Any:
+    """The protocol's dominating pair as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``, pessimistic.
+
+    It can be composed there with other mechanisms, self-composed, and asked for epsilon and delta (replace-one).
+
+    Args:
+        model: the protocol's public description.
+        discretization: distance of the losses in nats, above 0.
+        left_out: probability of larger losses that may be taken for infinite ones, strictly between 0 and 1.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+
+    Raises:
+        ImportError: if ``dp_accounting`` is not installed.
+        InvalidParameterError: if a parameter is out of range.
+        UnsupportedModelError: if no theorem with a curve of delta applies.
+    """
+    instance_of(ProtocolModel, model=model)
+    positive(discretization=discretization)
+    open_probability(left_out=left_out)
+    try:
+        from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    except ImportError:
+        raise ImportError("to_privacy_loss_distribution needs dp_accounting: pip install dp-accounting.") from None
+    counted = counting_honest(model, honest_fraction)
+    theorem = _best_curve(counted, left_out, published_only)
+    law = _law(theorem, counted, discretization, _reach(theorem, counted, left_out))
+    masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
+    pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
+    return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
+    """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
+    theorems = [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
+    if not theorems:
+        raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta")
+    if len(theorems) == 1:
+        return theorems[0]
+    return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
+
+
+def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
+    """The loss above which the theorem leaves no more than this."""
+    return max(theorem.epsilon(model, delta=left_out), 1e-12)
+
+
+def _step(theorem: Theorem, model: ProtocolModel, reach: float) -> float:
+    """A distance of losses at which the grid costs a part in a thousand or less."""
+    scale = 2.5 * theorem.delta_at(model, epsilon=0.0)  # the standard deviation of the loss, of a normal one
+    return max(min(scale, reach) / _PER_SCALE, reach / _MOST_LOSSES)
+
+
+def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:
+    """The loss of the dominating pair, with losses that are whole multiples of the step."""
+    pair = profile_at(theorem, model, losses=np.arange(1, math.ceil(reach / step) + 1) * step)
+    above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
+    rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
+    places = np.rint(pair.losses / step).astype(np.int64)
+    return LossLaw(
+        places=np.concatenate([-places[::-1], [0], places]),
+        masses=np.concatenate([below, [rest], above]),
+        infinite=pair.infinite,
+    )
+
+
+def _combined(
+    statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
+) -> PrivacyStatement:
+    """One statement for all releases, trusting whomever one of them trusts."""
+    parts = tuple(statement.basis for statement in statements)
+    own = any(part.status is Status.OWN_PROOF for part in parts)
+    name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
+    return PrivacyStatement(
+        guarantee=guarantee,
+        kind=Kind.UPPER_BOUND,
+        basis=Basis(
+            theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED, parts=parts
+        ),
+        trust=tuple(trust for statement in statements for trust in statement.trust),
+        remarks=(
+            f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh.",
+            *dict.fromkeys(remark for statement in statements for remark in statement.remarks),
+        ),
+    )

@@ -1,0 +1,228 @@
+"""Binomial laws over arrays of counts, with tails from a quadrature, and a law cut into blocks, whatever its size.
+
+Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided by
+it, is an integral of a smooth decreasing function,
+
+    Pr[T > c] / Pr[T = c] = (m - c) w  int_0^1 (1 - u)^c (1 + w u)^(m - c - 1) du,    w = p / (1 - p),
+
+which Gauss-Legendre nodes between 0 and the place where it has fallen by e^-45 give to 1e-13.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.numerics import binomial_error, deviance
+
+__all__ = ["Blocks", "binomial_blocks", "log_probability", "tail_ratio"]
+
+Floats = NDArray[np.float64]
+
+_NODES = 32
+_NEGLIGIBLE = 45.0  # e^-45 is below the rounding error
+_NEWTON_STEPS = 6
+_TABLE = 16  # below this count Stirling's series is not good enough
+_CLOSE = 0.1
+_LIKELY = 8.0  # standard deviations in which most blocks lie
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """A binomial law cut into blocks of successive counts, with what lies outside.
+
+    Args:
+        lows: the first count of each block, ascending; shape (blocks,).
+        highs: the last count of each block.
+        most: the probability of each block, from above.
+        least: the probability of each block, from below.
+        outside: more than the probability of all other counts.
+    """
+
+    lows: Floats
+    highs: Floats
+    most: Floats
+    least: Floats
+    outside: float
+
+
+def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
+    """Cut Bin(trials, chance) into at most so many blocks, and leave out at most ``outside`` (Chernoff's bound).
+
+    Args:
+        trials: 0 or more.
+        chance: above 0 and at most 1.
+        outside: probability to be left out at most, above 0.
+        num_blocks: a window of no more counts is cut into single ones.
+    """
+    if chance >= 1 or trials == 0:
+        everything = np.array([float(trials)])
+        return Blocks(lows=everything, highs=everything, most=np.ones(1), least=np.ones(1), outside=0.0)
+    low, high = _window(trials, chance, outside)
+    error = binomial_error(trials)
+    if high - low < num_blocks:
+        counts = np.arange(low, high + 1, dtype=np.float64)
+        masses = np.exp(log_probability(counts, trials, chance))
+        return Blocks(
+            lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside
+        )
+    middle = min(max(math.floor(trials * chance), low), high)
+    edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
+    masses, errors = _masses(edges, middle, trials, chance)
+    return Blocks(
+        lows=edges[:-1],
+        highs=edges[1:] - 1,
+        most=masses + error * errors,
+        least=np.maximum(masses - error * errors, 0.0),
+        outside=outside,
+    )
+
+
+def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
+    """The first count of each block and the count after the last one; three blocks of four are within reach."""
+    left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
+    beyond = num_blocks // 8 if left > low or right < high + 1 else 1
+    within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
+    sides = [np.linspace(low, left, beyond), np.linspace(right, high + 1, beyond)]
+    return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
+
+
+def _masses(edges: Floats, middle: int, trials: int, chance: float) -> tuple[Floats, Floats]:
+    """The probability from each edge to the next, and the size of what was subtracted to find it."""
+    odds = chance / (1 - chance)
+    center = int(np.searchsorted(edges, middle))
+    below, above = edges[: center + 1], np.minimum(edges[center:], trials)
+    lower = np.exp(log_probability(below, trials, chance)) * tail_ratio(trials - below, trials, 1 / odds)
+    upper = np.exp(log_probability(above, trials, chance)) * (1 + tail_ratio(above, trials, odds))
+    upper[edges[center:] > trials] = 0.0
+    masses = np.concatenate([np.diff(lower), -np.diff(upper)])
+    sizes = np.concatenate([lower[1:] + lower[:-1], upper[1:] + upper[:-1]])
+    return np.maximum(masses, 0.0), sizes
+
+
+def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
+    """The counts outside of which Chernoff's bound leaves at most ``outside``."""
+    mean = trials * chance
+    exponent = math.log(2) - math.log(outside)
+
+    def is_far(count: int) -> bool:
+        rest = trials - count
+        seen = deviance(count, mean) if count else mean
+        return seen + (deviance(rest, trials - mean) if rest else trials - mean) > exponent
+
+    return (
+        _first(lambda count: not is_far(count), 0, math.floor(mean)),
+        _first(lambda count: is_far(count + 1), math.floor(mean), trials),
+    )
+
+
+def _first(holds: Any, low: int, high: int) -> int:
+    """The first integer from low on at which a condition holds that then stays true; ``high`` if none before."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
+    """log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
+
+    The relative error of the probability is below `shuffledp.accounting.numerics.binomial_error`.
+    """
+    counts, trials = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(trials, dtype=np.float64))
+    rest = trials - counts
+    inside = (counts > 0) & (rest > 0)
+    some, others = np.where(inside, counts, 1.0), np.where(inside, rest, 1.0)
+    whole = some + others
+    value = _stirling_error(whole) - _stirling_error(some) - _stirling_error(others)
+    value -= _divergence(some, whole, chance)
+    value += 0.5 * np.log(whole / (2 * math.pi * some) / others)
+    return np.where(
+        inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance))
+    )
+
+
+def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
+    """Pr[T > count] / Pr[T = count] for T ~ Bin(trials, odds / (1 + odds)) and counts no lower than the mean less 1.
+
+    The relative error is below `shuffledp.accounting.numerics.binomial_error`.
+    """
+    counts, trials = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(trials, dtype=np.float64))
+    rest = np.maximum(trials - counts - 1, 0.0)
+    reach = _reach(counts, rest, odds)[..., np.newaxis]
+    nodes, weights = _gauss_legendre()
+    places = reach * nodes
+    values = _log_integrand(counts[..., np.newaxis], rest[..., np.newaxis], odds, places)
+    integral = (np.exp(values, out=values) @ weights) * reach[..., 0]
+    return np.asarray((trials - counts) * odds * integral)
+
+
+def _log_integrand(counts: Floats, rest: Floats, odds: float, places: Floats) -> Floats:
+    if odds == 1:  # in a form that loses no digits to cancellation
+        return np.asarray((rest - counts) * np.arctanh(places) + (counts + rest) / 2 * np.log1p(-places * places))
+    return np.asarray(counts * np.log1p(-places) + rest * np.log1p(odds * places))
+
+
+def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
+    """Where the integrand has fallen by e^-45, or a little beyond: Newton's method from the right, on a concave log."""
+    slope = counts - rest * odds
+    reach = 2 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * counts) + 1e-300)
+    outside = ~(reach < 1 - 1e-9)
+    reach = np.where(outside, 0.5, reach)
+    for _ in range(_NEWTON_STEPS if odds != 1 else 2):
+        value = counts * np.log1p(-reach) + rest * np.log1p(odds * reach) + _NEGLIGIBLE
+        steepness = -counts / (1 - reach) + rest * odds / (1 + odds * reach)
+        falling = (value < 0) & (steepness < 0)
+        reach = np.where(falling, reach - value / np.where(falling, steepness, 1.0), reach)
+    return np.where(outside, 1.0, reach)
+
+
+@cache
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    """Nodes and weights on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return (nodes + 1) / 2, weights / 2
+
+
+def _divergence(counts: Floats, trials: Floats | float, chance: float) -> Floats:
+    """``trials`` times the Kullback-Leibler divergence of the observed share from the chance."""
+    return _deviance(counts, trials * chance) + _deviance(trials - counts, trials * (1 - chance))
+
+
+def _deviance(counts: Floats, means: Floats | float) -> Floats:
+    """Count log(count / mean) + mean - count, without cancellation where the two are close."""
+    difference = counts - means
+    slope = difference / (counts + means)
+    square = slope * slope
+    series = np.zeros_like(slope)
+    for divisor in range(19, 1, -2):
+        series = (series + 1 / divisor) * square
+    close = slope * difference + 2 * counts * slope * series
+    apart = np.abs(slope) >= _CLOSE
+    if not apart.any():
+        return np.asarray(close)
+    safe = np.where(apart & (counts > 0), counts, means)
+    return np.where(apart, np.where(counts > 0, counts, 0.0) * np.log(safe / means) - difference, close)
+
+
+def _stirling_error(counts: Floats) -> Floats:
+    """log(count!) less Stirling's formula for it, for counts of 1 or more."""
+    square = 1 / (counts * counts)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / counts
+    small = counts < _TABLE
+    if not small.any():
+        return np.asarray(series)
+    return np.where(small, _small_stirling_errors()[np.where(small, counts, 0).astype(np.int64)], series)
+
+
+@cache
+def _small_stirling_errors() -> Floats:
+    """For each count below 16; the first is not used."""
+    exact = [
+        math.lgamma(count + 1) - (count + 0.5) * math.log(count) + count - math.log(2 * math.pi) / 2
+        for count in range(1, _TABLE)
+    ]
+    return np.array([0.0, *exact])
