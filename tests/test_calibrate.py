@@ -194,12 +194,14 @@ def test_a_local_loss_is_finite_and_above_0(epsilon0):
 
 @pytest.mark.parametrize("target", [1.0, 1.5])
 def test_a_target_that_needs_no_shuffling_is_refused_with_the_reason(target):
-    with pytest.raises(InvalidParameterError, match="below the local loss of 1.*no shuffling is needed"):
+    with pytest.raises(InvalidParameterError, match=r"below the local loss of 1.*no shuffling is needed"):
         calibrate.num_users(target_epsilon=target, delta=1e-6, epsilon0=1.0)
 
 
 def test_a_target_that_ten_billion_people_do_not_reach_is_refused_with_what_they_give():
-    with pytest.raises(InvalidParameterError, match=r"at least [\d.e-]+, which is what 10,000,000,000 people are known"):
+    with pytest.raises(
+        InvalidParameterError, match=r"at least [\d.e-]+, which is what 10,000,000,000 people are known"
+    ):
         calibrate.num_users(target_epsilon=1e-7, delta=1e-6, epsilon0=1.0)
 
 

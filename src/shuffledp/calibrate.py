@@ -13,9 +13,8 @@ from typing import Any
 
 from shuffledp._numerals import in_digits
 from shuffledp._validate import integer_at_least, invalid, open_probability, positive
-from shuffledp.accounting import Examination, account, examine
+from shuffledp.accounting import Examination, account, epsilon_of, examine
 from shuffledp.errors import InvalidParameterError
-from shuffledp.guarantees import DifferentialPrivacy
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import UniformShuffleModel
@@ -246,8 +245,7 @@ class _Accountant:
         )
 
     def epsilon(self, model: ProtocolModel) -> float:
-        guarantee = self.statement(model).guarantee
-        return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
+        return epsilon_of(self.statement(model).guarantee)
 
     def excess(self, model: ProtocolModel) -> float:
         """Logarithm of what is stated over the target: at most 0 where the target is met, and above 0 elsewhere."""

@@ -3,15 +3,18 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp._described import Described, encode
+from shuffledp._validate import integer_at_least
 from shuffledp._version import __version__
-from shuffledp.accounting.account import account, counting_honest
+from shuffledp.accounting.account import account, counting_honest, epsilon_of, lower_bounds
+from shuffledp.accounting.composition import compose_releases
+from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.guarantees import CentralDP, RenyiDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Kind, PrivacyStatement, Status
 
@@ -47,8 +50,10 @@ class Examination:
         model: the protocol.
         counted: the protocol of its honest people alone, which the numbers are about.
         delta: the remainder.
+        releases: how many releases the promise is about.
         upper: the tightest upper bound: the promise.
         lower: the largest lower bound, below which nothing can be promised; None if none applies.
+        renyi: the divergences at the orders asked for; None if none were.
         theorems: what each theorem says, if that was asked for.
         seconds: how long it took.
     """
@@ -58,24 +63,29 @@ class Examination:
     delta: float
     upper: PrivacyStatement
     lower: PrivacyStatement | None
+    releases: int = 1
+    renyi: PrivacyStatement | None = None
     theorems: tuple[Finding, ...] = ()
     seconds: float = 0.0
 
     @property
     def epsilon_upper(self) -> float:
         """Epsilon of the promise."""
-        return _epsilon(self.upper)
+        return epsilon_of(self.upper.guarantee)
 
     @property
     def epsilon_lower(self) -> float | None:
         """Epsilon of the lower bound."""
-        return None if self.lower is None else _epsilon(self.lower)
+        return None if self.lower is None else epsilon_of(self.lower.guarantee)
 
     @property
     def slack(self) -> float | None:
-        """Upper over lower: how many times the best possible epsilon the promise is, at most; None if not known."""
+        """Upper over lower: how many times the best possible epsilon the promise is, at most; None if not known.
+
+        The lower bound is about one release, so nothing is known of several.
+        """
         lower = self.epsilon_lower
-        return self.epsilon_upper / lower if lower else None
+        return self.epsilon_upper / lower if lower and self.releases == 1 else None
 
     @property
     def amplification(self) -> float:
@@ -84,8 +94,8 @@ class Examination:
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
-        """The upper bound, then the lower one."""
-        return (self.upper,) if self.lower is None else (self.upper, self.lower)
+        """The upper bound, then the lower one, then that about Renyi privacy."""
+        return tuple(statement for statement in (self.upper, self.lower, self.renyi) if statement is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``shuffledp account --json`` prints (``accounting`` in docs/schema.json)."""
@@ -96,6 +106,7 @@ class Examination:
             "epsilon0": encode(self.model.local.epsilon0),
             "delta": self.delta,
             "num_users": self.model.num_users,
+            "releases": self.releases,
             "theorem": self.upper.basis.theorem,
             "theorems": [finding.to_dict() for finding in self.theorems],
             "model": self.model.to_dict(),
@@ -108,41 +119,64 @@ def examine(
     model: ProtocolModel,
     *,
     delta: float,
+    releases: int = 1,
+    orders: Sequence[float] = (),
     honest_fraction: float = 1.0,
     published_only: bool = False,
     with_theorems: bool = False,
 ) -> Examination:
-    """The bracket around a protocol's loss, and if wanted what each theorem says about it.
+    """The bracket around a protocol's loss, and what else is wanted to be known about it.
 
     Args:
         model: the protocol's public description.
         delta: the remainder, strictly between 0 and 1.
-        honest_fraction: as for `account`.
-        published_only: as for `account`.
-        with_theorems: whether to list what each theorem says.
+        releases: how often the same people take part, each time shuffled afresh.
+        orders: of Renyi privacy, each above 1, ascending; none for no statement about it.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+        with_theorems: whether to list what each theorem says about one release.
 
     Raises:
-        InvalidParameterError, UnsupportedModelError: as `account`.
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
+        >>> found = examine(model, delta=1e-6)
+        >>> round(found.epsilon_upper, 5), found.slack < 1.25
+        (0.04321, True)
     """
     start = time.perf_counter()
-    upper = account(model, delta=delta, honest_fraction=honest_fraction)
+    options: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
+    integer_at_least(1, releases=releases)
+    if releases == 1:
+        upper = account(model, delta=delta, **options)
+    else:
+        upper = compose_releases(model, delta=delta, num_releases=releases, **options)
     counted = counting_honest(model, honest_fraction)
-    lower = _largest_lower(counted, delta)
-    found = findings(counted, delta=delta) if with_theorems else ()
+    divergence = _repeated(renyi(model, orders=orders, **options), releases) if orders else None
     return Examination(
         model=model,
         counted=counted,
         delta=delta,
+        releases=releases,
         upper=upper,
-        lower=lower,
-        theorems=found,
+        lower=_largest_lower(counted, delta, releases),
+        renyi=divergence,
+        theorems=findings(counted, delta=delta, published_only=published_only) if with_theorems else (),
         seconds=time.perf_counter() - start,
     )
 
 
-def findings(model: ProtocolModel, *, delta: float) -> tuple[Finding, ...]:
+def findings(model: ProtocolModel, *, delta: float, published_only: bool = False) -> tuple[Finding, ...]:
     """What each theorem of the registry says about a protocol, in the registry's order."""
-    return tuple(_finding(theorem, model, delta) for theorem in THEOREMS)
+    return tuple(
+        _finding(theorem, model, delta)
+        for theorem in THEOREMS
+        if not (published_only and theorem.kind.promises and theorem.status is Status.OWN_PROOF)
+    )
 
 
 def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
@@ -152,21 +186,26 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
         citation=theorem.citation,
         kind=theorem.kind,
         status=theorem.status,
-        epsilon=None if failing else theorem.epsilon(model, delta=delta),
+        epsilon=None if failing else epsilon_of(theorem.guarantee(model, delta=delta)),
         reason="; ".join(failing),
     )
 
 
-def _largest_lower(model: ProtocolModel, delta: float) -> PrivacyStatement | None:
-    lower: Sequence[Theorem] = [
-        theorem for theorem in THEOREMS if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)
-    ]
-    if not lower:
+def _largest_lower(model: ProtocolModel, delta: float, releases: int) -> PrivacyStatement | None:
+    """The largest lower bound for one release: several show at least as much."""
+    found = {theorem: theorem.epsilon(model, delta=delta) for theorem in lower_bounds(model, delta)}
+    best = max(found, key=lambda theorem: found[theorem], default=None)
+    if best is None or found[best] == 0:
         return None
-    best = max(lower, key=lambda theorem: theorem.epsilon(model, delta=delta))
-    return best.state(model, delta=delta)
+    statement = best.stating(model, CentralDP(epsilon=found[best], delta=delta), delta=delta)
+    several = f"This is about one release; all {releases} together show at least as much."
+    return statement.remarking(several) if releases > 1 else statement
 
 
-def _epsilon(statement: PrivacyStatement) -> float:
-    guarantee = statement.guarantee
-    return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
+def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
+    """Renyi divergences add up over releases, order by order (Mironov 2017, Proposition 1)."""
+    once = statement.guarantee
+    if releases == 1 or not isinstance(once, RenyiDP):
+        return statement
+    total = replace(once, epsilons=tuple(epsilon * releases for epsilon in once.epsilons))
+    return replace(statement, guarantee=total).remarking(f"The divergences of {releases} releases add up.")

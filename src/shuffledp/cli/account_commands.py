@@ -1,6 +1,7 @@
 """What `account` and `calibrate` do: describe the protocol, call the library once, draw the figure."""
 
 from pathlib import Path
+from typing import Any, cast
 
 from shuffledp import calibrate as calibration
 from shuffledp._validate import one_of
@@ -23,13 +24,15 @@ def account(
     found = examine(
         asked.model(),
         delta=asked.remainder(),
+        releases=releases,
+        orders=_orders(renyi),
         honest_fraction=asked.honest_fraction,
         published_only=asked.published_only,
         with_theorems=table,
     )
     if figure is not None and ending is not None:
         with new_file(figure) as file:
-            file.write_bytes(draw_bounds(found, ending))
+            file.write_bytes(draw_bounds(found, ending, published_only=asked.published_only))
     return found
 
 
@@ -41,7 +44,7 @@ def calibrate(asked: Asked, target_epsilon: float) -> calibration.Calibration:
             "either --users N must be given (to find the largest epsilon0) or --epsilon0 E (to find the fewest "
             f"users); got {given}."
         )
-    wanted = {
+    wanted: dict[str, Any] = {
         "target_epsilon": target_epsilon,
         "delta": asked.remainder(),
         "randomizer": asked.kind,
@@ -51,7 +54,7 @@ def calibrate(asked: Asked, target_epsilon: float) -> calibration.Calibration:
     }
     if asked.users is not None:
         return calibration.epsilon0(num_users=asked.users, **wanted)
-    return calibration.num_users(epsilon0=asked.epsilon0, **wanted)
+    return calibration.num_users(epsilon0=cast(float, asked.epsilon0), **wanted)
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:

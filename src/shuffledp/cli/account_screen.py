@@ -8,6 +8,9 @@ from shuffledp._numerals import in_digits
 from shuffledp.accounting import Examination, Finding
 from shuffledp.calibrate import Calibration
 from shuffledp.cli.screen import print_json
+from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.report import Guess
+from shuffledp.statements import Status
 
 __all__ = ["show_calibration", "show_examination"]
 
@@ -43,7 +46,11 @@ def show_calibration(solved: Calibration, *, as_json: bool) -> None:
 
 def _show_bracket(console: Console, found: Examination) -> None:
     upper = in_digits(found.epsilon_upper, "at most")
-    local = found.model.local.epsilon0
+    if isinstance(found.upper.guarantee, DifferentialPrivacy) and not found.upper.guarantee.is_trivial:
+        console.print(
+            "Whoever knows all else, and guesses which of two answers a person gave, with even chances before, is right "
+            f"{Guess.under(found.upper.guarantee).text} of the time."
+        )
     if found.epsilon_lower is None or found.slack is None:
         console.print(f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says.")
     else:
@@ -52,11 +59,14 @@ def _show_bracket(console: Console, found: Examination) -> None:
             f"The best possible epsilon is between {lower} and {upper}: what is stated is at most "
             f"{in_digits(found.slack, 'at most')} times the best possible."
         )
-    if found.epsilon_upper < local:
+    if found.releases == 1 and found.amplification > 1:
+        local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
         console.print(
-            f"One report by itself has epsilon0 = {in_digits(local, '')}; shuffling {found.model.num_users:,} of them "
-            f"divides that by {in_digits(found.amplification, 'at least', digits=3)}."
+            f"One report by itself has epsilon0 = {local}; shuffling {found.counted.num_users:,} of them divides that "
+            f"by {factor}."
         )
+    if found.renyi is not None:
+        console.print(Text(str(found.renyi)))
 
 
 def _table(found: Examination) -> Table:
@@ -81,4 +91,4 @@ def _epsilon(finding: Finding) -> str:
 def _what(finding: Finding) -> str:
     if finding.reason:
         return finding.reason
-    return f"{finding.citation}{'; proven in this project' if finding.status == 'own-proof' else ''}"
+    return f"{finding.citation}{'; proven in this project' if finding.status is Status.OWN_PROOF else ''}"

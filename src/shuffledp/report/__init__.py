@@ -2,5 +2,6 @@
 
 from shuffledp.report.buys import ENDINGS, draw_bounds
 from shuffledp.report.page import write_page
+from shuffledp.report.sections.statement import Guess
 
-__all__ = ["ENDINGS", "draw_bounds", "write_page"]
+__all__ = ["ENDINGS", "Guess", "draw_bounds", "write_page"]

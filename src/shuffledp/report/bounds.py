@@ -98,8 +98,8 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
-    band = [np.maximum(edge, axes.get_ylim()[0]) for edge in (curves.unreachable, curves.stated)]
-    axes.fill_between(curves.values, *band, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    low, high = (np.maximum(edge, axes.get_ylim()[0]) for edge in (curves.unreachable, curves.stated))
+    axes.fill_between(curves.values, low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
         style: dict[str, Any] = {"color": LIGHT["soft"]}
         if curve.is_lower:
@@ -145,7 +145,8 @@ def _label(name: str, narrow: bool) -> str:
 
 def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """The theorems' names at the ends of their curves: beside the picture, or in it where a curve ends earlier."""
-    beside, inside = [], []
+    beside: list[_End] = []
+    inside: list[_End] = []
     for curve in curves.drawn:
         drawn = np.flatnonzero(np.isfinite(_within(curves, curve.epsilon)))
         if drawn.size:
@@ -169,13 +170,13 @@ def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
     placed: list[_End] = []
     for end in sorted(ends, key=lambda end: (end.y, end.x)):
         if end.falls:
-            annotate(axes, end.name, axes.transData.inverted().transform((end.x, end.y)), (6, 0), **end.style)
+            annotate(axes, end.name, (end.x, end.y), (6, 0), xycoords="figure pixels", **end.style)
             continue
         near = [other for other in placed if abs(other.x - end.x) < max(other.width, end.width)]
         y = max([end.y, *(other.y + other.height for other in near if other.y + other.height > end.y)])
         placed.append(replace(end, y=y))
         style = end.style | {"ha": "center", "va": "bottom"}
-        annotate(axes, end.name, axes.transData.inverted().transform((end.x, y)), (0, 5), **style)
+        annotate(axes, end.name, (end.x, y), (0, 5), xycoords="figure pixels", **style)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

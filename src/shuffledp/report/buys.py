@@ -1,10 +1,11 @@
 """How much shuffling buys: a page or a picture about a protocol that nobody has run yet."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from shuffledp._validate import one_of
-from shuffledp.accounting import Examination
+from shuffledp.accounting import THEOREMS, Examination, Theorem
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import family_of
 from shuffledp.report.bounds import bounds_chart, stacked_chart
@@ -13,6 +14,7 @@ from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
 from shuffledp.report.words import count, number
+from shuffledp.statements import Status
 
 __all__ = ["ENDINGS", "draw_bounds"]
 
@@ -20,12 +22,13 @@ ENDINGS = (".html", ".svg", ".png")
 _TITLE = "How much shuffling buys"
 
 
-def draw_bounds(found: Examination, ending: str) -> bytes:
-    """All theorems together, against the number of users, the local loss and delta.
+def draw_bounds(found: Examination, ending: str, *, published_only: bool = False) -> bytes:
+    """All theorems about one release together, against the number of users, the local loss and delta.
 
     Args:
         found: what is known about the protocol, whose place is marked.
         ending: ".html" for a page with a table; ".svg" or ".png" for a picture.
+        published_only: whether to leave out the promises that only this project proves.
 
     Returns:
         What such a file holds; the same for the same numbers.
@@ -34,20 +37,26 @@ def draw_bounds(found: Examination, ending: str) -> bytes:
         InvalidParameterError: for another ending.
     """
     one_of(ENDINGS, figure=ending)
-    panels = _panels(found.counted, found.delta)
+    theorems = [
+        theorem
+        for theorem in THEOREMS
+        if not (published_only and theorem.kind.promises and theorem.status is Status.OWN_PROOF)
+    ]
+    panels = _panels(found.counted, found.delta, theorems)
     if ending == ".html":
         return _page(found, panels).encode()
     chart = stacked_chart(panels, name="bounds", title=_summary(found), who="here")
     return draw_files(chart, heading=_TITLE)[f"bounds{ending}"]
 
 
-def _panels(model: ProtocolModel, delta: float) -> tuple[Curves, ...]:
+def _panels(model: ProtocolModel, delta: float, theorems: Sequence[Theorem]) -> tuple[Curves, ...]:
     """A panel for each of the three that can change; the local loss of an explicit matrix cannot."""
+    wanted: dict[str, Any] = {"delta": delta, "theorems": theorems}
     describe = family_of(model.local)
-    panels = [Curves.over_users(lambda users: _with_users(model, users), people=model.num_users, delta=delta)]
+    panels = [Curves.over_users(lambda users: _with_users(model, users), people=model.num_users, **wanted)]
     if describe is not None:
-        panels.append(Curves.over_epsilon0(describe, model, delta=delta))
-    return (*panels, Curves.over_delta(model, delta=delta))
+        panels.append(Curves.over_epsilon0(describe, model, **wanted))
+    return (*panels, Curves.over_delta(model, **wanted))
 
 
 def _with_users(model: ProtocolModel, users: int) -> ProtocolModel:

@@ -1,7 +1,7 @@
 """What every theorem says about a protocol, over a range of numbers of users, of local losses or of deltas."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -69,7 +69,7 @@ class Curves:
         values: shape (values,), ascending; the protocol's own is among them.
         here: the protocol's own value.
         local: shape (values,), the local loss, above which a bound is of no use.
-        curves: one for each theorem in the registry.
+        curves: one for each theorem.
     """
 
     axis: Axis
@@ -79,24 +79,37 @@ class Curves:
     curves: tuple[Curve, ...]
 
     @classmethod
-    def over_users(cls, describe: Callable[[int], ProtocolModel], *, people: int, delta: float) -> "Curves":
+    def over_users(
+        cls,
+        describe: Callable[[int], ProtocolModel],
+        *,
+        people: int,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+    ) -> "Curves":
         """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
         family = _Users(at=lambda number: (describe(int(number)), delta))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
-        starts = [family.start(theorem) for theorem in THEOREMS]
+        starts = [family.start(theorem) for theorem in theorems]
         inside = [start for start in starts if start and 10**lowest < start < 10**highest]
         grid = np.logspace(lowest, highest, _POINTS).round().astype(np.int64)
         # Both sides of every number at which a theorem begins to apply, so that steps are drawn as steps.
         users = np.unique([*grid, *inside, *(start - 1 for start in inside), people])
         curves = tuple(
-            family.users_curve(theorem, start, users, people) for theorem, start in zip(THEOREMS, starts, strict=True)
+            family.users_curve(theorem, start, users, people) for theorem, start in zip(theorems, starts, strict=True)
         )
         return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
 
     @classmethod
     def over_epsilon0(
-        cls, describe: Callable[[float], LocalModel], model: ProtocolModel, *, delta: float, points: int = _POINTS
+        cls,
+        describe: Callable[[float], LocalModel],
+        model: ProtocolModel,
+        *,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+        points: int = _POINTS,
     ) -> "Curves":
         """Evaluate every theorem for local losses around the model's own, as far as there are such randomizers."""
         here = model.local.epsilon0
@@ -106,18 +119,29 @@ class Curves:
             local = model.local if loss == here else describe(loss)
             return replace(model, local=local), delta
 
-        return cls._along(Axis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here)
+        return cls._along(Axis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
 
     @classmethod
-    def over_delta(cls, model: ProtocolModel, *, delta: float, points: int = _POINTS) -> "Curves":
+    def over_delta(
+        cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _POINTS
+    ) -> "Curves":
         """Evaluate every theorem for remainders around the one given."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
-        return cls._along(Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta)
+        return cls._along(
+            Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
+        )
 
     @classmethod
-    def _along(cls, axis: Axis, family: "_Family", values: NDArray[np.float64], here: float) -> "Curves":
+    def _along(
+        cls,
+        axis: Axis,
+        family: "_Family",
+        values: NDArray[np.float64],
+        here: float,
+        theorems: Sequence[Theorem],
+    ) -> "Curves":
         possible = np.array([value for value in values if family.has(float(value))])
-        curves = tuple(family.curve(theorem, possible, here) for theorem in THEOREMS)
+        curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)
         return cls(axis=axis, values=possible, here=here, local=family.local(possible), curves=curves)
 
     @property
