@@ -92,7 +92,7 @@ class Asked:
         from shuffledp.randomizers import ChannelModel
 
         self._require_nothing("--channel", "randomizer", "epsilon0", "categories", "local_delta")
-        return ChannelModel(channel=read_channel(self.channel))
+        return ChannelModel(matrix=read_channel(self.channel))
 
     def _task(self) -> Task:
         task = read_task(self.task) if self.task is not None else None
