@@ -14,6 +14,7 @@ from shuffledp.accounting.composition import compose_releases
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, RenyiDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Kind, PrivacyStatement, Status
@@ -31,7 +32,7 @@ class Finding(Described):
         kind: upper or lower bound.
         status: published, or proven in this project.
         epsilon: what it gives; None where it does not apply.
-        reason: the hypotheses that fail, with the values that fail them; "" where it applies.
+        reasons: the hypotheses that fail, with the values that fail them; none where it applies.
     """
 
     theorem: str
@@ -39,7 +40,7 @@ class Finding(Described):
     kind: Kind
     status: Status
     epsilon: float | None
-    reason: str
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +152,7 @@ def examine(
     start = time.perf_counter()
     options: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
     integer_at_least(1, releases=releases)
-    if releases == 1:
-        upper = account(model, delta=delta, **options)
-    else:
-        upper = compose_releases(model, delta=delta, num_releases=releases, **options)
+    upper = _upper(model, delta, releases, options)
     counted = counting_honest(model, honest_fraction)
     divergence = _repeated(renyi(model, orders=orders, **options), releases) if orders else None
     return Examination(
@@ -170,6 +168,21 @@ def examine(
     )
 
 
+def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str, Any]) -> PrivacyStatement:
+    """The promise; where there is none, and one report by itself has none either, that is said too."""
+    try:
+        if releases == 1:
+            return account(model, delta=delta, **options)
+        return compose_releases(model, delta=delta, num_releases=releases, **options)
+    except UnsupportedModelError as error:
+        if math.isfinite(model.local.epsilon0):
+            raise
+        raise UnsupportedModelError(
+            "one report by itself is not locally private (some output is impossible for one input and not for another: "
+            f"epsilon0 is infinite), and {error}"
+        ) from None
+
+
 def findings(model: ProtocolModel, *, delta: float, published_only: bool = False) -> tuple[Finding, ...]:
     """What each theorem of the registry says about a protocol, in the registry's order."""
     return tuple(
@@ -180,14 +193,14 @@ def findings(model: ProtocolModel, *, delta: float, published_only: bool = False
 
 
 def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
-    failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
+    failing = tuple(each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds)
     return Finding(
         theorem=theorem.id,
         citation=theorem.citation,
         kind=theorem.kind,
         status=theorem.status,
         epsilon=None if failing else epsilon_of(theorem.guarantee(model, delta=delta)),
-        reason="; ".join(failing),
+        reasons=failing,
     )
 
 

@@ -1,5 +1,7 @@
 """What is known about a protocol, on the terminal: the promise, how far it is from the best possible, every theorem."""
 
+import math
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -49,7 +51,7 @@ def _show_bracket(console: Console, found: Examination) -> None:
     if isinstance(found.upper.guarantee, DifferentialPrivacy) and not found.upper.guarantee.is_trivial:
         console.print(
             "Whoever knows all else, and guesses which of two answers a person gave, with even chances before, is right "
-            f"{Guess.under(found.upper.guarantee).text} of the time."
+            f"at most {Guess.under(found.upper.guarantee).text} of the time."
         )
     if found.epsilon_lower is None or found.slack is None:
         console.print(f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says.")
@@ -59,12 +61,14 @@ def _show_bracket(console: Console, found: Examination) -> None:
             f"The best possible epsilon is between {lower} and {upper}: what is stated is at most "
             f"{in_digits(found.slack, 'at most')} times the best possible."
         )
-    if found.releases == 1 and found.amplification > 1:
+    if found.releases == 1 and 1 < found.amplification < math.inf:
         local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
         console.print(
             f"One report by itself has epsilon0 = {local}; shuffling {found.counted.num_users:,} of them divides that "
             f"by {factor}."
         )
+    if math.isinf(found.model.local.epsilon0):
+        console.print("One report by itself is not locally private (epsilon0 is infinite): this is from the shuffle alone.")
     if found.renyi is not None:
         console.print(Text(str(found.renyi)))
 
@@ -89,6 +93,6 @@ def _epsilon(finding: Finding) -> str:
 
 
 def _what(finding: Finding) -> str:
-    if finding.reason:
-        return finding.reason
+    if finding.reasons:
+        return finding.reasons[0]
     return f"{finding.citation}{'; proven in this project' if finding.status is Status.OWN_PROOF else ''}"
