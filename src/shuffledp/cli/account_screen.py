@@ -68,7 +68,7 @@ def _show_bracket(console: Console, found: Examination) -> None:
             f"by {factor}."
         )
     if math.isinf(found.model.local.epsilon0):
-        console.print("One report by itself is not locally private (epsilon0 is infinite): this is from the shuffle alone.")
+        console.print("One report by itself is not locally private (epsilon0 is infinite): only the shuffle protects.")
     if found.renyi is not None:
         console.print(Text(str(found.renyi)))
 

@@ -112,7 +112,7 @@ class Asked:
     def _given(self, name: str, other: str = "") -> float:
         value = getattr(self, name)
         if value is None:
-            raise _wrong(name, " ".join(filter(None, ["given", other])), None)
+            raise _wrong(name, ", ".join(filter(None, ["given", other])), None)
         return float(value)
 
     def _require_nothing(self, what: str, *names: str) -> None:
