@@ -137,8 +137,8 @@ def test_a_figure_is_drawn_into_a_new_file(folder, ending):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--users must be given"),
-        (("--users", 10), "--delta must be given"),
+        (("--epsilon0", 1), "--users must be given"),
+        (("--epsilon0", 1, "--users", 10), "--delta must be given"),
         (("--users", 10, "--delta", 1e-6), "--epsilon0 must be given, or --channel FILE, or a task file"),
         (("--epsilon0", 1, "--users", 0, "--delta", 1e-6), "num_users must be an integer that is 1 or more"),
         (("--epsilon0", 0, "--users", 9, "--delta", 1e-6), "epsilon0 must be a finite number above 0"),
