@@ -2,7 +2,13 @@
 
 from . import calibrate as calibrate
 from ._version import __version__ as __version__
+from .accounting import Bracket as Bracket
 from .accounting import account as account
+from .accounting import bracket as bracket
+from .accounting import compose_releases as compose_releases
+from .accounting import delta_at as delta_at
+from .accounting import renyi as renyi
+from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribution
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
@@ -15,6 +21,7 @@ from .flow import Reports as Reports
 from .flow import View as View
 from .guarantees import CentralDP as CentralDP
 from .guarantees import LocalDP as LocalDP
+from .guarantees import RenyiDP as RenyiDP
 from .models import ProtocolModel as ProtocolModel
 
 # the whole
@@ -23,6 +30,7 @@ from .pipeline import Release as Release
 from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import KaryRandomizedResponse as KaryRandomizedResponse
+from .randomizers import LdpModel as LdpModel
 from .randomizers import OneBitMean as OneBitMean
 from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding

@@ -59,7 +59,7 @@ def test_the_table_of_closed_forms_comes_out_as_printed(row):
             digits = len(printed.partition(".")[2])
             assert f"{NAMED[theorem].state(model, delta=delta).guarantee.epsilon:.{digits}f}" == printed
     best = [float(row[name]) for name in NAMED if name in row and row[name][0].isdigit()]
-    assert account(model, delta=delta).guarantee.epsilon == pytest.approx(min(best, default=row["epsilon0"]), rel=1e-3)
+    assert account(model, delta=delta).guarantee.epsilon < min(best, default=row["epsilon0"])
 
 
 @rows("binary_all_equal")

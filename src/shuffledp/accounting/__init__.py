@@ -1,19 +1,30 @@
 """Accounting: what a protocol guarantees, from its public description alone."""
 
 from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
+from shuffledp.accounting.bracket import Bracket, bracket
+from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
+from shuffledp.accounting.limit import Limit, limit
+from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 
 __all__ = [
     "THEOREMS",
+    "Bracket",
     "Examination",
     "Finding",
+    "Limit",
     "Theorem",
     "account",
     "account_all",
+    "bracket",
+    "compose_releases",
     "delta_at",
     "epsilon_of",
     "examine",
     "findings",
+    "limit",
+    "renyi",
+    "to_privacy_loss_distribution",
 ]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import binomial_error, deviance
 
-__all__ = ["Blocks", "binomial_blocks", "log_probability", "tail_ratio"]
+__all__ = ["Blocks", "binomial_blocks", "block_masses", "log_probability", "tail_ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -71,12 +71,12 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
         )
     middle = min(max(math.floor(trials * chance), low), high)
     edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
-    masses, errors = _masses(edges, middle, trials, chance)
+    masses, sizes = block_masses(edges, trials, chance)
     return Blocks(
         lows=edges[:-1],
         highs=edges[1:] - 1,
-        most=masses + error * errors,
-        least=np.maximum(masses - error * errors, 0.0),
+        most=masses + error * sizes,
+        least=np.maximum(masses - error * sizes, 0.0),
         outside=outside,
     )
 
@@ -90,14 +90,21 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
     return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
 
 
-def _masses(edges: Floats, middle: int, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """The probability from each edge to the next, and the size of what was subtracted to find it."""
+def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
+    """The probability from each edge to before the next, and the size of what was subtracted to find it.
+
+    Args:
+        edges: ascending, from 0 to trials + 1; one of them, or the gap between two, near the mean.
+        trials: 1 or more.
+        chance: strictly between 0 and 1.
+    """
     odds = chance / (1 - chance)
-    center = int(np.searchsorted(edges, middle))
-    below, above = edges[: center + 1], np.minimum(edges[center:], trials)
+    center = min(int(np.searchsorted(edges, math.floor(trials * chance))), len(edges) - 1)
+    below, above = np.minimum(edges[: center + 1], trials), np.minimum(edges[center:], trials)
     lower = np.exp(log_probability(below, trials, chance)) * tail_ratio(trials - below, trials, 1 / odds)
     upper = np.exp(log_probability(above, trials, chance)) * (1 + tail_ratio(above, trials, odds))
     upper[edges[center:] > trials] = 0.0
+    lower[edges[: center + 1] > trials] = 1.0
     masses = np.concatenate([np.diff(lower), -np.diff(upper)])
     sizes = np.concatenate([lower[1:] + lower[:-1], upper[1:] + upper[:-1]])
     return np.maximum(masses, 0.0), sizes

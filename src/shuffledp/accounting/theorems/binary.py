@@ -6,10 +6,12 @@ A real data set, so whatever it loses, no theorem can promise less: a lower boun
 import math
 from typing import ClassVar
 
+from shuffledp.accounting.evaluators.blanket import third_value_delta, third_value_epsilon
 from shuffledp.accounting.numerics import (
     SMALLEST,
     binomial_error,
     binomial_probability,
+    largest_below,
     largest_epsilon_above,
     tail_ratio,
 )
@@ -54,9 +56,9 @@ class BinaryAllEqual(Theorem):
 
 
 class LdpWitness(Theorem):
-    """What binary randomized response loses, said of "any randomizer of loss epsilon0", of which it is one.
+    """What randomized response with two or three values loses, said of "any randomizer of loss epsilon0".
 
-    So no theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
+    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
     """
 
     id: ClassVar[str] = "ldp-witness"
@@ -77,14 +79,16 @@ class LdpWitness(Theorem):
         return (uniform_shuffle(model), one_message_each(model), whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which the witness's delta is known to exceed the one given; 0 if none is."""
-        return largest_epsilon_above(
-            lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=model.local.epsilon0
-        )
+        """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is."""
+        epsilon0, users = model.local.epsilon0, model.num_users
+        two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
+        return max(two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The delta of binary randomized response where all others agree, from below."""
-        return _all_equal_delta(model, epsilon)
+        """The larger delta of the two witnesses, from below."""
+        epsilon0, users = model.local.epsilon0, model.num_users
+        three = third_value_delta(epsilon0=epsilon0, domain_size=3, users=users, epsilon=epsilon)
+        return max(_all_equal_delta(model, epsilon), three)
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:

@@ -1,0 +1,121 @@
+"""Where the central loss goes as the number of people grows: a normal limit, and how far a bound is from it.
+
+The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is the
+chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
+numbers for comparison, never in a statement.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from shuffledp._validate import instance_of, open_probability
+from shuffledp.accounting.numerics import exp, expm1, smallest_below
+from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
+
+__all__ = ["INFORMATION", "Limit", "limit"]
+
+_MOST_INPUTS = 32  # for the comparison of all triples of inputs of a channel
+_LARGEST_EPSILON = 700.0
+
+Information = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The normal limit of a protocol, at its number of people.
+
+    Args:
+        mu_lower: parameter of the limit of the worst data set where all others agree; 0 where it is not known.
+        mu_upper: parameter of the limit of the best blanket bound.
+        lower: epsilon of the limit with ``mu_lower``, at the delta asked for.
+        upper: epsilon of the limit with ``mu_upper``.
+    """
+
+    mu_lower: float
+    mu_upper: float
+    lower: float
+    upper: float
+
+
+def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
+    """The normal limit of a uniformly shuffled protocol with one message each; None where it is not known.
+
+    Args:
+        model: the protocol's public description.
+        delta: the remainder, strictly between 0 and 1.
+
+    Raises:
+        InvalidParameterError: if ``delta`` is out of range or ``model`` is not a protocol's.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10**6))
+        >>> found = limit(model, delta=1e-6)
+        >>> round(found.lower, 5), round(found.upper, 5)
+        (0.00312, 0.00351)
+    """
+    instance_of(ProtocolModel, model=model)
+    open_probability(delta=delta)
+    found = _information(model.local) if model.shuffle.is_uniform and model.local.num_messages == 1 else None
+    if found is None:
+        return None
+    mu_lower, mu_upper = (math.sqrt(value / model.num_users) for value in found)
+    return Limit(
+        mu_lower=mu_lower, mu_upper=mu_upper, lower=_epsilon(mu_lower, delta), upper=_epsilon(mu_upper, delta)
+    )
+
+
+def _information(local: LocalModel) -> Information | None:
+    """The s^2 of the worst data set where all others agree, and that of the best blanket."""
+    if local.guarantee.delta > 0 or not 0 < local.epsilon0 < _LARGEST_EPSILON / 2 or not local.is_common:
+        return None
+    if local.kind in INFORMATION:
+        return INFORMATION[local.kind](local)
+    large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
+    channel = None if large else local.channel()
+    if channel is None or channel.matrix.shape[0] > _MOST_INPUTS:
+        return (0.0, _of_any(local)[1])
+    matrix = channel.matrix.astype(np.float64)
+    matrix = matrix[:, matrix.max(axis=0) > 0]
+    pairs = [(first - second) ** 2 for first, second in permutations(matrix, 2)]
+    if not pairs:
+        return None
+    same = max(float((square / others).sum()) for square in pairs for others in matrix)
+    return same, max(float((square / matrix.min(axis=0)).sum()) for square in pairs)
+
+
+def _of_any(local: LocalModel) -> Information:
+    """Of all randomizers of loss epsilon0: what the worst of two known ones has, and what none exceeds."""
+    ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
+    return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2)), 2 * growth**2 / (ratio + 1)
+
+
+def _of_response(local: LocalModel) -> Information:
+    """Of k-ary randomized response: the blanket is as good as the data set where all others hold a third value."""
+    ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
+    size = local.domain_size if isinstance(local, FrequencyModel) else 2
+    blanket = 2 * growth**2 / (ratio + size - 1)
+    return (growth**2 / ratio if size == 2 else blanket), blanket
+
+
+INFORMATION: dict[str, Callable[[LocalModel], Information]] = {"ldp": _of_any, "k-rr": _of_response}
+
+
+def _epsilon(mu: float, delta: float) -> float:
+    """The epsilon of the Gaussian mechanism with this parameter."""
+    if mu == 0:
+        return 0.0
+    return smallest_below(
+        lambda epsilon: _gaussian_delta(mu, epsilon), level=delta, limit=_LARGEST_EPSILON, tolerance=1e-9
+    )
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    """Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
+    above, below = ((epsilon / mu - side) / math.sqrt(2) for side in (mu / 2, -mu / 2))
+    return max((math.erfc(above) - exp(epsilon) * math.erfc(below)) / 2, 0.0)

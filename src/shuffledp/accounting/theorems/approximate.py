@@ -1,0 +1,173 @@
+"""Randomizers of which the local guarantee has a remainder: (epsilon0, delta0) with delta0 above 0.
+
+Both theorems add what the remainders of all n people cost to the delta of a pair, so delta0 must be far below delta / n.
+"""
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.evaluators.pair import pair_curve, pair_delta
+from shuffledp.accounting.numerics import SMALLEST, exp, rounded_up, smallest_below
+from shuffledp.accounting.premises import (
+    common_randomizer,
+    not_adaptive,
+    one_message_each,
+    several_users,
+    uniform_shuffle,
+)
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import Hypothesis, Status
+
+__all__ = ["ApproximateFMT21", "ApproximateStrongPair"]
+
+_LARGEST_EPSILON0 = 300.0
+_GRID = 32  # points on which the least of a convex curve is looked for
+_ROUNDS = 4
+
+
+class _ApproximatePair(Theorem):
+    """The delta of a pair of clones, plus a charge for the remainders that grows with epsilon.
+
+    The sum is convex in exp(epsilon). Where it grows, a smaller epsilon than the one asked for promises more.
+    """
+
+    is_vectorized: ClassVar[bool] = True
+
+    @abstractmethod
+    def clone_chance(self, epsilon0: float) -> float:
+        """The chance that another person's report is a clone."""
+
+    @abstractmethod
+    def charge(self, model: ProtocolModel, epsilon: float) -> float:
+        """What the remainders add to delta."""
+
+    def least(self, model: ProtocolModel) -> float:
+        """The smallest delta of the pair that the theorem can state."""
+        del model
+        return 0.0
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A remainder, for a randomizer common to all users and a uniform shuffle, and small enough."""
+        local = model.local.guarantee
+        remains = 0 < local.delta < 1 and 0 < local.epsilon <= _LARGEST_EPSILON0
+        charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
+        return (
+            uniform_shuffle(model),
+            one_message_each(model),
+            Hypothesis(
+                name="local-remainder",
+                requirement="a local delta strictly between 0 and 1, with 0 < epsilon0 <= 300",
+                value=f"local delta={local.delta:g}, epsilon0={local.epsilon:.6g}",
+                holds=remains,
+            ),
+            common_randomizer(model),
+            several_users(model),
+            Hypothesis(
+                name="small-remainder",
+                requirement=f"a charge for all local remainders below {delta:g}",
+                value=f"{charge:g}" if remains else "none",
+                holds=remains and charge < delta,
+            ),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The least epsilon at which pair and charge are at most delta; infinity if there is none."""
+        turn = self._turn(model)
+        if self._total(model, turn) > delta:
+            return math.inf
+        return smallest_below(lambda epsilon: self._total(model, epsilon), level=delta, limit=turn, tolerance=1e-7)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The least of pair and charge up to this epsilon, where the theorem applies."""
+        if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
+            return 1.0
+        return self._total(model, min(epsilon, self._turn(model)))
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Pair and charge at each epsilon, from above."""
+        if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
+            return np.ones(len(epsilons))
+        epsilon0 = model.local.epsilon0
+        chance = self.clone_chance(epsilon0)
+        capped = np.minimum(epsilons, self._turn(model))
+        pair = pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=capped)
+        charges = np.array([self.charge(model, float(epsilon)) for epsilon in capped])
+        return np.minimum(np.maximum(pair, self.least(model)) + charges, 1.0)
+
+    def _total(self, model: ProtocolModel, epsilon: float) -> float:
+        epsilon0 = model.local.epsilon0
+        chance = self.clone_chance(epsilon0)
+        pair = pair_delta(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilon=epsilon)
+        return min(rounded_up(max(pair, self.least(model)) + self.charge(model, epsilon)) + SMALLEST, 1.0)
+
+    def _turn(self, model: ProtocolModel) -> float:
+        """About where the sum is least: any place is valid, this one is good."""
+        low, high = 0.0, model.local.epsilon0
+        epsilon0 = high
+        chance = self.clone_chance(epsilon0)
+        for _ in range(_ROUNDS):
+            grid = np.linspace(low, high, _GRID + 1)
+            pair = pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=grid)
+            totals = pair + [self.charge(model, float(epsilon)) for epsilon in grid]
+            best = int(np.argmin(totals))
+            low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID)])
+        return float(grid[best])
+
+
+class ApproximateFMT21(_ApproximatePair):
+    """With the pair of `fmt21-pair`: delta + (e + 1) (1 + (1/E) / 2) n delta0.
+
+    The pair is used no smaller than at the least delta at which the theorem's hypothesis, epsilon0 <=
+    log(n / (16 log(4/delta))), holds.
+    """
+
+    id: ClassVar[str] = "approximate-fmt21"
+    citation: ClassVar[str] = (
+        "Feldman, McMillan, Talwar 2021, theorem for approximate privacy, evaluated numerically (arXiv 2012.12803)"
+    )
+
+    def clone_chance(self, epsilon0: float) -> float:
+        """Exp(-epsilon0)."""
+        return math.exp(-epsilon0)
+
+    def charge(self, model: ProtocolModel, epsilon: float) -> float:
+        """(e + 1) (1 + exp(-epsilon0) / 2) n delta0."""
+        local = model.local.guarantee
+        return (exp(epsilon) + 1) * (1 + math.exp(-local.epsilon) / 2) * model.num_users * local.delta
+
+    def least(self, model: ProtocolModel) -> float:
+        """Where the hypothesis of the theorem ends."""
+        return min(rounded_up(4 * math.exp(-model.num_users / 16 * math.exp(-model.local.epsilon0))), 1.0)
+
+
+class ApproximateStrongPair(_ApproximatePair):
+    """With the pair of `strong-pair`: delta + (1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E)).
+
+    Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork and
+    Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total
+    variation of (2/E) delta0 (E + 2) / (E + 1). Then the proof of `strong-pair` applies, and changes of the laws by t in
+    total variation, together, change delta by at most (1 + e) t.
+    """
+
+    id: ClassVar[str] = "approximate-strong-pair"
+    citation: ClassVar[str] = "the proof of strong-pair, after moving each law to one without a remainder"
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """As for the other one, and not adaptive."""
+        return (*super().hypotheses(model, delta=delta), not_adaptive(model))
+
+    def clone_chance(self, epsilon0: float) -> float:
+        """2 / (E + 1)."""
+        return 2 / (exp(epsilon0) + 1)
+
+    def charge(self, model: ProtocolModel, epsilon: float) -> float:
+        """(1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E))."""
+        local, odds = model.local.guarantee, math.exp(-model.local.epsilon0)
+        others = (model.num_users - 1) * 2 * odds * (1 + 2 * odds) / (1 + odds)
+        return (1 + exp(epsilon)) * local.delta * (others + odds / (1 + odds))

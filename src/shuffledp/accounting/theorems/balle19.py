@@ -1,0 +1,153 @@
+"""Balle, Bell, Gascon, Nissim 2019: "The Privacy Blanket of the Shuffle Model" (arXiv 1903.02837)."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.accounting.numerics import SMALLEST, rounded_up, smallest_below
+from shuffledp.accounting.premises import (
+    common_randomizer,
+    not_adaptive,
+    one_message_each,
+    pure_local,
+    several_users,
+    uniform_shuffle,
+)
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.statements import Hypothesis
+
+__all__ = ["BennettBalle19", "HoeffdingBalle19"]
+
+_LARGEST_EPSILON0 = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loss:
+    """What the paper calls the privacy amplification random variable L, whose mean is 1 - exp(epsilon).
+
+    Args:
+        blanket: the mass gamma of the blanket.
+        most: the largest value of L.
+        least: the smallest.
+        square: a bound on the expectation of its square.
+    """
+
+    blanket: float
+    most: float
+    least: float
+    square: float
+
+
+class _BlanketBound(Theorem):
+    """Epsilon is solved for on a curve of delta, an expectation over the number of messages of the blanket."""
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
+        del delta
+        epsilon0 = model.local.epsilon0
+        return (
+            uniform_shuffle(model),
+            one_message_each(model),
+            pure_local(model),
+            common_randomizer(model),
+            not_adaptive(model),
+            several_users(model),
+            Hypothesis(
+                name="float-range",
+                requirement=f"0 < epsilon0 <= {_LARGEST_EPSILON0:g}",
+                value=f"epsilon0={epsilon0:.6g}",
+                holds=0 < epsilon0 <= _LARGEST_EPSILON0,
+            ),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The least epsilon at which the bound on delta is small enough, or epsilon0."""
+        return smallest_below(
+            lambda epsilon: self._bound(model, epsilon), level=delta, limit=model.local.epsilon0, tolerance=1e-9
+        )
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The bound on delta, where the theorem applies."""
+        if not self.applies(model, delta=0.5):
+            return 1.0
+        return 0.0 if epsilon >= model.local.epsilon0 else self._bound(model, epsilon)
+
+    def _bound(self, model: ProtocolModel, epsilon: float) -> float:
+        if epsilon == 0:
+            return 1.0
+        loss = _LOSSES.get(model.local.kind, _any_randomizer)(model.local, epsilon)
+        factor, decay = self._of_each(loss, math.expm1(epsilon))
+        # The expectation of exp(-decay M) over the number M of blanket messages.
+        survive = math.exp(model.num_users * math.log1p(loss.blanket * math.expm1(-decay)))
+        return min(rounded_up(factor / (loss.blanket * model.num_users) * survive) + SMALLEST, 1.0)
+
+    @abstractmethod
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        """The c and d for which E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
+
+
+class HoeffdingBalle19(_BlanketBound):
+    """With a = exp(epsilon) - 1 and b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
+
+    id: ClassVar[str] = "balle19-hoeffding"
+    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
+
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        width = loss.most - loss.least
+        return width * width / (4 * drift), 2 * (drift / width) ** 2
+
+
+class BennettBalle19(_BlanketBound):
+    """With a = exp(epsilon) - 1, b the largest L - E[L], c its variance and phi(u) = (1 + u) log(1 + u) - u:
+
+    E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+    """
+
+    id: ClassVar[str] = "balle19-bennett"
+    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Bennett's bound (arXiv 1903.02837)"
+
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        top = loss.most + drift
+        variance = loss.square - drift * drift
+        share = drift * top / variance
+        growth = math.log1p(share)
+        phi = (1 + share) * growth - share if share > 1e-4 else share * share / 2 * (1 - share / 3)
+        return top / growth, variance / (top * top) * phi
+
+
+def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
+    """What holds for every randomizer of loss epsilon0.
+
+    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which may
+    be anything up to 1, has likelihoods between 1/E and E.
+    """
+    odds, factor = math.exp(-local.epsilon0), math.exp(epsilon)
+    return _Loss(
+        blanket=odds,
+        most=1 / odds - factor * odds,
+        least=odds - factor / odds,
+        square=(factor * factor + 1) / odds - 2 * factor * odds * odds,
+    )
+
+
+def _response(local: LocalModel, epsilon: float) -> _Loss:
+    """k-ary randomized response, whose blanket is uniform."""
+    size = local.domain_size if isinstance(local, FrequencyModel) else 2
+    odds, factor = math.exp(-local.epsilon0), math.exp(epsilon)
+    unit = size / (1 + (size - 1) * odds)  # gamma E
+    first, second, others = unit * (1 - factor * odds), unit * (odds - factor), unit * odds * (1 - factor)
+    square = (first**2 + second**2 + (size - 2) * others**2) / size
+    return _Loss(blanket=unit * odds, most=first, least=second, square=square)
+
+
+def _laplace(local: LocalModel, epsilon: float) -> _Loss:
+    """The Laplace mechanism on an interval."""
+    half, factor = math.exp(-local.epsilon0 / 2), math.exp(epsilon)
+    square = (factor**2 + 1) / 3 * (2 / half + half**2) - 2 * factor * (2 * half - half**2)
+    return _Loss(blanket=half, most=1 / half - factor * half, least=half - factor / half, square=square)
+
+
+_LOSSES: dict[str, Callable[[LocalModel, float], _Loss]] = {"k-rr": _response, "laplace": _laplace}
