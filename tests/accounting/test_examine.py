@@ -2,7 +2,7 @@
 
 import pytest
 
-from shuffledp.accounting import THEOREMS, account, examine, findings
+from shuffledp.accounting import THEOREMS, account, examine, findings, limit
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import RenyiDP
 from shuffledp.models import ProtocolModel
@@ -96,6 +96,7 @@ def test_what_is_written_is_what_was_found():
     assert written["theorem"] == found.upper.basis.theorem
     assert written["epsilon0"] == BINARY.local.epsilon0
     assert len(written["theorems"]) == len(THEOREMS)
+    assert written["limit"]["mu_upper"] == limit(BINARY, delta=1e-6).mu_upper
     assert written["seconds"] > 0
     assert ProtocolModel.from_dict(written["model"]) == BINARY
 

@@ -93,7 +93,9 @@ def test_the_table_lists_every_theorem_with_its_number_or_its_reason():
         assert f" {theorem.id} " in said
     assert "efmrtt19-closed - needs epsilon0 <= 0.5; got epsilon0=1" in said
     assert re.search(r"fmt21-closed <= 0\.2141 Feldman, McMillan, Talwar 2021", said)
+    assert re.search(r"upper / lower = 1\.\d+ The limit of many people is a Gaussian mechanism; for 10,000", said)
     printed = shuffledp(*LDP, "--table", "--json").json
+    assert printed["epsilon_lower"] / 1.2 < printed["limit"]["upper"] < printed["epsilon_upper"] * 1.2
     assert [each["theorem"] for each in printed["theorems"]] == [theorem.id for theorem in THEOREMS]
     assert shuffledp(*LDP, "--json").json["theorems"] == []
 

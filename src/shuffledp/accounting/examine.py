@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from shuffledp._described import Described, encode
@@ -11,6 +11,7 @@ from shuffledp._validate import integer_at_least
 from shuffledp._version import __version__
 from shuffledp.accounting.account import account, counting_honest, epsilon_of, lower_bounds
 from shuffledp.accounting.composition import compose_releases
+from shuffledp.accounting.limit import Limit, limit
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
@@ -55,7 +56,8 @@ class Examination:
         upper: the tightest upper bound: the promise.
         lower: the largest lower bound, below which nothing can be promised; None if none applies.
         renyi: the divergences at the orders asked for; None if none were.
-        theorems: what each theorem says, if that was asked for.
+        theorems: what each theorem says about one release, if that was asked for.
+        limit: where the loss of one release goes as people are added, if that was asked for and is known.
         seconds: how long it took.
     """
 
@@ -67,6 +69,7 @@ class Examination:
     releases: int = 1
     renyi: PrivacyStatement | None = None
     theorems: tuple[Finding, ...] = ()
+    limit: Limit | None = None
     seconds: float = 0.0
 
     @property
@@ -110,6 +113,7 @@ class Examination:
             "releases": self.releases,
             "theorem": self.upper.basis.theorem,
             "theorems": [finding.to_dict() for finding in self.theorems],
+            "limit": None if self.limit is None else asdict(self.limit),
             "model": self.model.to_dict(),
             "library_version": __version__,
             "seconds": self.seconds,
@@ -135,7 +139,7 @@ def examine(
         orders: of Renyi privacy, each above 1, ascending; none for no statement about it.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
-        with_theorems: whether to list what each theorem says about one release.
+        with_theorems: whether to list what each theorem says about one release, and the limit of many people.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -164,6 +168,7 @@ def examine(
         lower=_largest_lower(counted, delta, releases),
         renyi=divergence,
         theorems=findings(counted, delta=delta, published_only=published_only) if with_theorems else (),
+        limit=limit(counted, delta=delta) if with_theorems else None,
         seconds=time.perf_counter() - start,
     )
 

@@ -32,6 +32,7 @@ def show_examination(found: Examination, *, as_json: bool) -> None:
     _show_bracket(console, found)
     if found.theorems:
         console.print(_table(found))
+        _show_limit(console, found)
 
 
 def show_calibration(solved: Calibration, *, as_json: bool) -> None:
@@ -71,6 +72,27 @@ def _show_bracket(console: Console, found: Examination) -> None:
         console.print("One report by itself is not locally private (epsilon0 is infinite): only the shuffle protects.")
     if found.renyi is not None:
         console.print(Text(str(found.renyi)))
+
+
+def _show_limit(console: Console, found: Examination) -> None:
+    """How far from the best possible, here and in the limit of many people."""
+    if found.slack is not None:
+        console.print(f"upper / lower = {in_digits(found.slack, 'at most')}")
+    if found.limit is not None:
+        mu = _from_to(found.limit.mu_lower, found.limit.mu_upper)
+        epsilon = _from_to(found.limit.lower, found.limit.upper)
+        console.print(
+            f"The limit of many people is a Gaussian mechanism; for {found.counted.num_users:,} it would have mu {mu}, "
+            f"so epsilon {epsilon}. (To compare with, not a bound.)"
+        )
+
+
+def _from_to(lower: float, upper: float) -> str:
+    if lower == 0:
+        return f"of at most about {upper:.4g}"
+    if math.isclose(lower, upper, rel_tol=1e-4):
+        return f"of about {upper:.4g}"
+    return f"of about {lower:.4g} to {upper:.4g}"
 
 
 def _table(found: Examination) -> Table:
