@@ -39,7 +39,9 @@ def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_bes
     said = text(*LDP)
     assert said.startswith(" ".join(str(found.upper).split()))
     assert re.search(r"is right at most 5\d\.\d% of the time", said)
-    assert re.search(r"The best possible epsilon is between 0\.03\d+ and 0\.0\d+: what is stated is at most 1\.\d+", said)
+    assert re.search(
+        r"The best possible epsilon is between 0\.03\d+ and 0\.0\d+: what is stated is at most 1\.\d+", said
+    )
     assert re.search(r"has epsilon0 = 1; shuffling 10,000 of them divides that by 2\d\.\d\.", said)
     assert "theorem " not in said
 

@@ -37,7 +37,9 @@ def test_a_model_of_each_kind_has_the_loss_asked_for_and_a_family(kind):
 
 def test_every_model_that_its_loss_determines_has_a_kind():
     members = LocalModel.members()
-    assert {"ldp", "k-rr", "oue", "sue", "olh", "hadamard", "subset", "priv-unit"} <= set(kinds_of_loss()) <= set(members)
+    assert (
+        {"ldp", "k-rr", "oue", "sue", "olh", "hadamard", "subset", "priv-unit"} <= set(kinds_of_loss()) <= set(members)
+    )
     for kind, maker in kinds_of_loss().items():
         assert "epsilon0" in inspect.signature(maker).parameters, kind
 
@@ -54,7 +56,12 @@ def test_kinds_are_what_their_classes_make():
     [
         ("shout", 1.0, {}, "randomizer must be one of .*'k-rr'.*; got randomizer='shout'"),
         ("k-rr", 1.0, {}, "domain_size must be given for randomizer 'k-rr'; got nothing"),
-        ("k-rr", 1.0, {"domain_size": 4, "lower": 0}, "lower must be left out for randomizer 'k-rr', which takes domain"),
+        (
+            "k-rr",
+            1.0,
+            {"domain_size": 4, "lower": 0},
+            "lower must be left out for randomizer 'k-rr', which takes domain",
+        ),
         ("ldp", 0.0, {}, "epsilon0 must be a finite number above 0"),
         ("ldp", float("inf"), {}, "epsilon0 must be a finite number above 0"),
         ("ldp", float("nan"), {}, "epsilon0 must be a finite number above 0"),

@@ -14,7 +14,7 @@ def file(folder, text):
 
 
 @pytest.mark.parametrize(
-    "text", ["0.75,0.25\n0.25,0.75\n", "3/4,1/4\n1/4,3/4", "\ufeff 0.75 , 2.5e-1\r\n\r\n0.25,\"0.75\"\r\n"]
+    "text", ["0.75,0.25\n0.25,0.75\n", "3/4,1/4\n1/4,3/4", '\ufeff 0.75 , 2.5e-1\r\n\r\n0.25,"0.75"\r\n']
 )
 def test_rows_are_inputs(tmp_path, text):
     assert np.array_equal(read_channel(file(tmp_path, text)).matrix, [[0.75, 0.25], [0.25, 0.75]])

@@ -16,7 +16,7 @@ from shuffledp.statements import Kind
 
 __all__ = ["Axis", "Curve", "Curves", "shown"]
 
-_POINTS = 25
+_LOSS_POINTS, _DELTA_POINTS = 21, 9
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
 _FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
 _LOSSES, _DELTAS = (0.1, 8.0), (1e-12, 1e-4)  # what a picture spans at least
@@ -91,14 +91,9 @@ class Curves:
         family = _Users(at=lambda number: (describe(int(number)), delta))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
-        starts = [family.start(theorem) for theorem in theorems]
-        inside = [start for start in starts if start and 10**lowest < start < 10**highest]
-        grid = np.logspace(lowest, highest, _POINTS).round().astype(np.int64)
-        # Both sides of every number at which a theorem begins to apply, so that steps are drawn as steps.
-        users = np.unique([*grid, *inside, *(start - 1 for start in inside), people])
-        curves = tuple(
-            family.users_curve(theorem, start, users, people) for theorem, start in zip(theorems, starts, strict=True)
-        )
+        grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
+        users = np.unique([*grid, people])
+        curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
 
     @classmethod
@@ -109,7 +104,7 @@ class Curves:
         *,
         delta: float,
         theorems: Sequence[Theorem] = THEOREMS,
-        points: int = _POINTS,
+        points: int = _LOSS_POINTS,
     ) -> "Curves":
         """Evaluate every theorem for local losses around the model's own, as far as there are such randomizers."""
         here = model.local.epsilon0
@@ -123,7 +118,7 @@ class Curves:
 
     @classmethod
     def over_delta(
-        cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _POINTS
+        cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _DELTA_POINTS
     ) -> "Curves":
         """Evaluate every theorem for remainders around the one given."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
@@ -230,9 +225,9 @@ class _Users(_Family):
             low, high = (middle, high) if self.failing(theorem, middle) else (low, middle)
         return high
 
-    def users_curve(self, theorem: Theorem, start: int | None, users: NDArray[np.int64], people: int) -> Curve:
+    def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
         """The theorem at each number of users; the reason is one that more users do not mend, if there is one."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)
-        return replace(curve, start=start, reason=lasting or curve.reason)
+        return replace(curve, start=self.start(theorem), reason=lasting or curve.reason)
