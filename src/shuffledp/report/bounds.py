@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["bounds_chart", "stacked_chart"]
 
 _LABEL = 11  # pixels
+_TIE = 16  # pixels from a curve's end to its name
 _HEADROOM = 1.6  # how far above the local loss curves are drawn
 _TITLES = {
     Axis.USERS: "Epsilon against the number of users",
@@ -86,7 +87,7 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
     narrow = width <= NARROW
     names = {curve.theorem.id for curves in panels for curve in curves.drawn}
     lines = [line for name in names for line in _label(name, narrow).splitlines()]
-    right = max(text_width(line, _LABEL) for line in lines) + 12
+    right = max(text_width(line, _LABEL) for line in lines) + _TIE + 4
     margins = {"left": 50, "right": right, "top": 30, "bottom": 48 if len(panels) == 1 else 64}
     figure, areas = new_figures(len(panels), width, 340 if narrow else 420, **margins)
     for axes, curves in zip(areas, panels, strict=True):
@@ -150,19 +151,24 @@ def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     for curve in curves.drawn:
         drawn = np.flatnonzero(np.isfinite(_within(curves, curve.epsilon)))
         if drawn.size:
-            place = (float(curves.values[drawn[-1]]), float(curve.epsilon[drawn[-1]]))
-            x, y = axes.transData.transform(place).tolist()
+            last = int(drawn[-1])
+            x, y = axes.transData.transform((curves.values[last], curve.epsilon[last])).tolist()
             color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
-            falls = bool(curve.epsilon[drawn[-1]] < curve.epsilon[drawn[0]])
+            falls = bool(curve.epsilon[last] < curve.epsilon[drawn[0]])
             end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color, falls=falls)
-            (beside if drawn[-1] == len(curves.values) - 1 else inside).append(end)
-    low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
-    beside.sort(key=lambda end: end.y)
-    heights = _apart([end.y for end in beside], [end.height for end in beside], low, high)
-    for end, height in zip(beside, heights, strict=True):
-        place = (1, axes.transAxes.inverted().transform((0, height))[1])
-        annotate(axes, end.name, place, (6, 0), xycoords="axes fraction", **end.style)
+            (beside if last == len(curves.values) - 1 else inside).append(end)
+    _label_beside(axes, sorted(beside, key=lambda end: end.y))
     _label_inside(axes, inside)
+
+
+def _label_beside(axes: "Axes", ends: "list[_End]") -> None:
+    """Names to the right of the picture, each tied to the end of its curve."""
+    low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
+    heights = _apart([end.y for end in ends], [end.height for end in ends], low, high)
+    tie = {"arrowstyle": "-", "color": LIGHT["line"], "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0}
+    for end, height in zip(ends, heights, strict=True):
+        offset = (_TIE, height - end.y)
+        annotate(axes, end.name, end.place(axes), offset, arrowprops=tie | {"relpos": (0, 0.5)}, **end.style)
 
 
 def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
@@ -170,13 +176,12 @@ def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
     placed: list[_End] = []
     for end in sorted(ends, key=lambda end: (end.y, end.x)):
         if end.falls:
-            annotate(axes, end.name, (end.x, end.y), (6, 0), xycoords="figure pixels", **end.style)
+            annotate(axes, end.name, end.place(axes), (6, 0), **end.style)
             continue
         near = [other for other in placed if abs(other.x - end.x) < max(other.width, end.width)]
         y = max([end.y, *(other.y + other.height for other in near if other.y + other.height > end.y)])
         placed.append(replace(end, y=y))
-        style = end.style | {"ha": "center", "va": "bottom"}
-        annotate(axes, end.name, (end.x, y), (0, 5), xycoords="figure pixels", **style)
+        annotate(axes, end.name, placed[-1].place(axes), (0, 5), **end.style | {"ha": "center", "va": "bottom"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +193,11 @@ class _End:
     name: str
     color: str
     falls: bool
+
+    def place(self, axes: "Axes") -> tuple[float, float]:
+        """The end in the units of the axes."""
+        x, y = axes.transData.inverted().transform((self.x, self.y)).tolist()
+        return x, y
 
     @property
     def height(self) -> float:
