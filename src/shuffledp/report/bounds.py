@@ -232,5 +232,8 @@ def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
     inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
     axes.vlines(curves.here, bottom, here, color=LIGHT["blue"], linewidth=1)
     axes.plot([curves.here], [here], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)
+    to_the_left = axes.transAxes.inverted().transform(axes.transData.transform((curves.here, bottom)))[0] > 0.5
     style = {"va": "bottom", "fontsize": _LABEL, "fontweight": "bold", "linespacing": 1.35, "color": LIGHT["blue"]}
-    annotate(axes, f"{who}:\n{_HERE[curves.axis](curves.here)}", (curves.here, bottom), (6, 8), **style)
+    style |= {"ha": "right" if to_the_left else "left"}
+    offset = (-6 if to_the_left else 6, 8)
+    annotate(axes, f"{who}:\n{_HERE[curves.axis](curves.here)}", (curves.here, bottom), offset, **style)

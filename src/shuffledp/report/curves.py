@@ -16,10 +16,10 @@ from shuffledp.statements import Kind
 
 __all__ = ["Axis", "Curve", "Curves", "shown"]
 
-_LOSS_POINTS, _DELTA_POINTS = 21, 9
+_LOSS_POINTS, _DELTA_POINTS = 18, 9
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
 _FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
-_LOSSES, _DELTAS = (0.1, 8.0), (1e-12, 1e-4)  # what a picture spans at least
+_LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # what a picture spans at least
 
 
 class Axis(StrEnum):
