@@ -5,12 +5,23 @@ from pathlib import Path
 
 from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
+<<<<<<< HEAD
 from shuffledp.report.rendering import render_page
 from shuffledp.report.sections import SECTIONS
 from shuffledp.report.words import count_of, shortened
 from shuffledp.tasks import Outcome
 
 __all__ = ["write_page"]
+=======
+from shuffledp.report.sections import SECTIONS, column_section, reproduction_section, statement_section
+from shuffledp.report.words import count, count_of, shortened
+from shuffledp.tasks import JointOutcome, Outcome
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_joint_page", "write_page"]
+>>>>>>> main
 
 PAGE = "release.html"
 _LONGEST_HEADING = 50
@@ -34,7 +45,8 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
         2. A withdrawn statement is marked as such on the page and on every chart.
     """
     sections = [section for make in SECTIONS if (section := make(outcome)) is not None]
-    files = {PAGE: _page(outcome, sections).encode("utf-8", errors="replace")}
+    summary = f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column"
+    files = {PAGE: _page(outcome, sections, summary=summary, values=[outcome.task.value])}
     mark = "WITHDRAWN: nothing is promised" if _withdrawn(outcome) else None
     for chart in (chart for section in sections for chart in section.charts):
         files |= draw_files(chart, heading=shortened(outcome.task.name, _LONGEST_HEADING), mark=mark)
@@ -44,21 +56,86 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
     return tuple(files)
 
 
+<<<<<<< HEAD
 def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
     """The HTML of the page."""
     return render_page(
         sections,
         name=outcome.task.name,
+=======
+def write_joint_page(joint: JointOutcome, directory: Path) -> tuple[str, ...]:
+    """Write ``release.html`` of several private columns, beside the folders with the pages of the single columns.
+
+    It opens with what holds for one person over all columns, shows the estimates of each, and leads to their pages.
+    Otherwise as `write_page`, but the charts are not written again as files.
+
+    Args:
+        joint: what came of a task.
+        directory: where the folders of the columns are.
+
+    Returns:
+        The name of the file written.
+    """
+    columns = [column_section(outcome, folder) for folder, outcome in joint.columns.items()]
+    sections = [statement_section(joint), *columns, reproduction_section(joint)]
+    summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
+    values = [column.task.value for column in joint.columns.values()]
+    (directory / PAGE).write_bytes(_page(joint, sections, summary=summary, values=values))
+    return (PAGE,)
+
+
+def _page(outcome: Outcome | JointOutcome, sections: Iterable[Section], *, summary: str, values: list[str]) -> bytes:
+    """The HTML of the page; ``values`` are the private columns, which come after the summary."""
+    environment = _environment()
+    rendered = [
+        {"anchor": section.anchor or section.name, "title": section.title, "html": _rendered(environment, section)}
+        for section in sections
+    ]
+    page = environment.get_template("page.html.j2").render(
+        name=outcome.task.name,
+        summary=summary,
+        values=values,
+        withdrawn=_withdrawn(outcome),
+>>>>>>> main
         kicker=_kicker(outcome),
         summary=f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column",
         value=outcome.task.value,
         withdrawn=_withdrawn(outcome),
     )
+    return page.encode("utf-8", errors="replace")
 
 
+<<<<<<< HEAD
 def _kicker(outcome: Outcome) -> str:
+=======
+def _rendered(environment: "Environment", section: Section) -> Any:
+    from markupsafe import Markup
+
+    charts = {chart.name: {"chart": chart, "svg": Markup(draw_inline(chart))} for chart in section.charts}  # noqa: S704
+    html = environment.get_template(f"sections/{section.name}.html.j2").render(charts=charts, **section.context)
+    return Markup(html)  # noqa: S704 (rendered by a template that escapes)
+
+
+def _environment() -> "Environment":
+    """Templates of this package, escaping everything, and failing where a name is missing."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("shuffledp.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["count"] = count
+    return environment
+
+
+def _kicker(outcome: Outcome | JointOutcome) -> str:
+>>>>>>> main
     """What kind of release this is, in three words."""
-    headline = outcome.release.statements[0].guarantee
+    headline = outcome.statements[0].guarantee
     if _withdrawn(outcome):
         return "Trial run, not private"
     if headline.is_trivial:
@@ -66,9 +143,9 @@ def _kicker(outcome: Outcome) -> str:
     return "Weakly private release" if headline.weakness else "Private release"
 
 
-def _withdrawn(outcome: Outcome) -> str | None:
+def _withdrawn(outcome: Outcome | JointOutcome) -> str | None:
     """Why nothing is promised, in words; None if something is."""
-    reasons = [statement.withdrawn.text for statement in outcome.release.statements if statement.withdrawn]
-    if not reasons and outcome.release.seeded:
+    reasons = [statement.withdrawn.text for statement in outcome.statements if statement.withdrawn]
+    if not reasons and outcome.seeded:
         return "the randomness can be replayed"
     return reasons[0] if reasons else None
