@@ -384,8 +384,6 @@ def test_below_the_least_delta_of_its_regime_a_closed_form_states_that_least_del
     assert theorem.delta_at(model, epsilon=1.9) == pytest.approx(least, rel=1e-9)
     assert applies(theorem, model, theorem.delta_at(model, epsilon=1.9))
     assert not applies(theorem, model, least / 1.001)
-<<<<<<< HEAD
-=======
 
 
 @pytest.mark.parametrize(("delta", "warned"), [(1e-3, False), (1.1e-3, True), (0.5, True)])
@@ -401,4 +399,3 @@ def test_the_local_statement_of_idealized_arithmetic_is_an_upper_bound_and_says_
     assert (statement.kind, statement.guarantee) == (Kind.UPPER_BOUND, local.guarantee)
     assert "analyzed in real numbers" in str(statement)
     assert "exact" not in str(statement)
->>>>>>> main

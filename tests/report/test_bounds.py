@@ -105,7 +105,7 @@ def test_another_format_is_refused(found):
 
 
 def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):
-    monkeypatch.setattr("shuffledp.report.buys.family_of", lambda local: None)
+    monkeypatch.setattr("shuffledp.report.buys.family_of", lambda _: None)
     assert len(re.findall(r"<figure ", draw_bounds(found, ".html").decode())) == 2
 
 

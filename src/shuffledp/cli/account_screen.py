@@ -51,8 +51,8 @@ def _show_bracket(console: Console, found: Examination) -> None:
     upper = in_digits(found.epsilon_upper, "at most")
     if isinstance(found.upper.guarantee, DifferentialPrivacy) and not found.upper.guarantee.is_trivial:
         console.print(
-            "Whoever knows all else, and guesses which of two answers a person gave, with even chances before, is right "
-            f"at most {Guess.under(found.upper.guarantee).text} of the time."
+            "Whoever knows all else, and guesses which of two answers a person gave, with even chances before, is "
+            f"right at most {Guess.under(found.upper.guarantee).text} of the time."
         )
     if found.epsilon_lower is None or found.slack is None:
         console.print(f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says.")

@@ -44,7 +44,7 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
     ]
     panels = _panels(found.counted, found.delta, theorems)
     if ending == ".html":
-        return _page(found, panels).encode()
+        return _page(found, panels)
     chart = stacked_chart(panels, name="bounds", title=_summary(found), who="here")
     return draw_files(chart, heading=_TITLE)[f"bounds{ending}"]
 
@@ -70,7 +70,7 @@ def _summary(found: Examination) -> str:
     )
 
 
-def _page(found: Examination, panels: tuple[Curves, ...]) -> str:
+def _page(found: Examination, panels: tuple[Curves, ...]) -> bytes:
     charts = {curves.axis: bounds_chart(curves, name=f"bounds-{curves.axis}", who="here") for curves in panels}
     context = {
         "found": found,

@@ -5,23 +5,12 @@ from pathlib import Path
 
 from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
-<<<<<<< HEAD
 from shuffledp.report.rendering import render_page
-from shuffledp.report.sections import SECTIONS
-from shuffledp.report.words import count_of, shortened
-from shuffledp.tasks import Outcome
-
-__all__ = ["write_page"]
-=======
 from shuffledp.report.sections import SECTIONS, column_section, reproduction_section, statement_section
-from shuffledp.report.words import count, count_of, shortened
+from shuffledp.report.words import count_of, shortened
 from shuffledp.tasks import JointOutcome, Outcome
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 __all__ = ["write_joint_page", "write_page"]
->>>>>>> main
 
 PAGE = "release.html"
 _LONGEST_HEADING = 50
@@ -56,13 +45,6 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
     return tuple(files)
 
 
-<<<<<<< HEAD
-def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
-    """The HTML of the page."""
-    return render_page(
-        sections,
-        name=outcome.task.name,
-=======
 def write_joint_page(joint: JointOutcome, directory: Path) -> tuple[str, ...]:
     """Write ``release.html`` of several private columns, beside the folders with the pages of the single columns.
 
@@ -86,54 +68,17 @@ def write_joint_page(joint: JointOutcome, directory: Path) -> tuple[str, ...]:
 
 def _page(outcome: Outcome | JointOutcome, sections: Iterable[Section], *, summary: str, values: list[str]) -> bytes:
     """The HTML of the page; ``values`` are the private columns, which come after the summary."""
-    environment = _environment()
-    rendered = [
-        {"anchor": section.anchor or section.name, "title": section.title, "html": _rendered(environment, section)}
-        for section in sections
-    ]
-    page = environment.get_template("page.html.j2").render(
+    return render_page(
+        sections,
         name=outcome.task.name,
+        kicker=_kicker(outcome),
         summary=summary,
         values=values,
         withdrawn=_withdrawn(outcome),
->>>>>>> main
-        kicker=_kicker(outcome),
-        summary=f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column",
-        value=outcome.task.value,
-        withdrawn=_withdrawn(outcome),
     )
-    return page.encode("utf-8", errors="replace")
-
-
-<<<<<<< HEAD
-def _kicker(outcome: Outcome) -> str:
-=======
-def _rendered(environment: "Environment", section: Section) -> Any:
-    from markupsafe import Markup
-
-    charts = {chart.name: {"chart": chart, "svg": Markup(draw_inline(chart))} for chart in section.charts}  # noqa: S704
-    html = environment.get_template(f"sections/{section.name}.html.j2").render(charts=charts, **section.context)
-    return Markup(html)  # noqa: S704 (rendered by a template that escapes)
-
-
-def _environment() -> "Environment":
-    """Templates of this package, escaping everything, and failing where a name is missing."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("shuffledp.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["count"] = count
-    return environment
 
 
 def _kicker(outcome: Outcome | JointOutcome) -> str:
->>>>>>> main
     """What kind of release this is, in three words."""
     headline = outcome.statements[0].guarantee
     if _withdrawn(outcome):

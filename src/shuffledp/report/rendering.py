@@ -1,6 +1,6 @@
 """Sections to one self-contained HTML file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
@@ -20,10 +20,10 @@ def render_page(
     name: str,
     kicker: str,
     summary: str,
-    value: str = "",
+    values: Sequence[str] = (),
     withdrawn: str | None = None,
     has_files: bool = True,
-) -> str:
+) -> bytes:
     """The HTML of a page, which loads nothing from anywhere and needs no JavaScript.
 
     Args:
@@ -31,30 +31,31 @@ def render_page(
         name: the heading.
         kicker: a few words above it.
         summary: a line below it.
-        value: the private column, at the end of that line; "" for none.
+        values: the private columns, at the end of that line.
         withdrawn: why nothing is promised, or None.
         has_files: whether the charts are written as files too.
     """
     environment = _environment()
     rendered = [
         {
-            "name": section.name,
+            "anchor": section.anchor or section.name,
             "title": section.title,
             "html": _rendered(environment, section, has_files=has_files),
         }
         for section in sections
     ]
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         name=name,
         kicker=kicker,
         summary=summary,
-        value=value,
+        values=values,
         withdrawn=withdrawn,
         sections=rendered,
         light=LIGHT,
         dark=DARK,
         version=__version__,
     )
+    return page.encode("utf-8", errors="replace")
 
 
 def _rendered(environment: "Environment", section: Section, *, has_files: bool) -> Any:
