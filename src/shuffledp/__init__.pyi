@@ -2,6 +2,7 @@
 
 # putting claims to the test: sdp.attacks.audit
 from . import attacks as attacks
+from . import calibrate as calibrate
 from ._version import __version__ as __version__
 from .accounting import Bracket as Bracket
 from .accounting import account as account

@@ -56,7 +56,7 @@ def test_the_page_of_commands_names_every_command_and_option():
     for name, command in typer.main.get_command(app).commands.items():
         row = next(line for line in text.splitlines() if re.match(rf"\| `{name}\b", line))
         options = [option for each in command.params for option in each.opts if option.startswith("--")]
-        assert set(re.findall(r"--\w+", row)) == set(options) - {"--help"}
+        assert set(re.findall(r"--[\w-]+", row)) == set(options) - {"--help"}
 
 
 def test_the_page_of_names_has_every_public_name_once():
@@ -69,3 +69,12 @@ def test_the_picture_of_variances_is_what_its_script_draws():
     drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "variance.py"))["picture"]()
     assert drawn == text_of("figures/variance.svg")
     ET.fromstring(drawn)  # noqa: S314
+
+
+def test_the_picture_of_bounds_has_the_panels_that_its_script_draws():
+    """Not byte by byte: its curves are numbers that may change in the last digit."""
+    drawn = ET.fromstring(runpy.run_path(str(ROOT / "docs" / "figures" / "bounds.py"))["picture"]())  # noqa: S314
+    kept = ET.fromstring(text_of("figures/bounds.svg"))  # noqa: S314
+    panels = [[each.get("id") for each in svg.iter() if "axes_" in each.get("id", "")] for svg in (drawn, kept)]
+    assert panels[0] == panels[1] == ["axes_1", "axes_2", "axes_3"]
+    assert drawn.get("viewBox") == kept.get("viewBox")

@@ -19,6 +19,8 @@ PLAN = Draft202012Validator({"$ref": "#/$defs/plan", "$defs": SCHEMA["$defs"]})
 JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["$defs"]})
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
 JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHEMA["$defs"]})
+ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
+CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
 
 JOINT_TASK = """
@@ -124,6 +126,40 @@ def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
     for option in printed["plan"]["columns"][0]["options"]:
         option["chosen"] = True
     assert not PLAN.is_valid(printed["plan"])
+
+
+ACCOUNT = ("account", "--users", 1000, "--delta", 1e-6, "--json")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--epsilon0", 1),
+        ("--epsilon0", 1, "--table"),
+        ("--epsilon0", 1, "--renyi", "2,8"),
+        ("--epsilon0", 1, "--releases", 3),
+        ("--epsilon0", 1, "--local-delta", 1e-12),
+        ("--randomizer", "k-rr", "--categories", 2, "--epsilon0", 2, "--table"),
+    ],
+    ids=str,
+)
+def test_what_is_printed_about_a_protocol_is_valid(options):
+    printed = shuffledp(*ACCOUNT, *options).json
+    ACCOUNTING.validate(printed)
+    for key in printed:
+        assert not ACCOUNTING.is_valid({name: value for name, value in printed.items() if name != key}), key
+    assert not ACCOUNTING.is_valid(printed | {"further": 1})
+    assert not ACCOUNTING.is_valid(printed | {"epsilon_upper": -1})
+    assert not ACCOUNTING.is_valid(printed | {"statements": []})
+
+
+@pytest.mark.parametrize("given", [("--users", 1000), ("--epsilon0", 1)], ids=str)
+def test_what_is_printed_about_a_solved_parameter_is_valid(given):
+    printed = shuffledp("calibrate", "--target-epsilon", 0.5, "--delta", 1e-6, "--json", *given).json
+    CALIBRATION.validate(printed)
+    for key in printed:
+        assert not CALIBRATION.is_valid({name: value for name, value in printed.items() if name != key}), key
+    assert not CALIBRATION.is_valid(printed | {"solved": "delta"})
 
 
 def test_a_release_is_no_stage_and_a_stage_no_release(printed):

@@ -1,8 +1,9 @@
 """Accounting: what a protocol guarantees, from its public description alone."""
 
-from shuffledp.accounting.account import account, account_all, delta_at
+from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
 from shuffledp.accounting.bracket import Bracket, bracket
 from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
+from shuffledp.accounting.examine import Examination, Finding, examine, findings
 from shuffledp.accounting.limit import Limit, limit
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
@@ -11,6 +12,8 @@ from shuffledp.accounting.theorems import THEOREMS
 __all__ = [
     "THEOREMS",
     "Bracket",
+    "Examination",
+    "Finding",
     "Limit",
     "Theorem",
     "account",
@@ -18,6 +21,9 @@ __all__ = [
     "bracket",
     "compose_releases",
     "delta_at",
+    "epsilon_of",
+    "examine",
+    "findings",
     "limit",
     "renyi",
     "to_privacy_loss_distribution",

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from shuffledp.cli.account_app import account, calibrate
 from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 
 __all__ = ["app", "run_app"]
@@ -25,6 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.command()(account)
+app.command()(calibrate)
 
 TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schema.json) instead of text.")]

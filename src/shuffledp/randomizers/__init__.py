@@ -1,6 +1,7 @@
 """Local randomizers: what runs on a person's device before anything leaves it."""
 
 from shuffledp.randomizers.bounded import clip_to_range
+from shuffledp.randomizers.by_kind import family_of, kinds_of_loss, model_of_kind, parameters_of_kind
 from shuffledp.randomizers.described import ChannelModel, LaplaceModel
 from shuffledp.randomizers.generic import LdpModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
@@ -45,4 +46,8 @@ __all__ = [
     "SymmetricUnaryEncodingModel",
     "best_num_levels",
     "clip_to_range",
+    "family_of",
+    "kinds_of_loss",
+    "model_of_kind",
+    "parameters_of_kind",
 ]

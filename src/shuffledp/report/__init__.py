@@ -1,5 +1,7 @@
 """Pictures and pages: a release as something that people want to look at, in one file that needs nothing else."""
 
+from shuffledp.report.buys import ENDINGS, draw_bounds
 from shuffledp.report.page import write_joint_page, write_page
+from shuffledp.report.sections.statement import Guess
 
-__all__ = ["write_joint_page", "write_page"]
+__all__ = ["ENDINGS", "Guess", "draw_bounds", "write_joint_page", "write_page"]

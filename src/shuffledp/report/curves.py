@@ -1,33 +1,46 @@
-"""What every theorem says about one task, over a range of numbers of users."""
+"""What every theorem says about a protocol, over a range of numbers of users, of local losses or of deltas."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting import THEOREMS, Theorem
-from shuffledp.models import ProtocolModel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.statements import Kind
 
-__all__ = ["Curve", "Curves"]
+__all__ = ["Axis", "Curve", "Curves", "shown"]
 
-_POINTS = 25
+_LOSS_POINTS, _DELTA_POINTS = 18, 9
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
 _FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
+_LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # what a picture spans at least
+
+
+class Axis(StrEnum):
+    """What changes along a picture."""
+
+    USERS = "users"
+    EPSILON0 = "epsilon0"
+    DELTA = "delta"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
-    """What one theorem says about the task for each number of users.
+    """What one theorem says along an axis.
 
     Args:
         theorem: the theorem.
-        epsilon: shape (users,), NaN where it does not apply or says nothing.
-        here: epsilon at the task's own number of users, or None.
+        epsilon: shape (values,), NaN where it does not apply; from 0 as a lower bound nothing follows.
+        here: epsilon at the protocol's own value, or None.
         reason: the hypothesis that fails there, or ""; one that more users do not mend comes first.
-        start: the least number of users at which it applies; None if there is none up to a billion.
+        start: the least number of users at which it applies; None if there is none up to a billion, or that is not
+            what changes.
     """
 
     theorem: Theorem
@@ -43,41 +56,93 @@ class Curve:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to draw."""
-        return not np.isfinite(self.epsilon).any()
+        """True if there is nothing to draw: on a logarithmic axis 0 is not."""
+        return not np.isfinite(shown(self.epsilon)).any()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curves:
-    """All theorems over one range of numbers of users.
+    """All theorems along one axis.
 
     Args:
-        users: shape (users,), ascending; the task's own number is among them.
-        people: the task's own number.
-        epsilon0: the local loss.
-        curves: one for each theorem in the registry.
+        axis: what changes.
+        values: shape (values,), ascending; the protocol's own is among them.
+        here: the protocol's own value.
+        local: shape (values,), the local loss, above which a bound is of no use.
+        curves: one for each theorem.
     """
 
-    users: NDArray[np.int64]
-    people: int
-    epsilon0: float
+    axis: Axis
+    values: NDArray[Any]
+    here: float
+    local: NDArray[np.float64]
     curves: tuple[Curve, ...]
 
     @classmethod
-    def of(cls, describe: Callable[[int], ProtocolModel], *, people: int, delta: float) -> "Curves":
+    def over_users(
+        cls,
+        describe: Callable[[int], ProtocolModel],
+        *,
+        people: int,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+    ) -> "Curves":
         """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
-        family = _Family(describe=describe, delta=delta)
+        family = _Users(at=lambda number: (describe(int(number)), delta))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
-        starts = [family.start(theorem) for theorem in THEOREMS]
-        inside = [start for start in starts if start and 10**lowest < start < 10**highest]
-        grid = np.logspace(lowest, highest, _POINTS).round().astype(np.int64)
-        # Both sides of every number at which a theorem begins to apply, so that steps are drawn as steps.
-        users = np.unique([*grid, *inside, *(start - 1 for start in inside), people])
-        curves = tuple(
-            family.curve(theorem, start, users, people) for theorem, start in zip(THEOREMS, starts, strict=True)
+        grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
+        users = np.unique([*grid, people])
+        curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
+        return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
+
+    @classmethod
+    def over_epsilon0(
+        cls,
+        describe: Callable[[float], LocalModel],
+        model: ProtocolModel,
+        *,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+        points: int = _LOSS_POINTS,
+    ) -> "Curves":
+        """Evaluate every theorem for local losses around the model's own, as far as there are such randomizers."""
+        here = model.local.epsilon0
+        grid = np.geomspace(min(_LOSSES[0], here / 2), max(_LOSSES[1], here * 2), points)
+
+        def at(loss: float) -> tuple[ProtocolModel, float]:
+            local = model.local if loss == here else describe(loss)
+            return replace(model, local=local), delta
+
+        return cls._along(Axis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
+
+    @classmethod
+    def over_delta(
+        cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _DELTA_POINTS
+    ) -> "Curves":
+        """Evaluate every theorem for remainders around the one given."""
+        grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
+        return cls._along(
+            Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
         )
-        return cls(users=users, people=people, epsilon0=describe(people).local.epsilon0, curves=curves)
+
+    @classmethod
+    def _along(
+        cls,
+        axis: Axis,
+        family: "_Family",
+        values: NDArray[np.float64],
+        here: float,
+        theorems: Sequence[Theorem],
+    ) -> "Curves":
+        possible = np.array([value for value in values if family.has(float(value))])
+        curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)
+        return cls(axis=axis, values=possible, here=here, local=family.local(possible), curves=curves)
+
+    @property
+    def epsilon0(self) -> float:
+        """The local loss of the protocol."""
+        return float(self.local[self.values == self.here][0])
 
     @property
     def drawn(self) -> tuple[Curve, ...]:
@@ -86,36 +151,69 @@ class Curves:
 
     @property
     def stated(self) -> NDArray[np.float64]:
-        """The smallest upper bound that applies at each number of users; shape (users,)."""
+        """The smallest upper bound that applies at each value; shape (values,)."""
         return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
 
     @property
     def unreachable(self) -> NDArray[np.float64]:
-        """The largest lower bound at each number of users, NaN where there is none; shape (users,)."""
+        """The largest lower bound at each value, NaN where there is none; shape (values,)."""
         return self._extreme(np.fmax, [curve for curve in self.curves if curve.is_lower])
 
     def _extreme(self, ufunc: np.ufunc, curves: list[Curve]) -> NDArray[np.float64]:
-        nothing = np.full(len(self.users), math.nan)
+        nothing = np.full(len(self.values), math.nan)
         return np.asarray(ufunc.reduce([nothing, *(curve.epsilon for curve in curves)]), dtype=np.float64)
+
+
+def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part that a logarithmic axis can show; NaN elsewhere."""
+    return np.where((epsilon > 0) & np.isfinite(epsilon), epsilon, math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
-    """One task at one delta, with any number of users."""
+    """Protocols with their deltas, one for each value of what changes."""
 
-    describe: Callable[[int], ProtocolModel]
-    delta: float
+    at: Callable[[float], tuple[ProtocolModel, float]]
 
-    def failing(self, theorem: Theorem, users: int) -> dict[str, str]:
+    def has(self, value: float) -> bool:
+        """Whether there is such a protocol."""
+        try:
+            self.at(value)
+        except InvalidParameterError:
+            return False
+        return True
+
+    def local(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The local loss at each value."""
+        return np.array([self.at(value)[0].local.epsilon0 for value in values.tolist()])
+
+    def failing(self, theorem: Theorem, value: float) -> dict[str, str]:
         """The hypotheses that do not hold, by name."""
-        hypotheses = theorem.hypotheses(self.describe(users), delta=self.delta)
-        return {each.name: each.text for each in hypotheses if not each.holds}
+        model, delta = self.at(value)
+        return {each.name: each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds}
 
-    def epsilon(self, theorem: Theorem, users: int) -> float | None:
+    def epsilon(self, theorem: Theorem, value: float) -> float | None:
         """Epsilon, if the theorem applies."""
-        if self.failing(theorem, users):
+        if self.failing(theorem, value):
             return None
-        return theorem.epsilon(self.describe(users), delta=self.delta)
+        model, delta = self.at(value)
+        return theorem.epsilon(model, delta=delta)
+
+    def curve(self, theorem: Theorem, values: NDArray[Any], here: float) -> Curve:
+        """The theorem at each value."""
+        epsilons = {value: self.epsilon(theorem, value) for value in values.tolist()}
+        return Curve(
+            theorem=theorem,
+            epsilon=np.array([math.nan if epsilon is None else epsilon for epsilon in epsilons.values()]),
+            here=epsilons[here],
+            reason=next(iter(self.failing(theorem, here).values()), ""),
+            start=None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Users(_Family):
+    """Protocols of one delta, for each number of users."""
 
     def start(self, theorem: Theorem) -> int | None:
         """The least number of users at which the hypotheses hold, if more users never break them."""
@@ -127,10 +225,9 @@ class _Family:
             low, high = (middle, high) if self.failing(theorem, middle) else (low, middle)
         return high
 
-    def curve(self, theorem: Theorem, start: int | None, users: NDArray[np.int64], people: int) -> Curve:
-        """The theorem at each number of users."""
+    def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
+        """The theorem at each number of users; the reason is one that more users do not mend, if there is one."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
-        reason = next((text for name, text in failing.items() if name in never), next(iter(failing.values()), ""))
-        values = [self.epsilon(theorem, int(number)) or math.nan for number in users]  # 0 says nothing: not drawn
-        here = self.epsilon(theorem, people)
-        return Curve(theorem=theorem, epsilon=np.array(values), here=here, reason=reason, start=start)
+        lasting = next((text for name, text in failing.items() if name in never), None)
+        curve = self.curve(theorem, users, people)
+        return replace(curve, start=self.start(theorem), reason=lasting or curve.reason)

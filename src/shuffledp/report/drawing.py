@@ -27,6 +27,7 @@ __all__ = [
     "draw_files",
     "draw_inline",
     "new_figure",
+    "new_figures",
     "text_width",
 ]
 
@@ -87,13 +88,29 @@ def new_figure(
     width: int, height: int, *, left: float, right: float, top: float, bottom: float
 ) -> "tuple[Figure, Axes]":
     """A figure of this many pixels with one pair of axes inside these margins."""
+    figure, (axes,) = new_figures(1, width, height, left=left, right=right, top=top, bottom=bottom)
+    return figure, axes
+
+
+def new_figures(
+    number: int, width: int, height: int, *, left: float, right: float, top: float, bottom: float
+) -> "tuple[Figure, list[Axes]]":
+    """A figure with pairs of axes one below the other, each with these margins in an area of this many pixels."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
-    axes = figure.add_axes(
-        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
-    )
-    return figure, axes
+    whole = number * height
+    figure = Figure(figsize=(width / _POINTS_PER_INCH, whole / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
+    return figure, [
+        figure.add_axes(
+            (
+                left / width,
+                ((number - 1 - place) * height + bottom) / whole,
+                (width - left - right) / width,
+                (height - top - bottom) / whole,
+            )
+        )
+        for place in range(number)
+    ]
 
 
 def text_width(text: str, size: float = TEXT) -> float:

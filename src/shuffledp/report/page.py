@@ -2,17 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from shuffledp._version import __version__
-from shuffledp.report.drawing import DARK, LIGHT, draw_files, draw_inline
+from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
+from shuffledp.report.rendering import render_page
 from shuffledp.report.sections import SECTIONS, column_section, reproduction_section, statement_section
-from shuffledp.report.words import count, count_of, shortened
+from shuffledp.report.words import count_of, shortened
 from shuffledp.tasks import JointOutcome, Outcome
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 __all__ = ["write_joint_page", "write_page"]
 
@@ -72,47 +68,14 @@ def write_joint_page(joint: JointOutcome, directory: Path) -> tuple[str, ...]:
 
 def _page(outcome: Outcome | JointOutcome, sections: Iterable[Section], *, summary: str, values: list[str]) -> bytes:
     """The HTML of the page; ``values`` are the private columns, which come after the summary."""
-    environment = _environment()
-    rendered = [
-        {"anchor": section.anchor or section.name, "title": section.title, "html": _rendered(environment, section)}
-        for section in sections
-    ]
-    page = environment.get_template("page.html.j2").render(
+    return render_page(
+        sections,
         name=outcome.task.name,
+        kicker=_kicker(outcome),
         summary=summary,
         values=values,
         withdrawn=_withdrawn(outcome),
-        kicker=_kicker(outcome),
-        sections=rendered,
-        light=LIGHT,
-        dark=DARK,
-        version=__version__,
     )
-    return page.encode("utf-8", errors="replace")
-
-
-def _rendered(environment: "Environment", section: Section) -> Any:
-    from markupsafe import Markup
-
-    charts = {chart.name: {"chart": chart, "svg": Markup(draw_inline(chart))} for chart in section.charts}  # noqa: S704
-    html = environment.get_template(f"sections/{section.name}.html.j2").render(charts=charts, **section.context)
-    return Markup(html)  # noqa: S704 (rendered by a template that escapes)
-
-
-def _environment() -> "Environment":
-    """Templates of this package, escaping everything, and failing where a name is missing."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("shuffledp.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["count"] = count
-    return environment
 
 
 def _kicker(outcome: Outcome | JointOutcome) -> str:

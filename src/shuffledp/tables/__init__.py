@@ -1,6 +1,7 @@
 """Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file."""
 
 from shuffledp.tables.joint import analyze_joint_files, randomize_joint_file, run_joint_file, shuffle_joint_files
+from shuffledp.tables.matrices import read_channel
 from shuffledp.tables.stages import analyze_file, randomize_file, run_file, shuffle_file
 from shuffledp.tables.writing import is_release, is_stage, new_file, new_folder
 
@@ -13,6 +14,7 @@ __all__ = [
     "new_folder",
     "randomize_file",
     "randomize_joint_file",
+    "read_channel",
     "run_file",
     "run_joint_file",
     "shuffle_file",

@@ -11,7 +11,7 @@ from shuffledp.report.words import count, percent
 from shuffledp.statements import Kind, PrivacyStatement, Status
 from shuffledp.tasks import JointOutcome, Outcome
 
-__all__ = ["statement_section"]
+__all__ = ["Guess", "statement_section"]
 
 _TITLES = {
     Kind.EXACT: "Exact value",

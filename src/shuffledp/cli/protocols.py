@@ -1,0 +1,126 @@
+"""The options that describe a protocol, and the description that they make."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shuffledp._validate import integer_at_least
+from shuffledp.errors import InvalidParameterError
+from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.randomizers import model_of_kind, parameters_of_kind
+from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.tables import read_channel
+from shuffledp.tasks import Task, read_task
+
+__all__ = ["Asked"]
+
+_OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line says about a protocol; None for every option left out.
+
+    Args:
+        task: a task file; then everything but the number of users and delta is in it.
+        randomizer: a kind; any randomizer of the loss if left out.
+        epsilon0: its local loss.
+        users: how many people take part.
+        delta: the remainder.
+        categories: for kinds of randomizers of categories.
+        channel: a file with the matrix of a randomizer.
+        local_delta: local remainder, of any randomizer of the loss.
+        honest_fraction: share of the people who do not collude.
+        published_only: whether to leave out what only this project proves.
+    """
+
+    task: Path | None = None
+    randomizer: str | None = None
+    epsilon0: float | None = None
+    users: int | None = None
+    delta: float | None = None
+    categories: int | None = None
+    channel: Path | None = None
+    local_delta: float | None = None
+    honest_fraction: float = 1.0
+    published_only: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of the randomizer."""
+        return "ldp" if self.randomizer is None else self.randomizer
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the kind takes besides epsilon0, as far as it was given.
+
+        Raises:
+            InvalidParameterError: if it needs something else, or less.
+        """
+        known = parameters_of_kind(self.kind)
+        elsewhere = [name for name, required in known.items() if required and name not in _OPTIONS]
+        if elsewhere:
+            raise InvalidParameterError(
+                f"--randomizer must be a kind without parameters that only a task file gives ({', '.join(elsewhere)}): "
+                f"for this one, shuffledp account TASK.toml; got randomizer={self.kind!r}."
+            )
+        for name, option in _OPTIONS.items():
+            given = getattr(self, option) is not None
+            if given and name not in known:
+                raise _wrong(option, f"left out for randomizer {self.kind!r}", getattr(self, option))
+            if not given and known.get(name):
+                raise _wrong(option, f"given for randomizer {self.kind!r}", None)
+        return {name: getattr(self, option) for name, option in _OPTIONS.items() if getattr(self, option) is not None}
+
+    def model(self) -> ProtocolModel:
+        """The protocol's public description."""
+        if self.task is not None:
+            self._require_nothing("a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta")
+            task = self._task()
+            return task.model(self._people(task.people.expected))
+        return ProtocolModel(local=self._local(), shuffle=UniformShuffleModel(num_users=self._people(None)))
+
+    def remainder(self) -> float:
+        """Delta: what the option says, or else the task."""
+        if self.delta is None and self.task is not None:
+            return self._task().release.delta
+        return self._given("delta")
+
+    def _local(self) -> LocalModel:
+        if self.channel is None:
+            epsilon0 = self._given("epsilon0", "or --channel FILE, or a task file")
+            return model_of_kind(self.kind, epsilon0=epsilon0, **self.parameters)
+        from shuffledp.randomizers import ChannelModel
+
+        self._require_nothing("--channel", "randomizer", "epsilon0", "categories", "local_delta")
+        return ChannelModel(matrix=read_channel(self.channel))
+
+    def _task(self) -> Task:
+        task = read_task(self.task) if self.task is not None else None
+        if not isinstance(task, Task):
+            raise InvalidParameterError(
+                "the task must have one private column; for several, `shuffledp plan` adds their losses up."
+            )
+        return task
+
+    def _people(self, expected: int | None) -> int:
+        users = expected if self.users is None else self.users
+        if users is None:
+            raise _wrong("users", "given: how many people take part", None)
+        integer_at_least(1, num_users=users)
+        return users
+
+    def _given(self, name: str, other: str = "") -> float:
+        value = getattr(self, name)
+        if value is None:
+            raise _wrong(name, ", ".join(filter(None, ["given", other])), None)
+        return float(value)
+
+    def _require_nothing(self, what: str, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                raise _wrong(name, f"left out beside {what}, which says it all", getattr(self, name))
+
+
+def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
+    shown = "none" if value is None else str(value)
+    return InvalidParameterError(f"--{option.replace('_', '-')} must be {condition}; got {shown}.")
