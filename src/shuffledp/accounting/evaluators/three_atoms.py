@@ -119,19 +119,22 @@ def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats
     counted = np.where(rare, np.ceil(level), trials - np.floor(level))
     inside = (counted <= trials) & (level > 0)
     counted = np.where(inside, counted, trials)
-    error = sign * binomial_error(int(trials.max()))
+    error, odds = sign * binomial_error(int(trials.max())), chance / (1 - chance)
 
-    def tail(count: Floats, at: Floats, p: float) -> Floats:
-        ratio = tail_ratio(count, trials, p / (1 - p))
-        gain, loss = count * (1 - p), (at - trials * p) * (1 + ratio)
-        probability = np.exp(log_probability(count, trials, p))
-        return np.asarray(probability * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
+    def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
+        """From a count on, of those whose odds these are; ``beyond`` is by how much the level exceeds the mean."""
+        gain, loss = count / (1 + odds), beyond * (1 + tail_ratio(count, trials, odds))
+        return np.asarray(np.exp(logs) * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
 
     upper = np.where(rare, counted, trials)
-    value = np.where(rare & inside, tail(upper, level, chance), 0.0)
+    value = np.where(rare & inside, tail(upper, level - mean, log_probability(upper, trials, chance), odds), 0.0)
     common = ~rare
     if common.any():
         missing = np.where(common, counted, trials)
-        extra = np.where(common & inside, tail(missing, trials - level, 1 - chance), 0.0)
+        extra = np.where(
+            common & inside,
+            tail(missing, mean - level, log_probability(trials - missing, trials, chance), 1 / odds),
+            0.0,
+        )
         value = np.where(common, mean - level + extra, value)
     return np.asarray(np.where(level <= 0, mean - level, value))
