@@ -15,7 +15,16 @@ from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Kind, PrivacyStatement, Status, Trust
 
-__all__ = ["account", "account_all", "counting_honest", "delta_at", "epsilon_of", "lower_bounds", "nothing_known", "upper_bounds"]
+__all__ = [
+    "account",
+    "account_all",
+    "counting_honest",
+    "delta_at",
+    "epsilon_of",
+    "lower_bounds",
+    "nothing_known",
+    "upper_bounds",
+]
 
 
 def account(
@@ -48,7 +57,9 @@ def account(
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
     counted = counting_honest(model, honest_fraction)
-    found = {theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)}
+    found = {
+        theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)
+    }
     best = min(found, key=lambda theorem: _worth(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise nothing_known(counted, f"delta={delta:g}")
@@ -114,11 +125,7 @@ def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = Fals
 
 def lower_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
     """The theorems that tell what cannot be promised about this model at this delta."""
-    return [
-        theorem
-        for theorem in THEOREMS
-        if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)
-    ]
+    return [theorem for theorem in THEOREMS if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)]
 
 
 def _candidates(published_only: bool) -> list[Theorem]:
@@ -200,9 +207,7 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
-def _why_no_amplification(
-    model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]
-) -> tuple[str, ...]:
+def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
     """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
     if not model.shuffle.is_uniform and model.shuffle.trust == ():
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)

@@ -43,9 +43,9 @@ def compose_releases(
 ) -> PrivacyStatement:
     """The statement for publishing all of several releases about the same people: an upper bound.
 
-    Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled batch
-    are one release. The better of two ways is taken: adding up privacy losses (from the theorem that is tightest for
-    each release), or adding up epsilons and deltas.
+    Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
+    batch are one release. The better of two ways is taken: adding up privacy losses (from the theorem that is tightest
+    for each release), or adding up epsilons and deltas.
 
     Args:
         models: the protocol of each release, or one.
@@ -159,7 +159,7 @@ def _step(theorem: Theorem, model: ProtocolModel, reach: float) -> float:
 
 def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:
     """The loss of the dominating pair, with losses that are whole multiples of the step."""
-    pair = profile_at(theorem, model, losses=np.arange(1, math.ceil(reach / step) + 1) * step)
+    pair = profile_at(theorem, model, losses=np.arange(1.0, math.ceil(reach / step) + 1) * np.float64(step))
     above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
     rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
     places = np.rint(pair.losses / step).astype(np.int64)
@@ -180,9 +180,7 @@ def _combined(
     return PrivacyStatement(
         guarantee=guarantee,
         kind=Kind.UPPER_BOUND,
-        basis=Basis(
-            theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED, parts=parts
-        ),
+        basis=Basis(theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED, parts=parts),
         trust=tuple(trust for statement in statements for trust in statement.trust),
         remarks=(
             f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh.",

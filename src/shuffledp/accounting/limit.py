@@ -1,7 +1,7 @@
 """Where the central loss goes as the number of people grows: a normal limit, and how far a bound is from it.
 
-The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is the
-chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
+The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is
+the chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
 numbers for comparison, never in a statement.
 """
 
@@ -65,9 +65,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
     if found is None:
         return None
     mu_lower, mu_upper = (math.sqrt(value / model.num_users) for value in found)
-    return Limit(
-        mu_lower=mu_lower, mu_upper=mu_upper, lower=_epsilon(mu_lower, delta), upper=_epsilon(mu_upper, delta)
-    )
+    return Limit(mu_lower=mu_lower, mu_upper=mu_upper, lower=_epsilon(mu_lower, delta), upper=_epsilon(mu_upper, delta))
 
 
 def _information(local: LocalModel) -> Information | None:

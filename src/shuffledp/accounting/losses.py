@@ -110,7 +110,7 @@ def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float
     finite = repeats * sum(math.log1p(-law.infinite) for law in laws)
     rounding = _FFT_ERROR * math.log2(size) * (len(laws) * repeats + 1)
     return LossSum(
-        losses=(first + np.arange(size)) * step,
+        losses=np.asarray((first + np.arange(size)) * step, dtype=np.float64),
         tilted=tilted,
         rate=rate / step,
         log_moment=log_moment,
@@ -151,4 +151,4 @@ def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float
         moment, _, _ = _moments(laws, repeats, rate + sign * trial)
         places.append((moment - base - log_left) / trial)
     farthest = repeats * max(int(np.abs(law.places).max()) for law in laws) * len(laws)
-    return sign * min(*places, farthest)
+    return sign * float(min(*places, farthest))

@@ -1,10 +1,10 @@
 """A delta curve as a discrete pair of laws that dominates: all that Renyi privacy and composition need.
 
 Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of neighboring laws in both directions, for each
-ratio g >= 1. H is convex wherever it is the profile of a pair, so the chords between its values at some ratios lie above
-it; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the changes
-of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots"). By the symmetry of the two directions Q
-gives the ratio 1/g the mass that P gives g.
+ratio g >= 1. H is convex wherever it is the profile of a pair, so the chords between its values at some ratios lie
+above it; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the
+changes of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots"). By the symmetry of the two
+directions Q gives the ratio 1/g the mass that P gives g.
 """
 
 from dataclasses import dataclass
@@ -49,9 +49,7 @@ def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Pro
     kept = _lower_hull(growths, deltas)
     slopes = np.append(np.diff(deltas[kept]) / np.diff(growths[kept]), 0.0)
     # The first vertex is ratio 1, whose mass is whatever is left.
-    return Profile(
-        losses=epsilons[kept][1:], masses=np.maximum(np.diff(slopes), 0.0), infinite=float(deltas[-1])
-    )
+    return Profile(losses=epsilons[kept][1:], masses=np.maximum(np.diff(slopes), 0.0), infinite=float(deltas[-1]))
 
 
 def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:

@@ -35,7 +35,8 @@ def renyi(
     in which chords of the convex H are integrated in closed form. Accurate to about a part in a thousand.
 
     Args:
-        model: the protocol's public description, with a pure local guarantee: a remainder can make every order infinite.
+        model: the protocol's public description, with a pure local guarantee: a remainder can make every order
+        infinite.
         orders: each above 1 and finite, ascending.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.

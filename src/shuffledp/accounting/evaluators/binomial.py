@@ -1,11 +1,11 @@
 """Binomial laws over arrays of counts, with tails from a quadrature, and a law cut into blocks, whatever its size.
 
-Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided by
-it, is an integral of a smooth decreasing function,
+Two formulas do everything. The probability of a count is Loader's saddle-point form (2000). The tail above it, divided
+by it, is an integral of a smooth decreasing function,
 
     Pr[T > c] / Pr[T = c] = (m - c) w  int_0^1 (1 - u)^c (1 + w u)^(m - c - 1) du,    w = p / (1 - p),
 
-which Gauss-Legendre nodes between 0 and the place where it has fallen by e^-45 give to 1e-13.
+which Gauss-Legendre nodes between 0 and the place where it has fallen by e^-38 give to 1e-13.
 """
 
 import math
@@ -22,8 +22,8 @@ __all__ = ["Blocks", "binomial_blocks", "block_masses", "log_probability", "tail
 
 Floats = NDArray[np.float64]
 
-_NODES = 32
-_NEGLIGIBLE = 45.0  # e^-45 is below the rounding error
+_NODES = 24
+_NEGLIGIBLE = 38.0  # e^-38 is below the rounding error
 _NEWTON_STEPS = 6
 _TABLE = 16  # below this count Stirling's series is not good enough
 _CLOSE = 0.1
@@ -66,9 +66,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
     if high - low < num_blocks:
         counts = np.arange(low, high + 1, dtype=np.float64)
         masses = np.exp(log_probability(counts, trials, chance))
-        return Blocks(
-            lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside
-        )
+        return Blocks(lows=counts, highs=counts, most=masses * (1 + error), least=masses * (1 - error), outside=outside)
     middle = min(max(math.floor(trials * chance), low), high)
     edges = _edges(low, middle, high, num_blocks, _LIKELY * math.sqrt(trials * chance * (1 - chance)))
     masses, sizes = block_masses(edges, trials, chance)
@@ -84,7 +82,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
     """The first count of each block and the count after the last one; three blocks of four are within reach."""
     left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
-    beyond = num_blocks // 8 if left > low or right < high + 1 else 1
+    beyond = max(num_blocks // 8, 2) if left > low or right < high + 1 else 1
     within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
     sides = [np.linspace(low, left, beyond), np.linspace(right, high + 1, beyond)]
     return np.unique(np.floor(np.concatenate([[middle], within, *sides])))
@@ -135,7 +133,7 @@ def _first(holds: Any, low: int, high: int) -> int:
 
 
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
+    """Log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
 
     The relative error of the probability is below `shuffledp.accounting.numerics.binomial_error`.
     """
@@ -147,9 +145,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
     value = _stirling_error(whole) - _stirling_error(some) - _stirling_error(others)
     value -= _divergence(some, whole, chance)
     value += 0.5 * np.log(whole / (2 * math.pi * some) / others)
-    return np.where(
-        inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance))
-    )
+    return np.where(inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance)))
 
 
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
@@ -174,7 +170,7 @@ def _log_integrand(counts: Floats, rest: Floats, odds: float, places: Floats) ->
 
 
 def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
-    """Where the integrand has fallen by e^-45, or a little beyond: Newton's method from the right, on a concave log."""
+    """Where the integrand has fallen by e^-38, or a little beyond: Newton's method from the right, on a concave log."""
     slope = counts - rest * odds
     reach = 2 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * counts) + 1e-300)
     outside = ~(reach < 1 - 1e-9)

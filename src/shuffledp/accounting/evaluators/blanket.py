@@ -10,9 +10,10 @@ from shuffledp.accounting.numerics import SMALLEST, binomial_error, largest_belo
 __all__ = ["LimitedVariation", "third_value_delta", "third_value_epsilon"]
 
 _OUTSIDE = 1e-8  # of delta
-_COARSE, _FINE = (32, 8), (128, 24)  # cells of the second kind, and of the third within each
+_COARSE, _FINE = (32, 256), (128, 4096)  # cells of the second kind, and of the third over all of them
 _WITNESS_CELLS = 256
 _LARGEST_EPSILON0 = 300.0  # above, the witness says nothing
+_MOST_USERS = 2**52  # counts above would not be whole numbers in floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,8 @@ class LimitedVariation:
     def epsilon(self, *, delta: float) -> float:
         """The least epsilon at this delta, from above."""
         guess = None
-        for cells, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
-            law = self._law(max(_OUTSIDE * delta, SMALLEST), cells)
+        for size, tolerance in ((_COARSE, 1e-3), (_FINE, 1e-6)):
+            law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
             guess = smallest_below(
                 lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
                 level=delta,
@@ -55,18 +56,19 @@ class LimitedVariation:
         rough = self._upper(epsilon, self._law(SMALLEST, _COARSE))
         return min(rough, self._upper(epsilon, self._law(max(_OUTSIDE * rough, SMALLEST), _FINE)))
 
-    def _law(self, outside: float, cells: tuple[int, int]) -> FourAtoms:
+    def _law(self, outside: float, size: tuple[int, int]) -> FourAtoms:
         odds = math.exp(-self.epsilon0)
+        users = min(self.users, _MOST_USERS)  # more people never hurt
         each = self.beta * odds / -math.expm1(-self.epsilon0)
         both = max(odds * (1 - self.beta * (1 + odds) / -math.expm1(-self.epsilon0)), 0.0)
-        return four_atoms(self.users, each=each, third=both, outside=outside, cells=cells)
+        return four_atoms(users, each=each, third=both, outside=outside, num_cells=size[0], budget=size[1])
 
     def _upper(self, epsilon: float, law: FourAtoms) -> float:
         if epsilon >= self.epsilon0:
             return 0.0
         odds, growth = math.exp(-self.epsilon0), math.expm1(epsilon)
         found = law.above(a=-math.expm1(epsilon - self.epsilon0), b=math.exp(epsilon) - odds, c=growth)
-        return min(found / (odds * self.users) * (1 + 2 * binomial_error(self.users)) + SMALLEST, 1.0)
+        return min(found / (odds * law.users) * (1 + 2 * binomial_error(self.users)) + SMALLEST, 1.0)
 
 
 def third_value_epsilon(
@@ -86,7 +88,7 @@ def third_value_epsilon(
     Returns:
         The largest epsilon at which the delta is known to exceed the one given; 0 if none is.
     """
-    if not 0 < epsilon0 <= _LARGEST_EPSILON0:
+    if not 0 < epsilon0 <= _LARGEST_EPSILON0 or users > _MOST_USERS:
         return 0.0
     for num_cells, tolerance in ((_WITNESS_CELLS // 8, 1e-3), (_WITNESS_CELLS, 1e-6)):
         law = _third_value_law(epsilon0, domain_size, users, _OUTSIDE * delta, num_cells)
@@ -102,7 +104,7 @@ def third_value_epsilon(
 
 def third_value_delta(*, epsilon0: float, domain_size: int, users: int, epsilon: float) -> float:
     """The delta of `third_value_epsilon` at an epsilon of 0 or more, from below."""
-    if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
+    if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0 or users > _MOST_USERS:
         return 0.0
     law = _third_value_law(epsilon0, domain_size, users, SMALLEST, 2 * _WITNESS_CELLS)
     return _third_value(epsilon0, domain_size, epsilon, law)

@@ -1,9 +1,9 @@
 """Sums of independent variables with four values, one of which is 0: E[(a A - b B - c D)_+], from above.
 
-(A, B, D) are the counts of three kinds among n messages, A and B equally likely. Given B and D, the law of A is binomial.
-With b >= c >= 0, one B less adds b, and a times a coin or less c, to the sum; one D less adds c and a times a coin: never
-less than 0. So the expectation falls and is convex in B, and given B in D, and chords over cells of either are upper
-bounds.
+(A, B, D) are the counts of three kinds among n messages, A and B equally likely. Given B and D, the law of A is
+binomial. With b >= c >= 0, one B less adds b, and a times a coin or less c, to the sum; one D less adds c and a times a
+coin: never less than 0. So the expectation falls and is convex in B, and given B in D, and chords over cells of either
+are upper bounds.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ from shuffledp.accounting.numerics import binomial_error
 __all__ = ["FourAtoms", "four_atoms"]
 
 Floats = NDArray[np.float64]
+
+_MOST_CELLS = 400  # of the third kind for each number of the second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,6 +40,11 @@ class FourAtoms:
     weights: Floats
     chance: float
 
+    @property
+    def users(self) -> int:
+        """The number of messages."""
+        return self.outer.trials
+
     def above(self, *, a: float, b: float, c: float) -> float:
         """E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
         seconds = self.seconds[:, np.newaxis]
@@ -46,7 +53,7 @@ class FourAtoms:
         return a * self.outer.chords((self.weights * values).sum(axis=1))
 
 
-def four_atoms(users: int, *, each: float, third: float, outside: float, cells: tuple[int, int]) -> FourAtoms:
+def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
     """The law of the counts of three kinds of messages.
 
     Args:
@@ -54,12 +61,15 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, cells: 
         each: the chance of the first kind, and of the second, above 0.
         third: the chance of the third kind, 0 or more; all together at most 1.
         outside: what may be left out of the second kind's law, above 0.
-        cells: at most so many of the second kind, and of the third for each.
+        num_cells: at most so many of the second kind.
+        budget: about so many cells of the third kind, over all numbers of the second.
     """
-    outer = three_atoms(users, first=each, second=each, outside=outside, num_cells=cells[0])
+    outer = three_atoms(users, first=each, second=each, outside=outside, num_cells=num_cells)
     seconds = outer.nodes
     rest = 1 - each
-    thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, cells[1])
+    thirds, weights = _hats(
+        users - seconds, min(third / rest, 1.0), outside, min(max(budget // len(seconds), 4), _MOST_CELLS)
+    )
     chance = min(each / (rest - third), 1.0) if rest > third else 1.0
     return FourAtoms(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
 
@@ -106,9 +116,7 @@ def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floa
         lower[:, end] - lower[:, start],
         np.where(above, upper[:, start] - upper[:, end], 1 - lower[:, start] - upper[:, end]),
     )
-    sizes = np.where(
-        below, lower[:, end] + lower[:, start], np.where(above, upper[:, start] + upper[:, end], 1.0)
-    )
+    sizes = np.where(below, lower[:, end] + lower[:, start], np.where(above, upper[:, start] + upper[:, end], 1.0))
     return np.maximum(masses, 0.0), sizes
 
 

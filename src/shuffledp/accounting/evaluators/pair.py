@@ -1,13 +1,13 @@
 """The pair of clones: what one answer more or less shows among so many reports that look like it, at any size.
 
-Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer and half like
-the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e + 1))), the delta
-given C = c is
+Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer and half
+like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e + 1))), the
+delta given C = c is
 
     D_c = (E - e) / (E + 1) b_c(k) - (e - 1) S_c(k),    b_c(k) = Pr[T = k],  S_c(k) = Pr[T < k],  T ~ Bin(c, 1/2),
 
-and does not grow with c, because a further clone is post-processing. So with C in blocks, D at the low end of each is an
-upper bound, and at the high end a lower bound.
+and does not grow with c, because a further clone is post-processing. So with C in blocks, D at the low end of each is
+an upper bound, and at the high end a lower bound.
 """
 
 import math
@@ -23,6 +23,8 @@ __all__ = ["clone_blocks", "pair_curve", "pair_delta", "pair_delta_below", "pair
 Floats = NDArray[np.float64]
 
 _COARSE, _FINE, _CURVE = 64, 1024, 512
+_LARGEST_EPSILON = 700.0
+_MOST_USERS = 2**52  # counts above would not be whole numbers in floats; more people never hurt
 _OUTSIDE = 1e-8  # of delta: what is left out of the window
 
 
@@ -85,7 +87,8 @@ def clone_blocks(users: int, chance: float, *, outside: float, num_blocks: int) 
     """The number of clones among the other people, in blocks."""
     if chance < SMALLEST:  # nobody is a clone, as good as surely
         return binomial_blocks(0, 1.0, outside=outside, num_blocks=num_blocks)
-    return binomial_blocks(users - 1, chance, outside=outside, num_blocks=num_blocks)
+    others = min(users - 1, _MOST_USERS)
+    return binomial_blocks(others, chance, outside=outside, num_blocks=num_blocks)
 
 
 def _upper(epsilon0: float, epsilon: float, law: Blocks) -> float:
@@ -98,7 +101,7 @@ def _upper(epsilon0: float, epsilon: float, law: Blocks) -> float:
 
 
 def _lower(epsilon0: float, epsilon: float, law: Blocks) -> float:
-    if epsilon >= epsilon0:
+    if epsilon >= min(epsilon0, _LARGEST_EPSILON):
         return 0.0
     probability, gain, loss = _given(law.highs, epsilon0, epsilon)
     error = binomial_error(int(law.highs[-1]))
@@ -111,8 +114,9 @@ def _given(clones: Floats, epsilon0: float, epsilon: float) -> tuple[Floats, flo
     """For each number of clones: b_c(k), and what it is multiplied with, as gain less loss."""
     short = math.expm1(epsilon - epsilon0)
     gain = -short / (1 + math.exp(-epsilon0))
-    share = short / math.expm1(-epsilon0) / (math.exp(epsilon) + 1)
+    share = short / math.expm1(-epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
     counts = np.minimum(np.floor((clones + 1) * share), clones)
     probability = np.exp(log_probability(counts, clones, 0.5))
-    loss = math.expm1(epsilon) * tail_ratio(clones - counts, clones, 1.0) if epsilon > 0 else np.zeros_like(clones)
+    growth = math.expm1(min(epsilon, _LARGEST_EPSILON))  # less than it is errs upward
+    loss = growth * tail_ratio(clones - counts, clones, 1.0) if epsilon > 0 else np.zeros_like(clones)
     return probability, gain, loss

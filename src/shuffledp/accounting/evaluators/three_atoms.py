@@ -1,9 +1,9 @@
 """Sums of independent variables with three values, one of which stands for "neither": E[(a A - b B - c)_+].
 
-(A, B) are the counts of two kinds among m messages. Given B, the law of A is binomial, and what remains has a closed form.
-As a function of B it falls and is convex, because one message less of B adds b, and a times a coin, to the sum: both are 0
-or more. So with B in cells, chords between the ends are an upper bound, and the values at the means a lower bound
-(Jensen), both good to the second order in the size of the cells.
+(A, B) are the counts of two kinds among m messages. Given B, the law of A is binomial, and what remains has a closed
+form. As a function of B it falls and is convex, because one message less of B adds b, and a times a coin, to the sum:
+both are 0 or more. So with B in cells, chords between the ends are an upper bound, and the values at the means a lower
+bound (Jensen), both good to the second order in the size of the cells.
 """
 
 from dataclasses import dataclass
@@ -109,8 +109,8 @@ def three_atoms(trials: int, *, first: float, second: float, outside: float, num
 def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats:
     """The expectation of (A - level)_+ for A ~ Bin(trials, chance), from above (sign 1) or from below (sign -1).
 
-    With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the mean,
-    the mean less the level, plus the same for what is missing.
+    With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the
+    mean, the mean less the level, plus the same for what is missing.
     """
     mean = trials * chance
     if chance >= 1:
@@ -119,19 +119,22 @@ def excess(trials: Floats, chance: float, level: Floats, *, sign: int) -> Floats
     counted = np.where(rare, np.ceil(level), trials - np.floor(level))
     inside = (counted <= trials) & (level > 0)
     counted = np.where(inside, counted, trials)
-    error = sign * binomial_error(int(trials.max()))
+    error, odds = sign * binomial_error(int(trials.max())), chance / (1 - chance)
 
-    def tail(count: Floats, at: Floats, p: float) -> Floats:
-        ratio = tail_ratio(count, trials, p / (1 - p))
-        gain, loss = count * (1 - p), np.maximum(at - trials * p, 0.0) * (1 + ratio)
-        probability = np.exp(log_probability(count, trials, p))
-        return np.asarray(probability * np.maximum(gain * (1 + error) - loss * (1 - error), 0.0))
+    def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
+        """From a count on, of those whose odds these are; ``beyond`` is by how much the level exceeds the mean."""
+        gain, loss = count / (1 + odds), beyond * (1 + tail_ratio(count, trials, odds))
+        return np.asarray(np.exp(logs) * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
 
     upper = np.where(rare, counted, trials)
-    value = np.where(rare & inside, tail(upper, level, chance), 0.0)
+    value = np.where(rare & inside, tail(upper, level - mean, log_probability(upper, trials, chance), odds), 0.0)
     common = ~rare
     if common.any():
         missing = np.where(common, counted, trials)
-        extra = np.where(common & inside, tail(missing, trials - level, 1 - chance), 0.0)
+        extra = np.where(
+            common & inside,
+            tail(missing, mean - level, log_probability(trials - missing, trials, chance), 1 / odds),
+            0.0,
+        )
         value = np.where(common, mean - level + extra, value)
     return np.asarray(np.where(level <= 0, mean - level, value))

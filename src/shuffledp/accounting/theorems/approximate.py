@@ -1,6 +1,7 @@
 """Randomizers of which the local guarantee has a remainder: (epsilon0, delta0) with delta0 above 0.
 
-Both theorems add what the remainders of all n people cost to the delta of a pair, so delta0 must be far below delta / n.
+Both theorems add what the remainders of all n people cost to the delta of a pair, so delta0 must be far below delta /
+n.
 """
 
 import math
@@ -53,8 +54,7 @@ class _ApproximatePair(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A remainder, for a randomizer common to all users and a uniform shuffle, and small enough."""
-        local = model.local.guarantee
-        remains = 0 < local.delta < 1 and 0 < local.epsilon <= _LARGEST_EPSILON0
+        local, remains = model.local.guarantee, _in_range(model)
         charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
         return (
             uniform_shuffle(model),
@@ -77,6 +77,8 @@ class _ApproximatePair(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon at which pair and charge are at most delta; infinity if there is none."""
+        if not _in_range(model):
+            return math.inf
         turn = self._turn(model)
         if self._total(model, turn) > delta:
             return math.inf
@@ -97,7 +99,7 @@ class _ApproximatePair(Theorem):
         capped = np.minimum(epsilons, self._turn(model))
         pair = pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=capped)
         charges = np.array([self.charge(model, float(epsilon)) for epsilon in capped])
-        return np.minimum(np.maximum(pair, self.least(model)) + charges, 1.0)
+        return np.asarray(np.minimum(np.maximum(pair, self.least(model)) + charges, 1.0))
 
     def _total(self, model: ProtocolModel, epsilon: float) -> float:
         epsilon0 = model.local.epsilon0
@@ -117,6 +119,11 @@ class _ApproximatePair(Theorem):
             best = int(np.argmin(totals))
             low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID)])
         return float(grid[best])
+
+
+def _in_range(model: ProtocolModel) -> bool:
+    local = model.local.guarantee
+    return 0 < local.delta < 1 and 0 < local.epsilon <= _LARGEST_EPSILON0
 
 
 class ApproximateFMT21(_ApproximatePair):
@@ -148,10 +155,10 @@ class ApproximateFMT21(_ApproximatePair):
 class ApproximateStrongPair(_ApproximatePair):
     """With the pair of `strong-pair`: delta + (1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E)).
 
-    Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork and
-    Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total
-    variation of (2/E) delta0 (E + 2) / (E + 1). Then the proof of `strong-pair` applies, and changes of the laws by t in
-    total variation, together, change delta by at most (1 + e) t.
+    Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork
+    and Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total
+    variation of (2/E) delta0 (E + 2) / (E + 1). Then the proof of `strong-pair` applies, and changes of the laws by t
+    in total variation, together, change delta by at most (1 + e) t.
     """
 
     id: ClassVar[str] = "approximate-strong-pair"

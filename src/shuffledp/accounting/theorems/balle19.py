@@ -21,7 +21,9 @@ from shuffledp.statements import Hypothesis
 
 __all__ = ["BennettBalle19", "HoeffdingBalle19"]
 
-_LARGEST_EPSILON0 = 100.0
+_SMALLEST_EPSILON0, _LARGEST_EPSILON0 = 1e-50, 100.0
+_ROUND_DOWN = 1 - 1e-13
+_LEAST_EPSILON = 1e-200  # of the curve: below, it says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +34,13 @@ class _Loss:
         blanket: the mass gamma of the blanket.
         most: the largest value of L.
         least: the smallest.
-        square: a bound on the expectation of its square.
+        variance: a bound on its variance.
     """
 
     blanket: float
     most: float
     least: float
-    square: float
+    variance: float
 
 
 class _BlanketBound(Theorem):
@@ -57,14 +59,16 @@ class _BlanketBound(Theorem):
             several_users(model),
             Hypothesis(
                 name="float-range",
-                requirement=f"0 < epsilon0 <= {_LARGEST_EPSILON0:g}",
+                requirement=f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}",
                 value=f"epsilon0={epsilon0:.6g}",
-                holds=0 < epsilon0 <= _LARGEST_EPSILON0,
+                holds=_in_range(epsilon0),
             ),
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon at which the bound on delta is small enough, or epsilon0."""
+        if not _in_range(model.local.epsilon0):
+            return model.local.epsilon0
         return smallest_below(
             lambda epsilon: self._bound(model, epsilon), level=delta, limit=model.local.epsilon0, tolerance=1e-9
         )
@@ -76,17 +80,21 @@ class _BlanketBound(Theorem):
         return 0.0 if epsilon >= model.local.epsilon0 else self._bound(model, epsilon)
 
     def _bound(self, model: ProtocolModel, epsilon: float) -> float:
-        if epsilon == 0:
+        if epsilon < _LEAST_EPSILON:
             return 1.0
         loss = _LOSSES.get(model.local.kind, _any_randomizer)(model.local, epsilon)
         factor, decay = self._of_each(loss, math.expm1(epsilon))
         # The expectation of exp(-decay M) over the number M of blanket messages.
-        survive = math.exp(model.num_users * math.log1p(loss.blanket * math.expm1(-decay)))
+        survive = math.exp(model.num_users * math.log1p(loss.blanket * math.expm1(-decay * _ROUND_DOWN)))
         return min(rounded_up(factor / (loss.blanket * model.num_users) * survive) + SMALLEST, 1.0)
 
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         """The c and d for which E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
+
+
+def _in_range(epsilon0: float) -> bool:
+    return _SMALLEST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0
 
 
 class HoeffdingBalle19(_BlanketBound):
@@ -97,13 +105,13 @@ class HoeffdingBalle19(_BlanketBound):
 
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         width = loss.most - loss.least
-        return width * width / (4 * drift), 2 * (drift / width) ** 2
+        return width * (width / (4 * drift)), 2 * (drift / width) ** 2
 
 
 class BennettBalle19(_BlanketBound):
-    """With a = exp(epsilon) - 1, b the largest L - E[L], c its variance and phi(u) = (1 + u) log(1 + u) - u:
+    """With a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
 
-    E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+    Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
     """
 
     id: ClassVar[str] = "balle19-bennett"
@@ -111,43 +119,55 @@ class BennettBalle19(_BlanketBound):
 
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         top = loss.most + drift
-        variance = loss.square - drift * drift
-        share = drift * top / variance
+        share = drift * top / loss.variance
         growth = math.log1p(share)
-        phi = (1 + share) * growth - share if share > 1e-4 else share * share / 2 * (1 - share / 3)
-        return top / growth, variance / (top * top) * phi
+        phi = (1 + share) * growth - share
+        if share < 0.01:  # where that would lose digits: its series, which is alternating, from below
+            phi = share * share / 2 * (1 - share / 3 * (1 - share / 2 * (1 - share * 3 / 5)))
+        return top / growth, loss.variance / (top * top) * phi
 
 
 def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
     """What holds for every randomizer of loss epsilon0.
 
-    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which may
-    be anything up to 1, has likelihoods between 1/E and E.
+    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which
+    may be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
     """
-    odds, factor = math.exp(-local.epsilon0), math.exp(epsilon)
+    epsilon0, drift = local.epsilon0, math.expm1(epsilon)
+    growth = math.expm1(epsilon0)
     return _Loss(
-        blanket=odds,
-        most=1 / odds - factor * odds,
-        least=odds - factor / odds,
-        square=(factor * factor + 1) / odds - 2 * factor * odds * odds,
+        blanket=math.exp(-epsilon0),
+        most=growth - math.expm1(epsilon - epsilon0),
+        least=math.expm1(-epsilon0) - math.expm1(epsilon + epsilon0),
+        variance=growth * drift**2 + 2 * math.exp(epsilon) * (growth - math.expm1(-2 * epsilon0)),
     )
 
 
 def _response(local: LocalModel, epsilon: float) -> _Loss:
     """k-ary randomized response, whose blanket is uniform."""
     size = local.domain_size if isinstance(local, FrequencyModel) else 2
-    odds, factor = math.exp(-local.epsilon0), math.exp(epsilon)
+    epsilon0, drift = local.epsilon0, math.expm1(epsilon)
+    odds = math.exp(-epsilon0)
     unit = size / (1 + (size - 1) * odds)  # gamma E
-    first, second, others = unit * (1 - factor * odds), unit * (odds - factor), unit * odds * (1 - factor)
+    first = -unit * math.expm1(epsilon - epsilon0)
+    second = unit * (math.expm1(-epsilon0) - drift)
+    others = -unit * odds * drift
     square = (first**2 + second**2 + (size - 2) * others**2) / size
-    return _Loss(blanket=unit * odds, most=first, least=second, square=square)
+    return _Loss(blanket=unit * odds, most=first, least=second, variance=square - drift**2)
 
 
 def _laplace(local: LocalModel, epsilon: float) -> _Loss:
     """The Laplace mechanism on an interval."""
-    half, factor = math.exp(-local.epsilon0 / 2), math.exp(epsilon)
-    square = (factor**2 + 1) / 3 * (2 / half + half**2) - 2 * factor * (2 * half - half**2)
-    return _Loss(blanket=half, most=1 / half - factor * half, least=half - factor / half, square=square)
+    half, drift = local.epsilon0 / 2, math.expm1(epsilon)
+    blanket, missing = math.exp(-half), -math.expm1(-half)
+    square = (2 / blanket + blanket**2) / 3 * drift**2
+    square += 4 / 3 * math.exp(epsilon) / blanket * missing**2 * (1 + 2 * blanket)
+    return _Loss(
+        blanket=blanket,
+        most=math.expm1(half) - math.expm1(epsilon - half),
+        least=math.expm1(-half) - math.expm1(epsilon + half),
+        variance=square - drift**2,
+    )
 
 
 _LOSSES: dict[str, Callable[[LocalModel, float], _Loss]] = {"k-rr": _response, "laplace": _laplace}

@@ -58,7 +58,8 @@ class BinaryAllEqual(Theorem):
 class LdpWitness(Theorem):
     """What randomized response with two or three values loses, said of "any randomizer of loss epsilon0".
 
-    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
+    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no
+    theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
     """
 
     id: ClassVar[str] = "ldp-witness"
@@ -81,8 +82,12 @@ class LdpWitness(Theorem):
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is."""
         epsilon0, users = model.local.epsilon0, model.num_users
-        two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
-        return max(two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two))
+        two = 0.0
+        if epsilon0 < 1 or users < 1000:  # elsewhere three values lose more, and any witness is a valid one
+            two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
+        return max(
+            two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two or None)
+        )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The larger delta of the two witnesses, from below."""

@@ -18,7 +18,7 @@ from shuffledp.statements import Hypothesis, Status
 
 __all__ = ["VariationRatioCorrected"]
 
-_LARGEST_EPSILON0 = 300.0
+_LEAST, _MOST = 1e-9, 300.0  # of epsilon0
 
 
 class VariationRatioCorrected(Theorem):
@@ -37,8 +37,7 @@ class VariationRatioCorrected(Theorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the strong pair, with a bound on the total variation that says more than epsilon0 does."""
         del delta
-        epsilon0, distance = model.local.epsilon0, model.local.total_variation
-        largest = math.tanh(epsilon0 / 2)
+        distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
         return (
             uniform_shuffle(model),
             one_message_each(model),
@@ -50,19 +49,24 @@ class VariationRatioCorrected(Theorem):
                 name="total-variation",
                 requirement=f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}",
                 value="none known" if distance is None else f"total_variation={distance:.6g}",
-                holds=distance is not None and 0 < distance < largest and epsilon0 <= _LARGEST_EPSILON0,
+                holds=_law(model) is not None,
             ),
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the certified curve; at most epsilon0."""
-        return _law(model).epsilon(delta=delta)
+        """Solved on the certified curve; at most epsilon0, which it is where no total variation is known."""
+        law = _law(model)
+        return model.local.epsilon0 if law is None else law.epsilon(delta=delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """Delta of the atoms, from above, where the theorem applies."""
-        return _law(model).delta(epsilon=epsilon) if self.applies(model, delta=0.5) else 1.0
+        law = _law(model)
+        return 1.0 if law is None or not self.applies(model, delta=0.5) else law.delta(epsilon=epsilon)
 
 
-def _law(model: ProtocolModel) -> LimitedVariation:
-    distance = model.local.total_variation or 0.0
-    return LimitedVariation(epsilon0=model.local.epsilon0, beta=distance, users=model.num_users)
+def _law(model: ProtocolModel) -> LimitedVariation | None:
+    """The atoms, if the total variation distance is known and says more than epsilon0 does."""
+    epsilon0, distance = model.local.epsilon0, model.local.total_variation
+    if distance is None or not 0 < distance < math.tanh(epsilon0 / 2) or not _LEAST < epsilon0 < _MOST:
+        return None
+    return LimitedVariation(epsilon0=epsilon0, beta=distance, users=model.num_users)
