@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import shuffledp as sdp
 from report.outcomes import make_outcome
 from report.reading import Page
 from shuffledp._version import __version__
@@ -374,3 +375,9 @@ def test_without_a_sampling_error_there_is_no_section_on_it(survey, tmp_path):
     outcome = replace(survey, release=replace(survey.release, estimate=estimate))
     read = Page.read(written(outcome, tmp_path))
     assert "The price of privacy" not in [each.text for each in read.all("h2")]
+
+
+def test_the_page_says_how_far_the_promise_is_from_the_best_possible(survey, read):
+    bracket = sdp.bracket(survey.model, delta=survey.task.release.delta)
+    lower, upper = number(bracket.lower, "at least"), number(bracket.upper, "at most")
+    assert f"is between {lower} and {upper}" in " ".join(read.text.split())
