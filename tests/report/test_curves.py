@@ -30,7 +30,7 @@ def test_the_task_itself_is_on_the_curves(curves):
 def test_a_theorem_starts_at_the_first_number_of_users_at_which_it_applies(curves):
     task = make_outcome([0, 1] * 50).task
     for curve in curves.curves:
-        if curve.start is not None and curve.start > curves.users[0]:
+        if curve.start is not None and curve.start > curves.values[0]:
             for users, holds in ((curve.start - 1, False), (curve.start, True)):
                 hypotheses = curve.theorem.hypotheses(task.model(users), delta=1e-6)
                 assert all(each.holds for each in hypotheses) is holds

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+import shuffledp as sdp
 from report.outcomes import make_outcome
 from report.reading import Page
 from shuffledp._version import __version__
 from shuffledp.report import write_page
 from shuffledp.report.sections import SECTIONS
+from shuffledp.report.words import number
 from shuffledp.testing import SeededSource
 
 FILES = ("release.html", "estimates.svg", "estimates.png", "accounting.svg", "accounting.png")
@@ -170,7 +172,9 @@ def test_the_statement_is_said_before_all_else(survey, read):
     statement = survey.release.statements[0]
     text = read.text_unfolded
     assert statement.guarantee.text(statement.kind.relation) in text
-    assert text.index("epsilon, at most 2 a factor of at most 7.39") < text.index("Estimate")
+    assert text.index(
+        f"epsilon, at most {number(statement.guarantee.epsilon, 'at most')} a factor of at most"
+    ) < text.index("Estimate")
     for trust in statement.trust:
         assert trust.text in text
     assert statement.basis.theorem in text
@@ -183,7 +187,7 @@ def test_hypotheses_and_the_paragraph_to_quote_are_folded(survey, read):
     statement = survey.release.statements[0]
     hypothesis = statement.basis.hypotheses[0]
     assert hypothesis.requirement in read.text
-    assert hypothesis.requirement not in read.text_unfolded
+    assert hypothesis.text not in read.text_unfolded
     assert str(statement) in read.text
 
 
@@ -371,3 +375,9 @@ def test_without_a_sampling_error_there_is_no_section_on_it(survey, tmp_path):
     outcome = replace(survey, release=replace(survey.release, estimate=estimate))
     read = Page.read(written(outcome, tmp_path))
     assert "The price of privacy" not in [each.text for each in read.all("h2")]
+
+
+def test_the_page_says_how_far_the_promise_is_from_the_best_possible(survey, read):
+    bracket = sdp.bracket(survey.model, delta=survey.task.release.delta)
+    lower, upper = number(bracket.lower, "at least"), number(bracket.upper, "at most")
+    assert f"is between {lower} and {upper}" in " ".join(read.text.split())

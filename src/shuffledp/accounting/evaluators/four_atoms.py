@@ -20,6 +20,7 @@ __all__ = ["FourAtoms", "four_atoms"]
 Floats = NDArray[np.float64]
 
 _MOST_CELLS = 400  # of the third kind for each number of the second
+_CLOSE = 1e-12  # chances as close as this to 0 or 1 are lowered: there floats tell one minus the chance badly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,9 +80,11 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
     From above for a curve that falls and is convex: what lies beyond the last count is given to it.
     """
-    if chance == 0:
+    if chance < _CLOSE:  # fewer of the third kind, and the falling curve is higher
         return np.zeros((len(trials), 1)), np.ones((len(trials), 1))
     trials = trials[:, np.newaxis]
+    if chance < 1:
+        chance = min(chance, 1 - _CLOSE)
     mean = trials * chance
     level = -np.log(outside)
     low = np.maximum(np.floor(mean - np.sqrt(2 * level * mean)), 0)

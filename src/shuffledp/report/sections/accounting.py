@@ -21,7 +21,12 @@ def accounting_section(outcome: Outcome) -> Section | None:
     curves = Curves.over_users(task.model, people=people, delta=task.release.delta)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
+    place = list(curves.values).index(people)
+    upper, lower = float(curves.stated[place]), float(curves.unreachable[place])
     context = {
+        "upper": number(upper, "at most"),
+        "lower": number(lower, "at least") if lower > 0 else None,
+        "ratio": number(upper / lower, "at most") if lower > 0 else None,
         "rows": curves.curves,
         "number": number,
         "people": count(people),
