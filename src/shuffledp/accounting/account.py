@@ -18,10 +18,10 @@ from shuffledp.statements import Basis, Kind, PrivacyStatement, Status, Trust
 __all__ = [
     "account",
     "account_all",
+    "best_lower_bound",
     "counting_honest",
     "delta_at",
     "epsilon_of",
-    "lower_bounds",
     "nothing_known",
     "upper_bounds",
 ]
@@ -102,12 +102,12 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
     """Every statement that belongs beside a release, headline first.
 
     Returns:
-        The upper bound of `account`, then each lower bound that applies (what no theorem can beat), then the exact
+        The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then the
         local guarantee of what one person sends.
     """
     upper = account(model, delta=delta)
-    lower = [theorem.state(model, delta=delta) for theorem in lower_bounds(model, delta)]
-    return (upper, *lower, _local_statement(model))
+    lower = best_lower_bound(model, delta)
+    return (upper, *(() if lower is None else (lower,)), _local_statement(model))
 
 
 def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
@@ -123,9 +123,14 @@ def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = Fals
     return [theorem for theorem in applying if theorem.id not in superseded]
 
 
-def lower_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
-    """The theorems that tell what cannot be promised about this model at this delta."""
-    return [theorem for theorem in THEOREMS if theorem.kind is Kind.LOWER_BOUND and theorem.applies(model, delta=delta)]
+def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | None:
+    """The statement of the largest epsilon that cannot be beaten at this delta; None where no theorem tells one."""
+    theorems = [each for each in THEOREMS if each.kind is Kind.LOWER_BOUND and each.applies(model, delta=delta)]
+    found = {theorem: theorem.epsilon(model, delta=delta) for theorem in theorems}
+    if not found:
+        return None
+    best = max(found, key=lambda theorem: found[theorem])
+    return best.stating(model, CentralDP(epsilon=found[best], delta=delta), delta=delta)
 
 
 def _candidates(published_only: bool) -> list[Theorem]:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from shuffledp._validate import instance_of, open_probability
-from shuffledp.accounting.account import account, counting_honest, lower_bounds
-from shuffledp.guarantees import CentralDP
+from shuffledp.accounting.account import account, best_lower_bound, counting_honest
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis
 
@@ -58,10 +57,8 @@ def bracket(
     open_probability(delta=delta)
     counted = counting_honest(model, honest_fraction)
     upper = account(counted, delta=delta, published_only=published_only)
-    found = {theorem: theorem.epsilon(counted, delta=delta) for theorem in lower_bounds(counted, delta)}
-    best = max(found, key=lambda theorem: found[theorem], default=None)
-    epsilon = getattr(upper.guarantee, "epsilon")  # noqa: B009
-    if best is None or found[best] == 0:
-        return Bracket(lower=0.0, upper=epsilon, lower_basis=None, upper_basis=upper.basis)
-    lower_basis = best.stating(counted, CentralDP(epsilon=found[best], delta=delta), delta=delta).basis
-    return Bracket(lower=found[best], upper=epsilon, lower_basis=lower_basis, upper_basis=upper.basis)
+    lower = best_lower_bound(counted, delta)
+    epsilons = [getattr(statement.guarantee, "epsilon") for statement in (lower, upper) if statement]  # noqa: B009
+    if lower is None or epsilons[0] == 0:
+        return Bracket(lower=0.0, upper=epsilons[-1], lower_basis=None, upper_basis=upper.basis)
+    return Bracket(lower=epsilons[0], upper=epsilons[1], lower_basis=lower.basis, upper_basis=upper.basis)

@@ -9,14 +9,14 @@ from typing import Any
 from shuffledp._described import Described, encode
 from shuffledp._validate import integer_at_least
 from shuffledp._version import __version__
-from shuffledp.accounting.account import account, counting_honest, epsilon_of, lower_bounds
+from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
 from shuffledp.accounting.composition import compose_releases
 from shuffledp.accounting.limit import Limit, limit
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.errors import UnsupportedModelError
-from shuffledp.guarantees import CentralDP, RenyiDP
+from shuffledp.guarantees import RenyiDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Kind, PrivacyStatement, Status
 
@@ -211,11 +211,9 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
 
 def _largest_lower(model: ProtocolModel, delta: float, releases: int) -> PrivacyStatement | None:
     """The largest lower bound for one release: several show at least as much."""
-    found = {theorem: theorem.epsilon(model, delta=delta) for theorem in lower_bounds(model, delta)}
-    best = max(found, key=lambda theorem: found[theorem], default=None)
-    if best is None or found[best] == 0:
+    statement = best_lower_bound(model, delta)
+    if statement is None or epsilon_of(statement.guarantee) == 0:
         return None
-    statement = best.stating(model, CentralDP(epsilon=found[best], delta=delta), delta=delta)
     several = f"This is about one release; all {releases} together show at least as much."
     return statement.remarking(several) if releases > 1 else statement
 

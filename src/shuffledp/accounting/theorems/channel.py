@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.by_law import LawTheorem
+from shuffledp.accounting.by_law import LOOSER, LawTheorem
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import ReportLaw, channel_blanket, channel_homogeneous
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
@@ -31,6 +31,7 @@ class BlanketChannel(LawTheorem):
 
     id: ClassVar[str] = "blanket-channel"
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""

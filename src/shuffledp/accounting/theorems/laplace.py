@@ -35,7 +35,7 @@ other side, where k = 1/2 for real numbers, and k = 1 / (2 cosh(s / 2S)) on a gr
 import math
 from typing import ClassVar
 
-from shuffledp.accounting.by_law import LawTheorem, moderate_epsilon0
+from shuffledp.accounting.by_law import LOOSER, LawTheorem, moderate_epsilon0
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import (
     ReportLaw,
@@ -62,6 +62,7 @@ class BlanketLaplace(LawTheorem):
 
     id: ClassVar[str] = "blanket-laplace"
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """Laplace noise, and a moderate epsilon0."""

@@ -21,7 +21,7 @@ the base law. So epsilon0 rounded up errs upward.
 import math
 from typing import ClassVar
 
-from shuffledp.accounting.by_law import LawTheorem, moderate_epsilon0
+from shuffledp.accounting.by_law import LOOSER, LawTheorem, moderate_epsilon0
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import two_level_blanket, two_level_homogeneous
 from shuffledp.models import LocalModel, ProtocolModel, TwoLevelLaw
@@ -41,6 +41,7 @@ class BlanketTwoLevel(LawTheorem):
 
     id: ClassVar[str] = "blanket-two-level"
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for two densities"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """Two densities, and a moderate epsilon0."""
