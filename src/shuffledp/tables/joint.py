@@ -25,7 +25,6 @@ from shuffledp.tasks import (
     Task,
     composed_columns,
     composed_with,
-    in_front,
     read_earlier,
 )
 
@@ -121,8 +120,8 @@ def run_joint_file(
 ) -> JointOutcome:
     """All stages in one place, for one column after the other; the input is read once for each.
 
-    Every column gets a folder with what `run_file` writes; its statements begin with those about one person over all
-    columns, which are in ``statement.json`` beside the folders.
+    Every column gets a folder with what `run_file` writes; its statements are those about one person over all columns,
+    which are in ``statement.json`` beside the folders too. What a column takes is a part of them.
 
     Memory: as `run_file`; nothing is kept of one column for the next but its estimate.
 
@@ -172,11 +171,10 @@ def _finish(
     parts = task.parts()
     columns = composed_columns(parts, [outcome.release.statements for outcome in outcomes.values()])
     statements = composed_with(task, earlier, columns)
-    written = {}
-    for name, outcome in outcomes.items():
-        own_statements = outcome.release.statements if len(parts) > 1 else ()
-        release = replace(outcome.release, statements=in_front(statements, own_statements))
-        written[name] = write_outcome(replace(outcome, release=release), folder / name)
-    joint = JointOutcome(task=task, columns=written, statements=statements)
+    written = {
+        name: write_outcome(replace(outcome, composed=statements, num_earlier=len(earlier)), folder / name)
+        for name, outcome in outcomes.items()
+    }
+    joint = JointOutcome(task=task, columns=written, statements=statements, num_earlier=len(earlier))
     write_statement(joint.to_dict(), folder)
     return joint.with_files(folder, ["statement.json"])

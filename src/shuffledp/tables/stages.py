@@ -246,8 +246,10 @@ def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) 
 
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
     """Compose with earlier releases, and write."""
-    statements = composed_with(outcome.task, earlier, outcome.release.statements)
-    return write_outcome(replace(outcome, release=replace(outcome.release, statements=statements)), folder)
+    if earlier:
+        statements = composed_with(outcome.task, earlier, outcome.release.statements)
+        outcome = replace(outcome, composed=statements, num_earlier=len(earlier))
+    return write_outcome(outcome, folder)
 
 
 def _facts(

@@ -1,6 +1,7 @@
 """How losses of the same people add up: over the private columns of a task, and over releases."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._numerals import in_digits
@@ -12,7 +13,7 @@ from shuffledp.tasks.task import Task
 if TYPE_CHECKING:
     from shuffledp.tasks.earlier import EarlierRelease
 
-__all__ = ["by_observer", "composed_columns", "composed_with", "in_front"]
+__all__ = ["by_observer", "column_label", "composed_columns", "composed_with"]
 
 Statements = tuple[PrivacyStatement, ...]
 
@@ -24,12 +25,6 @@ def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Sta
     return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
 
 
-def in_front(first: Sequence[PrivacyStatement], then: Sequence[PrivacyStatement]) -> Statements:
-    """All of both, those about what is released before those about devices."""
-    (released, devices), (also_released, also_devices) = by_observer(first), by_observer(then)
-    return (*released, *also_released, *devices, *also_devices)
-
-
 def composed_columns(parts: Sequence[Task], statements: Sequence[Statements]) -> Statements:
     """What holds for one person, over all private columns.
 
@@ -38,23 +33,42 @@ def composed_columns(parts: Sequence[Task], statements: Sequence[Statements]) ->
         statements: for each what is stated of it: headline first, and what is about devices.
 
     Returns:
-        The composition of the headlines, then that of the local guarantees; for a single column its own statements.
+        The composition of the headlines, whose parts are what each column takes; the lower bounds of columns, which are
+        lower bounds for all of them; and the composition of the local guarantees. For a single column its own.
     """
     if len(parts) == 1:
         return statements[0]
-    observed = [by_observer(each) for each in statements]
+    observed, labels = [by_observer(each) for each in statements], [column_label(part) for part in parts]
     shares = "; ".join(
-        f"{_column(part)} takes {_loss(released[0])} (epsilon0 = {part.randomizer.randomizer().model.epsilon0:.4g})"
-        for part, (released, _) in zip(parts, observed, strict=True)
+        f"{label} takes {_loss(released[0])} (epsilon0 = {part.randomizer.randomizer().model.epsilon0:.4g})"
+        for label, part, (released, _) in zip(labels, parts, observed, strict=True)
     )
-    apart = ", so that nobody can link them" if all(part.shuffler.is_uniform for part in parts) else ""
-    remark = (
-        f"One person answers in {len(parts)} columns, each randomized and shuffled by itself{apart}; their losses add "
-        f"up: {shares}."
+    headline = _sum(
+        [released[0] for released, _ in observed],
+        labels,
+        f"One person answers in {len(parts)} columns, {_kept_apart(parts)}; their losses add up: {shares}.",
     )
-    headline = compose([released[0] for released, _ in observed]).remarking(remark)
-    sent = compose([devices[0] for _, devices in observed]).remarking("This is about the reports of all columns.")
-    return headline, sent
+    lower = [
+        _seen_in(label, statement)
+        for label, (released, _) in zip(labels, observed, strict=True)
+        for statement in released[1:]
+    ]
+    sent = _sum([devices[0] for _, devices in observed], labels, "This is about the reports of all columns.")
+    return (headline, *lower, sent)
+
+
+def column_label(task: Task) -> str:
+    """What the share of a column is called where columns are put together."""
+    return task.value if task.value.isprintable() else repr(task.value)
+
+
+def _kept_apart(parts: Sequence[Task]) -> str:
+    """How the reports of one person in several columns are kept apart, if they are."""
+    if all(part.shuffler.is_uniform for part in parts):
+        return "each randomized and shuffled by itself, so that nobody can link them"
+    if any(part.shuffler.kind == "none" for part in parts):
+        return "each randomized by itself and not shuffled, so that everybody can link them"
+    return "each randomized and shuffled by itself"
 
 
 def composed_with(
@@ -68,34 +82,39 @@ def composed_with(
         statements: of the release: what is about everything released, headline first, and what is about devices.
 
     Returns:
-        The composition of all headlines, then the release's own headline and lower bounds, then the composition of the
-        local guarantees (where all are known), then its own.
+        The composition of all headlines, whose parts are the releases, this one first; its own lower bounds, which are
+        lower bounds for all of them; and the composition of the local guarantees, where all are known.
     """
     if not earlier:
         return tuple(statements)
     released, devices = by_observer(statements)
-    parts = [
-        _share(task.sha256, task.name, released[0]),
-        *(_share(each.task_sha256, each.name, each.headline) for each in earlier),
-    ]
-    first = compose([released[0], *(release.headline for release in earlier)]).remarking(
-        f"The same people are in {len(parts)} releases, whose losses add up: {'; '.join(parts)}."
+    labels = [f"this release of {_task(task.sha256, task.name)}", *(each.label for each in earlier)]
+    headlines = [released[0], *(release.headline for release in earlier)]
+    shares = "; ".join(f"{label} takes {_loss(each)}" for label, each in zip(labels, headlines, strict=True))
+    first = _sum(
+        headlines, labels, f"The same people are in {len(labels)} releases, whose losses add up: {shares}."
     )
+    lower = [_seen_in(labels[0], statement) for statement in released[1:]]
     theirs = [release.local for release in earlier if release.local is not None]
     if len(theirs) < len(earlier) or not devices:
-        return (first, *statements)
-    sent = compose([devices[0], *theirs]).remarking(
-        "This is about all that one person sent, for this release and the earlier ones."
-    )
-    return (first, *released, sent, *devices)
+        return (first, *lower)
+    about = "This is about all that one person sent, for this release and the earlier ones."
+    return (first, *lower, _sum([devices[0], *theirs], labels, about))
 
 
-def _share(sha256: str, name: str, statement: PrivacyStatement) -> str:
-    return f"task {sha256[:12]} ({name}) takes {_loss(statement)}"
+def _sum(statements: Sequence[PrivacyStatement], labels: Sequence[str], remark: str) -> PrivacyStatement:
+    """A composition that says first what it is a composition of."""
+    composed = compose(statements, labels=labels)
+    return replace(composed, remarks=(remark, *composed.remarks))
 
 
-def _column(part: Task) -> str:
-    return part.value if part.value.isprintable() else repr(part.value)
+def _seen_in(label: str, statement: PrivacyStatement) -> PrivacyStatement:
+    """A lower bound for a part, as one for all, of which nothing less can be lost."""
+    return statement.remarking(f"So much is lost by {label} alone, and so no less by all together.")
+
+
+def _task(sha256: str, name: str) -> str:
+    return f"task {sha256[:12]} ({name})"
 
 
 def _loss(statement: PrivacyStatement) -> str:

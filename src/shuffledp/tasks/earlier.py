@@ -1,13 +1,14 @@
 """Earlier releases about the same people: read, checked, and matched with what a task names."""
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.statements import Basis, PrivacyStatement, Trust
+from shuffledp.statements import PrivacyStatement, Trust
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import one_line
@@ -25,14 +26,21 @@ class EarlierRelease:
     Args:
         name: of its task.
         task_sha256: of its task.
+        file_sha256: of its ``statement.json``, which tells it from other releases of the same task.
         headline: its first statement, about everything released; it covers the releases that its own task names.
         local: what all reports of one person guarantee by themselves; None if it does not say.
     """
 
     name: str
     task_sha256: str
+    file_sha256: str
     headline: PrivacyStatement
     local: PrivacyStatement | None
+
+    @property
+    def label(self) -> str:
+        """What its share is called where releases are put together."""
+        return f"release {self.file_sha256[:12]} of task {self.task_sha256[:12]} ({self.name})"
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -44,7 +52,8 @@ class EarlierRelease:
                 in any statement like it.
         """
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            content = path.read_bytes()
+            data = json.loads(content.decode("utf-8"))
         except OSError as error:
             raise _refused(path, f"be readable: {error.strerror}") from None
         except (ValueError, RecursionError):
@@ -67,36 +76,45 @@ class EarlierRelease:
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
         for statement in filter(None, (headline, local)):
             _check_trust(path, statement)
-        return cls(name=task["name"], task_sha256=sha256, headline=headline, local=local)
+        written = hashlib.sha256(content).hexdigest()
+        return cls(name=task["name"], task_sha256=sha256, file_sha256=written, headline=headline, local=local)
 
 
 def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
-    """The earlier releases that a task names, in its order.
+    """The earlier releases about the same people: those of tasks that a task names, and earlier ones of its own.
+
+    A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
     Args:
         task: the task.
-        files: a ``statement.json`` for each of them, in any order.
+        files: the ``statement.json`` of each release, in any order; of one task there may be several.
+
+    Returns:
+        The releases in the order of the files.
 
     Raises:
-        InvalidParameterError: if there is not exactly one file for each task that is named, and none for any other; or
-            as `EarlierRelease.read` does.
+        InvalidParameterError: if there is no file for a task that is named, a file of a task that is not, or the same
+            file twice; or as `EarlierRelease.read` does.
     """
     wanted = task.people.earlier
     releases: dict[str, EarlierRelease] = {}
     for path in files:
         release = EarlierRelease.read(path)
-        if release.task_sha256 not in wanted:
-            raise _refused(path, f"be of a task named in [people] earlier; it is of {release.task_sha256[:12]}")
-        if release.task_sha256 in releases:
-            raise _refused(path, f"be the only one of its task; there is another one of {release.task_sha256[:12]}")
-        releases[release.task_sha256] = release
-    absent = [sha256[:12] for sha256 in wanted if sha256 not in releases]
+        if release.task_sha256 not in (*wanted, task.sha256):
+            raise _refused(
+                path, f"be of this task or of one named in [people] earlier; it is of {release.task_sha256[:12]}"
+            )
+        if release.file_sha256 in releases:
+            raise _refused(path, "be given once: it is the same release as another --earlier, whose loss counts once")
+        releases[release.file_sha256] = release
+    given = {release.task_sha256 for release in releases.values()}
+    absent = [sha256[:12] for sha256 in wanted if sha256 not in given]
     if absent:
         raise InvalidParameterError(
-            "--earlier FILE must be given once for each task in [people] earlier, with the statement.json of its "
+            "--earlier FILE must be given for each task in [people] earlier, with the statement.json of its "
             f"release; none is given of {', '.join(absent)}."
         )
-    return tuple(releases[sha256] for sha256 in wanted)
+    return tuple(releases.values())
 
 
 def _check_trust(path: Path, statement: PrivacyStatement) -> None:
@@ -104,16 +122,9 @@ def _check_trust(path: Path, statement: PrivacyStatement) -> None:
     if Trust.OWN_DEVICE not in statement.trust:
         raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
     others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.OPERATOR}
-    if not others and any(theorem not in _LOCAL for theorem in _theorems(statement.basis)):
+    rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
+    if not others and rests_on - _LOCAL:
         raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")
-
-
-def _theorems(basis: Basis) -> Iterator[str]:
-    """What a statement rests on, under all that was put together."""
-    if not basis.parts:
-        yield basis.theorem
-    for part in basis.parts:
-        yield from _theorems(part)
 
 
 def _reason(statement: PrivacyStatement) -> str:

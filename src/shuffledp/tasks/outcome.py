@@ -120,13 +120,17 @@ class Outcome:
     Args:
         task: the task.
         flow: counts.
-        release: estimate (rows named as the task's categories) and statements.
+        release: estimate (rows named as the task's categories) and statements about it alone.
+        composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
+        num_earlier: earlier releases that ``composed`` covers.
         files: names of the files written so far, with their SHA-256 digests.
     """
 
     task: Task
     flow: DataFlow
     release: Release
+    composed: tuple[PrivacyStatement, ...] = ()
+    num_earlier: int = 0
     files: dict[str, str] = field(default_factory=dict)
 
     def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
@@ -135,8 +139,8 @@ class Outcome:
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
-        """What is guaranteed, headline first."""
-        return self.release.statements
+        """What is guaranteed to one person, headline first."""
+        return self.composed or self.release.statements
 
     @property
     def seeded(self) -> bool:
@@ -155,6 +159,7 @@ class Outcome:
             "task_sha256": self.task.sha256,
             "library_version": __version__,
             **self.release.to_dict(),
+            "statements": [statement.to_dict() for statement in self.statements],
             "flow": self.flow.to_dict(),
             "model": self.model.to_dict(),
             "files": dict(self.files),
@@ -168,13 +173,15 @@ class JointOutcome:
     Args:
         task: the task.
         columns: the outcome of each column by the name of its folder.
-        statements: about one person, over all columns.
+        statements: about one person, over all columns and earlier releases.
+        num_earlier: earlier releases that they cover.
         files: names of the files written beside the folders, with their SHA-256 digests.
     """
 
     task: JointTask
     columns: dict[str, Outcome]
     statements: tuple[PrivacyStatement, ...]
+    num_earlier: int = 0
     files: dict[str, str] = field(default_factory=dict)
 
     def with_files(self, folder: Path, names: Iterable[str]) -> "JointOutcome":
