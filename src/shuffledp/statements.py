@@ -136,11 +136,12 @@ class PrivacyStatement(Described):
             would = f" Without that: {self.sentence_of(self.claimed)}" if self.claimed else ""
             return f"WITHDRAWN: nothing is promised, because {self.withdrawn.text}.{would}"
         needs = "; ".join(member.text for member in self.trust)
+        own = f", {self.proof}" if self.basis.status is Status.OWN_PROOF else ""
         unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
         sentences = [
             self.sentence_of(self.guarantee),
             self.guarantee.weakness if self.kind.promises else "",
-            f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){self._own_proofs}.",
+            f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
             *self.remarks,
         ]
@@ -160,12 +161,13 @@ class PrivacyStatement(Described):
         )
 
     @property
-    def _own_proofs(self) -> str:
-        """What of the proof is this project's."""
-        if self.basis.status is not Status.OWN_PROOF:
-            return ""
-        own = {leaf.statement.basis.theorem for leaf in self.leaves() if leaf.statement.basis.status is self.basis.status}
-        return f", of parts of which {', '.join(sorted(own))} is proven in this project" if own else _OWN
+    def proof(self) -> str:
+        """Who has checked the proof, in words; of what was put together, by which theorems of this project."""
+        bases = [leaf.statement.basis for leaf in self.leaves()]
+        own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
+        if own:
+            return f"of parts of which {' and '.join(own)} {'are' if len(own) > 1 else 'is'} proven in this project"
+        return "published" if self.basis.status is Status.PUBLISHED else "proven in this project"
 
     def explain(self) -> str:
         """The paragraph of ``print``, and below it every hypothesis with the value that it met, or did not meet."""
@@ -254,7 +256,6 @@ class Statements(tuple[PrivacyStatement, ...]):
 
 
 _COMPOSITION = "basic-composition"
-_OWN = ", proven in this project"
 _KIND_IN_WORDS = {
     Kind.EXACT: "This is the exact value,",
     Kind.UPPER_BOUND: "This is an upper bound (the truth is this good or better),",

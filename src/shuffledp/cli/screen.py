@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from shuffledp.models import LabelMeaning
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
 
-__all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
+__all__ = ["print_json", "progress_bar", "show_outcome", "show_stage", "show_statements"]
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 20
@@ -46,12 +46,8 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
         print_json(outcome.to_dict())
         return
     console = Console(highlight=False)
-    statements = outcome.statements if isinstance(outcome, JointOutcome) else outcome.release.statements
     console.print(Text(outcome.task.name, style="bold"), f"(task {outcome.task.sha256[:12]})")
-    for statement in statements[:1]:
-        console.print(Text(str(statement), style="red" if statement.withdrawn else ""))
-    for statement in statements[1:]:
-        console.print(Text(f"  {in_short(statement)}", style="dim"))
+    show_statements(console, outcome.statements)
     if isinstance(outcome, Outcome):
         _show_column(console, outcome, folder)
         return
@@ -119,13 +115,24 @@ def _detached(flow: DataFlow) -> str:
     return f" Detached by the shuffle, not released: {', '.join(names)}."
 
 
+def show_statements(console: Console, statements: Sequence[PrivacyStatement]) -> None:
+    """The headline as a paragraph, its parts, and the others in short."""
+    headline, *others = statements
+    console.print(Text(str(headline), style="red" if headline.withdrawn else ""))
+    for part in headline.parts:
+        console.print(Text(f"  of which {part.label}: {in_short(part.statement)}", style="dim"))
+    for statement in others:
+        console.print(Text(f"  {in_short(statement)}", style="dim"))
+
+
 def in_short(statement: PrivacyStatement) -> str:
-    """A statement on one line."""
+    """A statement on one line; that it is a sum is said, so that it is not taken for a part."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {claim.delta:g}" if claim.delta else ""
     epsilon = in_digits(claim.epsilon, statement.kind.relation)
-    return f"{state}{claim.type} {statement.kind}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
+    together = " of all together" if statement.parts else ""
+    return f"{state}{claim.type} {statement.kind}{together}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
 
 
 def _estimate_table(outcome: Outcome) -> Table:

@@ -1,6 +1,6 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
-from shuffledp.tasks.budget import composed_columns, composed_with, in_front
+from shuffledp.tasks.budget import column_label, composed_columns, composed_with
 from shuffledp.tasks.earlier import EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
     HadamardResponseSection,
@@ -66,9 +66,9 @@ __all__ = [
     "Unfit",
     "UniformSection",
     "ValueSection",
+    "column_label",
     "composed_columns",
     "composed_with",
-    "in_front",
     "plan",
     "read_earlier",
     "read_task",

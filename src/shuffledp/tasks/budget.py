@@ -91,9 +91,7 @@ def composed_with(
     labels = [f"this release of {_task(task.sha256, task.name)}", *(each.label for each in earlier)]
     headlines = [released[0], *(release.headline for release in earlier)]
     shares = "; ".join(f"{label} takes {_loss(each)}" for label, each in zip(labels, headlines, strict=True))
-    first = _sum(
-        headlines, labels, f"The same people are in {len(labels)} releases, whose losses add up: {shares}."
-    )
+    first = _sum(headlines, labels, f"The same people are in {len(labels)} releases, whose losses add up: {shares}.")
     lower = [_seen_in(labels[0], statement) for statement in released[1:]]
     theirs = [release.local for release in earlier if release.local is not None]
     if len(theirs) < len(earlier) or not devices:
