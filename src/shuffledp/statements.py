@@ -143,7 +143,7 @@ class PrivacyStatement(Described):
             self.guarantee.weakness if self.kind.promises else "",
             f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
-            *self.remarks,
+            *self.all_remarks,
         ]
         return " ".join(sentence for sentence in sentences if sentence)
 
@@ -158,6 +158,18 @@ class PrivacyStatement(Described):
             replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
             for part in self.parts
             for leaf in part.statement.leaves() or (part,)
+        )
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The remarks, and those of all that was put together, each with what it is about."""
+        leaves, about = self.leaves(), dict[str, list[str]]()
+        for leaf in leaves:
+            for remark in leaf.statement.remarks:
+                about.setdefault(remark, []).append(leaf.label)
+        return self.remarks + tuple(
+            f"About {'each part' if len(labels) == len(leaves) else '; '.join(labels)}: {remark}"
+            for remark, labels in about.items()
         )
 
     @property
@@ -275,7 +287,7 @@ def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | N
 
     Args:
         statements: one or more, all promising (exact or upper bounds), of one guarantee type.
-        labels: for each what it is about, such as a column; None numbers them. What they remark is told with the label.
+        labels: for each what it is about, such as a column; None numbers them.
 
     Raises:
         IncomparableError: for lower bounds, estimates, or guarantees of different types.
@@ -330,18 +342,6 @@ def _labelled(
     return tuple(Part(label=label, statement=each) for label, each in zip(labels, statements, strict=True))
 
 
-def _attributed(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The remarks of parts, each with what it is about."""
-    about: dict[str, list[str]] = {}
-    for part in parts:
-        for remark in part.statement.remarks:
-            about.setdefault(remark, []).append(part.label)
-    return tuple(
-        f"About {'each part' if len(labels) == len(parts) else ', '.join(labels)}: {remark}"
-        for remark, labels in about.items()
-    )
-
-
 def _combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
@@ -355,7 +355,6 @@ def _combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, ci
         basis=Basis(theorem=theorem, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
         trust=tuple(trust for statement in statements for trust in statement.trust),
         unit=Unit.REPORT if per_report else Unit.USER,
-        remarks=_attributed(parts),
         parts=parts,
     )
     return combined if withdrawn is None else combined.withdraw(withdrawn)

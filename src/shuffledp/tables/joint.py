@@ -172,9 +172,9 @@ def _finish(
     columns = composed_columns(parts, [outcome.release.statements for outcome in outcomes.values()])
     statements = composed_with(task, earlier, columns)
     written = {
-        name: write_outcome(replace(outcome, composed=statements, num_earlier=len(earlier)), folder / name)
+        name: write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), folder / name)
         for name, outcome in outcomes.items()
     }
-    joint = JointOutcome(task=task, columns=written, statements=statements, num_earlier=len(earlier))
+    joint = JointOutcome(task=task, columns=written, statements=statements, earlier=tuple(earlier))
     write_statement(joint.to_dict(), folder)
     return joint.with_files(folder, ["statement.json"])

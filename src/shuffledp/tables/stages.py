@@ -248,7 +248,7 @@ def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -
     """Compose with earlier releases, and write."""
     if earlier:
         statements = composed_with(outcome.task, earlier, outcome.release.statements)
-        outcome = replace(outcome, composed=statements, num_earlier=len(earlier))
+        outcome = replace(outcome, composed=statements, earlier=tuple(earlier))
     return write_outcome(outcome, folder)
 
 

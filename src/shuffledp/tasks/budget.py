@@ -1,7 +1,6 @@
 """How losses of the same people add up: over the private columns of a task, and over releases."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._numerals import in_digits
@@ -43,18 +42,16 @@ def composed_columns(parts: Sequence[Task], statements: Sequence[Statements]) ->
         f"{label} takes {_loss(released[0])} (epsilon0 = {part.randomizer.randomizer().model.epsilon0:.4g})"
         for label, part, (released, _) in zip(labels, parts, observed, strict=True)
     )
-    headline = _sum(
-        [released[0] for released, _ in observed],
-        labels,
-        f"One person answers in {len(parts)} columns, {_kept_apart(parts)}; their losses add up: {shares}.",
+    headline = compose([released[0] for released, _ in observed], labels=labels).remarking(
+        f"One person answers in {len(parts)} columns, {_kept_apart(parts)}; their losses add up: {shares}."
     )
     lower = [
         _seen_in(label, statement)
         for label, (released, _) in zip(labels, observed, strict=True)
         for statement in released[1:]
     ]
-    sent = _sum([devices[0] for _, devices in observed], labels, "This is about the reports of all columns.")
-    return (headline, *lower, sent)
+    sent = compose([devices[0] for _, devices in observed], labels=labels)
+    return (headline, *lower, sent.remarking("This is about the reports of all columns."))
 
 
 def column_label(task: Task) -> str:
@@ -91,19 +88,16 @@ def composed_with(
     labels = [f"this release of {_task(task.sha256, task.name)}", *(each.label for each in earlier)]
     headlines = [released[0], *(release.headline for release in earlier)]
     shares = "; ".join(f"{label} takes {_loss(each)}" for label, each in zip(labels, headlines, strict=True))
-    first = _sum(headlines, labels, f"The same people are in {len(labels)} releases, whose losses add up: {shares}.")
+    first = compose(headlines, labels=labels).remarking(
+        f"The same people are in {len(labels)} releases, whose losses add up: {shares}."
+    )
     lower = [_seen_in(labels[0], statement) for statement in released[1:]]
     theirs = [release.local for release in earlier if release.local is not None]
     if len(theirs) < len(earlier) or not devices:
         return (first, *lower)
-    about = "This is about all that one person sent, for this release and the earlier ones."
-    return (first, *lower, _sum([devices[0], *theirs], labels, about))
-
-
-def _sum(statements: Sequence[PrivacyStatement], labels: Sequence[str], remark: str) -> PrivacyStatement:
-    """A composition that says first what it is a composition of."""
-    composed = compose(statements, labels=labels)
-    return replace(composed, remarks=(remark, *composed.remarks))
+    sent = compose([devices[0], *theirs], labels=labels)
+    remark = "This is about all that one person sent, for this release and the earlier ones."
+    return (first, *lower, sent.remarking(remark))
 
 
 def _seen_in(label: str, statement: PrivacyStatement) -> PrivacyStatement:

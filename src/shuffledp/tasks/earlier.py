@@ -7,16 +7,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from shuffledp._described import Described
 from shuffledp.errors import InvalidParameterError
 from shuffledp.statements import PrivacyStatement, Trust
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import one_line
-from shuffledp.tasks.task import Task, digest
+from shuffledp.tasks.task import Task, digest, require_sha256
 
-__all__ = ["EarlierRelease", "read_earlier"]
+__all__ = ["CountedRelease", "EarlierRelease", "read_earlier"]
 
 _LOCAL = {"local-dp", "local-randomizer"}  # what holds without any shuffle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedRelease(Described):
+    """A release whose loss is in a statement.
+
+    Args:
+        task_sha256: of its task.
+        statement_sha256: of its ``statement.json``, which tells it from other releases of the same task.
+    """
+
+    task_sha256: str
+    statement_sha256: str
+
+    def __post_init__(self) -> None:
+        for name in ("task_sha256", "statement_sha256"):
+            require_sha256(**{name: getattr(self, name)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +45,9 @@ class EarlierRelease:
         name: of its task.
         task_sha256: of its task.
         file_sha256: of its ``statement.json``, which tells it from other releases of the same task.
-        headline: its first statement, about everything released; it covers the releases that its own task names.
+        headline: its first statement, about everything released; it covers the releases in ``earlier``.
         local: what all reports of one person guarantee by themselves; None if it does not say.
+        earlier: the releases before it whose losses are in its statements.
     """
 
     name: str
@@ -36,6 +55,12 @@ class EarlierRelease:
     file_sha256: str
     headline: PrivacyStatement
     local: PrivacyStatement | None
+    earlier: tuple["CountedRelease", ...] = ()
+
+    @property
+    def counted(self) -> tuple["CountedRelease", ...]:
+        """All releases whose losses are in its statements: itself, and those before it."""
+        return (CountedRelease(task_sha256=self.task_sha256, statement_sha256=self.file_sha256), *self.earlier)
 
     @property
     def label(self) -> str:
@@ -62,6 +87,7 @@ class EarlierRelease:
             task, sha256, written = dict(data["task"]), data["task_sha256"], list(data["statements"])
             one_line(name=task["name"])
             statements = [PrivacyStatement.from_dict(each) for each in written]
+            earlier = tuple(CountedRelease.from_dict(each) for each in data["earlier"])
             headline = statements[0]
         except InvalidParameterError as error:
             raise _refused(path, f"hold the statements of a release: {error}") from None
@@ -73,11 +99,19 @@ class EarlierRelease:
             raise _refused(path, f"promise something; its first statement is withdrawn, because {_reason(headline)}")
         if not headline.kind.promises:
             raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
+        if earlier and not headline.parts:
+            raise _refused(path, "begin with the sum over the earlier releases that it names")
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
         for statement in filter(None, (headline, local)):
             _check_trust(path, statement)
-        written = hashlib.sha256(content).hexdigest()
-        return cls(name=task["name"], task_sha256=sha256, file_sha256=written, headline=headline, local=local)
+        return cls(
+            name=task["name"],
+            task_sha256=sha256,
+            file_sha256=hashlib.sha256(content).hexdigest(),
+            headline=headline,
+            local=local,
+            earlier=earlier,
+        )
 
 
 def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
@@ -90,11 +124,11 @@ def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[Earlier
         files: the ``statement.json`` of each release, in any order; of one task there may be several.
 
     Returns:
-        The releases in the order of the files.
+        The releases in the order of the files, but none whose loss is in the statements of another one of them.
 
     Raises:
-        InvalidParameterError: if there is no file for a task that is named, a file of a task that is not, or the same
-            file twice; or as `EarlierRelease.read` does.
+        InvalidParameterError: if the loss of no release of a task that is named is in any of the files, or there is a
+            file of a task that is not named, or the same file twice; or as `EarlierRelease.read` does.
     """
     wanted = task.people.earlier
     releases: dict[str, EarlierRelease] = {}
@@ -107,14 +141,15 @@ def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[Earlier
         if release.file_sha256 in releases:
             raise _refused(path, "be given once: it is the same release as another --earlier, whose loss counts once")
         releases[release.file_sha256] = release
-    given = {release.task_sha256 for release in releases.values()}
-    absent = [sha256[:12] for sha256 in wanted if sha256 not in given]
+    counted = {each.task_sha256 for release in releases.values() for each in release.counted}
+    absent = [sha256[:12] for sha256 in wanted if sha256 not in counted]
     if absent:
         raise InvalidParameterError(
-            "--earlier FILE must be given for each task in [people] earlier, with the statement.json of its "
-            f"release; none is given of {', '.join(absent)}."
+            "--earlier FILE must be given for each task in [people] earlier, with the statement.json of its release or "
+            f"of one that counts it already; none is given of {', '.join(absent)}."
         )
-    return tuple(releases.values())
+    within = {each.statement_sha256 for release in releases.values() for each in release.earlier}
+    return tuple(release for sha256, release in releases.items() if sha256 not in within)
 
 
 def _check_trust(path: Path, statement: PrivacyStatement) -> None:

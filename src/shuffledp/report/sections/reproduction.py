@@ -28,7 +28,7 @@ def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
     context = {
         "command": command,
         "repeats": repeats,
-        "again": "" if outcome.seeded else _AGAIN.format(_covered(outcome.num_earlier)),
+        "again": "" if outcome.seeded else _AGAIN.format(_covered(outcome)),
         "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
         "parameters": list(_flat(_by_column(task))),
         "sha256": outcome.task.sha256,
@@ -38,16 +38,17 @@ def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
     return Section(name="reproduction", title="How it was made", context=context)
 
 
-def _covered(num_earlier: int) -> str:
+def _covered(outcome: Outcome | JointOutcome) -> str:
     """The releases whose losses are in the first statement."""
-    if not num_earlier:
-        return "this release alone"
-    return f"this release and {count_of(num_earlier, 'earlier one', 'earlier ones')}"
+    counted = {each for release in outcome.earlier for each in release.counted}
+    return (
+        f"this release and {count_of(len(counted), 'earlier one', 'earlier ones')}" if counted else "this release alone"
+    )
 
 
 def _command(outcome: Outcome | JointOutcome) -> tuple[tuple[str, ...], str]:
     """The command in pieces that stay on one line, and what will be the same the next time."""
-    earlier = ("--earlier FILE",) * outcome.num_earlier
+    earlier = ("--earlier FILE",) * len(outcome.earlier)
     # What is about this release alone: the sum is with others, which may have been made in another way.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, JointOutcome) else outcome
     if Trust.OPERATOR not in column.release.statements[0].trust:

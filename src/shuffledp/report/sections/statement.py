@@ -99,7 +99,7 @@ class Shown:
     @property
     def remarks(self) -> list[str]:
         """What else there is to know, as far as it is not said elsewhere."""
-        return [remark for remark in self.statement.remarks if remark not in self.told]
+        return [remark for remark in self.statement.all_remarks if remark not in self.told]
 
     @property
     def kind(self) -> str:
@@ -162,6 +162,6 @@ def statement_section(outcome: Outcome | JointOutcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
     headline, *rest = outcome.statements
     first = Shown(statement=headline)
-    others = [Shown(statement=statement, told=headline.remarks) for statement in rest]
+    others = [Shown(statement=statement, told=headline.all_remarks) for statement in rest]
     title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})
