@@ -17,15 +17,17 @@ def summed(*, trust=()):
     own = tuple(replace(each, trust=tuple(set(each.trust) - {Trust.OPERATOR} | set(trust)))
                 for each in outcome.release.statements)  # fmt: skip
     headline = outcome.release.statements[0]
-    earlier = EarlierRelease(name="first", task_sha256=OTHER, headline=headline, local=outcome.release.statements[-1])
-    statements = composed_with(outcome.task, [earlier], own)
-    return replace(outcome, release=replace(outcome.release, statements=statements))
+    earlier = EarlierRelease(
+        name="first", task_sha256=OTHER, file_sha256="5e" * 32, headline=headline, local=outcome.release.statements[-1]
+    )
+    release = replace(outcome.release, statements=own)
+    return replace(outcome, release=release, composed=composed_with(outcome.task, [earlier], own), earlier=(earlier,))
 
 
 def test_the_sum_is_the_headline_of_the_page():
     outcome = summed()
     first = statement_section(outcome).context["first"]
-    assert first.statement == outcome.release.statements[0]
+    assert first.statement == outcome.composed[0]
     assert "task 4f4f4f4f4f4f (first) takes epsilon = " in " ".join(first.statement.remarks)
 
 

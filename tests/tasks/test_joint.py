@@ -103,5 +103,5 @@ def test_folders_are_plain_names_all_different_in_any_case():
 
 
 def test_a_part_names_the_whole_by_its_digest():
-    with pytest.raises(InvalidParameterError, match="part_of must be the SHA-256"):
+    with pytest.raises(InvalidParameterError, match="part_of must be a SHA-256"):
         Task.from_dict(task_with(part_of="habits"))
