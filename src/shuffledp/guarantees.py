@@ -33,7 +33,13 @@ class Neighbors(StrEnum):
         """The relation in words."""
         return _NEIGHBORS_IN_WORDS[self]
 
+    @property
+    def text_of_sum(self) -> str:
+        """The same for all that one person answered, in several columns or releases."""
+        return self.text.replace("one person's answer is replaced by any other", _ALL_REPLACED)
 
+
+_ALL_REPLACED = "all answers of one person are replaced by any others"
 _NEIGHBORS_IN_WORDS = {
     Neighbors.REPLACE_ONE: "one person's answer is replaced by any other; the number of people is public",
 }

@@ -95,7 +95,7 @@ def test_who_takes_the_tightest_statement_of_a_kind_takes_one_about_all_releases
     assert sorted(each["type"] for each in upper) == ["central-dp", "local-dp"]
     lower = [each for each in data["statements"] if each["kind"] == "lower-bound"]
     assert len(lower) == 1
-    assert "and so no less by all together" in lower[0]["remarks"][-1]
+    assert "and no less by all together" in lower[0]["remarks"][0]
 
 
 def test_a_task_that_is_run_again_on_the_same_people_is_told_apart_by_its_release(tmp_path, first):
@@ -130,6 +130,33 @@ def test_what_another_earlier_release_counts_already_is_not_counted_again(tmp_pa
         assert found.task_sha256 == second.sha256
 
 
+def test_a_release_that_two_others_count_is_counted_once(tmp_path, first):
+    second, third = (task(task().sha256, name=name) for name in ("second", "third"))
+    files = [release(tmp_path, each, each.name, earlier=[first]) for each in (second, third)]
+    last = task(second.sha256, third.sha256, name="last")
+    headline, *_, local = (
+        PrivacyStatement.from_dict(each)
+        for each in json.loads(release(tmp_path, last, "last", earlier=files).read_text())["statements"]
+    )
+    assert len(headline.parts) == len(local.parts) == 4
+    assert headline.guarantee.epsilon == pytest.approx(4 * EarlierRelease.read(first).headline.guarantee.epsilon)
+    assert local.guarantee.epsilon == pytest.approx(8.0, abs=1e-4)
+
+
+def test_parts_that_do_not_add_up_to_the_sum_are_not_counted_one_by_one(tmp_path, first):
+    second = task(task().sha256, name="second")
+    file = release(tmp_path, second, "second", earlier=[first])
+
+    def lower(data):
+        data["statements"][0]["parts"][1]["statement"]["guarantee"]["epsilon"] = 0.0
+
+    third = task(second.sha256, name="third")
+    (honest,), (wrong,) = read_earlier(third, [file]), read_earlier(third, [changed(file, lower)])
+    assert len(honest.shares(honest.headline)) == 2
+    (share,) = wrong.shares(wrong.headline)
+    assert share.statement.guarantee == honest.headline.guarantee
+
+
 def test_a_release_that_counts_others_says_so_in_its_first_statement(tmp_path, first):
     mark = {"task_sha256": OTHER, "statement_sha256": OTHER}
     changed_file = changed(first, lambda data: data.update(earlier=[mark]))
@@ -157,7 +184,7 @@ def test_the_stages_end_with_the_same_statements_as_a_run(tmp_path, first):
         analyze_file(second, tmp_path / "view.parquet", tmp_path)
     analyzed = analyze_file(second, tmp_path / "view.parquet", tmp_path, earlier=[first])
     run = EarlierRelease.read(release(tmp_path, second, "second", earlier=[first]))
-    assert analyzed.release.statements[0].guarantee == run.headline.guarantee
+    assert analyzed.statements[0].guarantee == run.headline.guarantee
 
 
 def test_a_plan_tells_what_will_add_up(first):

@@ -1,11 +1,12 @@
 """How losses of the same people add up: over the private columns of a task, and over releases."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._numerals import in_digits
 from shuffledp.guarantees import DifferentialPrivacy, LocalDP
-from shuffledp.statements import PrivacyStatement, compose
+from shuffledp.statements import Part, PrivacyStatement, compose
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.task import Task
 
@@ -79,34 +80,42 @@ def composed_with(
         statements: of the release: what is about everything released, headline first, and what is about devices.
 
     Returns:
-        The composition of all headlines, whose parts are the releases, this one first; its own lower bounds, which are
-        lower bounds for all of them; and the composition of the local guarantees, where all are known.
+        The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
+        bounds, which are lower bounds for all of them; and the composition of the local guarantees, where all are known.
     """
     if not earlier:
         return tuple(statements)
     released, devices = by_observer(statements)
-    labels = [f"this release of {_task(task.sha256, task.name)}", *(each.label for each in earlier)]
-    headlines = [released[0], *(release.headline for release in earlier)]
-    shares = "; ".join(f"{label} takes {_loss(each)}" for label, each in zip(labels, headlines, strict=True))
-    first = compose(headlines, labels=labels).remarking(
-        f"The same people are in {len(labels)} releases, whose losses add up: {shares}."
-    )
-    lower = [_seen_in(labels[0], statement) for statement in released[1:]]
-    theirs = [release.local for release in earlier if release.local is not None]
-    if len(theirs) < len(earlier) or not devices:
-        return (first, *lower)
-    sent = compose([devices[0], *theirs], labels=labels)
-    remark = "This is about all that one person sent, for this release and the earlier ones."
-    return (first, *lower, sent.remarking(remark))
+    label = f"this release of task {task.sha256[:12]} ({task.name})"
+    parts = _once([Part(label=label, statement=released[0]), *_shares(earlier, local=False)])
+    shares = "; ".join(f"{part.label} takes {_loss(part.statement)}" for part in parts)
+    remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
+    summed = [_sum(parts).remarking(remark), *(_seen_in(label, statement) for statement in released[1:])]
+    if devices and all(release.local for release in earlier):
+        sent = _sum(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
+        summed += [sent.remarking("This is about all that one person sent, for this release and the earlier ones.")]
+    return tuple(summed)
+
+
+def _shares(earlier: "Sequence[EarlierRelease]", *, local: bool) -> list[Part]:
+    """What all releases take that the earlier ones cover, of what is released or of what devices sent."""
+    pairs = [(release, release.local if local else release.headline) for release in earlier]
+    return [share for release, statement in pairs if statement for share in release.shares(statement)]
+
+
+def _once(parts: Sequence[Part]) -> list[Part]:
+    """A release that several others cover counts once."""
+    return list(dict.fromkeys(parts))
+
+
+def _sum(parts: Sequence[Part]) -> PrivacyStatement:
+    return compose([part.statement for part in parts], labels=[part.label for part in parts])
 
 
 def _seen_in(label: str, statement: PrivacyStatement) -> PrivacyStatement:
     """A lower bound for a part, as one for all, of which nothing less can be lost."""
-    return statement.remarking(f"So much is lost by {label} alone, and so no less by all together.")
-
-
-def _task(sha256: str, name: str) -> str:
-    return f"task {sha256[:12]} ({name})"
+    theirs = [f"About {label}: {remark}" for remark in statement.remarks]
+    return replace(statement, remarks=(f"So much is lost by {label} alone, and no less by all together.", *theirs))
 
 
 def _loss(statement: PrivacyStatement) -> str:

@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from shuffledp._described import Described
-from shuffledp.errors import InvalidParameterError
-from shuffledp.statements import PrivacyStatement, Trust
+from shuffledp.errors import IncomparableError, InvalidParameterError
+from shuffledp.statements import Part, PrivacyStatement, Trust, compose
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import one_line
@@ -62,6 +62,17 @@ class EarlierRelease:
         """All releases whose losses are in its statements: itself, and those before it."""
         return (CountedRelease(task_sha256=self.task_sha256, statement_sha256=self.file_sha256), *self.earlier)
 
+    def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
+        """What each release takes that a statement of this one covers, this one first.
+
+        Args:
+            statement: the headline or the local one.
+        """
+        first, *others = statement.parts or (Part(label="", statement=statement),)
+        if not self.earlier or not others or not _is_sum(statement):
+            return (Part(label=self.label, statement=statement),)
+        return (replace(first, label=self.label), *others)
+
     @property
     def label(self) -> str:
         """What its share is called where releases are put together."""
@@ -103,7 +114,8 @@ class EarlierRelease:
             raise _refused(path, "begin with the sum over the earlier releases that it names")
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
         for statement in filter(None, (headline, local)):
-            _check_trust(path, statement)
+            for each in (statement, *(leaf.statement for leaf in statement.leaves())):
+                _check_trust(path, each)
         return cls(
             name=task["name"],
             task_sha256=sha256,
@@ -150,6 +162,14 @@ def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[Earlier
         )
     within = {each.statement_sha256 for release in releases.values() for each in release.earlier}
     return tuple(release for sha256, release in releases.items() if sha256 not in within)
+
+
+def _is_sum(statement: PrivacyStatement) -> bool:
+    """Whether a statement is what its parts add up to, so that they may be counted one by one."""
+    try:
+        return compose([part.statement for part in statement.parts]).guarantee == statement.guarantee
+    except IncomparableError:
+        return False
 
 
 def _check_trust(path: Path, statement: PrivacyStatement) -> None:

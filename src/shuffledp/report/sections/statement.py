@@ -136,7 +136,9 @@ class Shown:
     def compared(self) -> str | None:
         """Which two inputs are compared, where the guarantee is about two inputs."""
         guarantee = self.statement.guarantee
-        return guarantee.neighbors.text if isinstance(guarantee, DifferentialPrivacy) else None
+        if not isinstance(guarantee, DifferentialPrivacy):
+            return None
+        return guarantee.neighbors.text_of_sum if self.parts else guarantee.neighbors.text
 
     @property
     def loss(self) -> Loss | None:
