@@ -34,8 +34,8 @@ def _show_column(console: Console, column: ColumnPlan) -> None:
     )
     console.print(
         Text(
-            f"{column.value}: reports {size} by {chosen.kind}; at {chosen.error.at} the standard error will be about "
-            f"{chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
+            f"{column.value}: reports {size} by {chosen.kind}. For {chosen.error.at} the standard error will be "
+            f"about {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
         )
     )
     console.print(Text(_advice(column, chosen)))

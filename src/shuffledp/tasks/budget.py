@@ -81,7 +81,7 @@ def composed_with(
 
     Returns:
         The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
-        bounds, which are lower bounds for all of them; and the composition of the local guarantees, where all are known.
+        bounds, which bound all of them; and the composition of the local guarantees, where all are known.
     """
     if not earlier:
         return tuple(statements)

@@ -166,6 +166,11 @@ class Task(Described):
         """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One name per row of the estimate."""
+        return self.randomizer.targets_of(self.value if self.value.isprintable() else repr(self.value))
+
     def parts(self) -> tuple["Task", ...]:
         """The tasks of single columns: itself."""
         return (self,)

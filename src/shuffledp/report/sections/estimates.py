@@ -13,7 +13,7 @@ from shuffledp.models import FrequencyModel, MeanModel
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
 from shuffledp.report.parts import Chart, Section
 from shuffledp.report.words import Scale, count, count_of, percent, shortened
-from shuffledp.tasks import Outcome
+from shuffledp.tasks import NumberSection, Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +85,14 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
             "differences between people from randomizing, so both are in the standard error. It is thus also the error "
             "for a large population that these people are a random sample of."
         )
+    section = outcome.task.randomizer
+    if isinstance(section, NumberSection) and section.clips:
+        sentences.append(
+            f"Answers outside {scale.range} count as the nearer end: the truth meant here is the mean of the answers "
+            "after that, not of the answers as they were given."
+        )
+    if estimate.covariance is not None and not estimate.is_correlated:
+        sentences.append("The errors that randomizing adds to different coordinates are uncorrelated.")
     if _lies_outside(estimate, scale):
         sentences.append(
             f"The estimates are unbiased and shown as they are. Values outside {scale.range} are impossible: an "
