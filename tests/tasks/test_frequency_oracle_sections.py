@@ -141,3 +141,11 @@ def test_a_column_that_is_not_the_packed_bits_of_the_task_is_no_report(kind, wro
     table = pa.table({"bits": WRONG_BITS[wrong]})
     with pytest.raises(InvalidParameterError):
         Reports.from_table(Table.from_arrow(section(kind).numbered(table)), section(kind).randomizer().model)
+
+
+def test_local_hashing_takes_the_range_of_its_hash():
+    keys = {"kind": "olh", "epsilon0": 2.0, "categories": ["a", "b", "c"]}
+    assert RandomizerSection.from_dict(keys).randomizer().model.hash_range == 8
+    assert RandomizerSection.from_dict({**keys, "hash_range": 2}).randomizer().model.hash_range == 2
+    with pytest.raises(InvalidParameterError, match="hash_range"):
+        RandomizerSection.from_dict({**keys, "hash_range": 1})

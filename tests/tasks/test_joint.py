@@ -71,6 +71,13 @@ def test_a_command_for_one_column_refuses_blocks(tmp_path):
         Task.read(tmp_path / "task.toml")
 
 
+def test_what_is_wrong_with_a_block_is_said_with_its_column(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"^\[\[value\]\] of column 'drinks' .*epsilon0"):
+        read(tmp_path, TEXT.replace("epsilon0 = 2.0", "epsilon0 = -2"))
+    with pytest.raises(InvalidParameterError, match=r"^\[\[value\]\] of column 'smokes': missing_values must be"):
+        read(tmp_path, 'missing_values = ["No"]' + TEXT)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

@@ -50,7 +50,7 @@ class _Screen(Watch):
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Bars on the error stream while rows go by, if that is a terminal; in the end, also there, what no file may hold."""
+    """Bars on the error stream while rows go by, if that is a terminal; in the end also what no file may hold."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -59,11 +59,9 @@ def watching() -> Iterator[Watch]:
     )
     bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None
     screen = _Screen(bars)
-    try:
-        with bars or nullcontext():
-            yield screen
-    finally:
-        sys.stderr.write("".join(screen.notices))
+    with bars or nullcontext():
+        yield screen
+    sys.stderr.write("".join(screen.notices))
 
 
 def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool) -> None:

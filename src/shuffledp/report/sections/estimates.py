@@ -13,7 +13,7 @@ from shuffledp.models import FrequencyModel, MeanModel
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
 from shuffledp.report.parts import Chart, Section
 from shuffledp.report.words import Scale, count, count_of, percent, shortened
-from shuffledp.tasks import NumberSection, Outcome
+from shuffledp.tasks import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +60,7 @@ def estimates_section(outcome: Outcome) -> Section:
         "reports": count_of(estimate.num_reports, "report", "reports"),
         "errors_in": scale.unit_of_errors,
         "noun": scale.noun,
+        "clipping": _clipping(outcome, scale),
         "sentences": _sentences(outcome, scale),
     }
     charts = (_chart(estimate, scale, outcome.task.value),)
@@ -85,12 +86,7 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
             "differences between people from randomizing, so both are in the standard error. It is thus also the error "
             "for a large population that these people are a random sample of."
         )
-    section = outcome.task.randomizer
-    if isinstance(section, NumberSection) and section.clips:
-        sentences.append(
-            f"Answers outside {scale.range} count as the nearer end: the truth meant here is the mean of the answers "
-            "after that, not of the answers as they were given."
-        )
+    sentences.append(_clipping(outcome, scale))
     if estimate.covariance is not None and not estimate.is_correlated:
         sentences.append("The errors that randomizing adds to different coordinates are uncorrelated.")
     if _lies_outside(estimate, scale):
@@ -99,6 +95,16 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
             "interval that reaches beyond an end only says that the data do not exclude that end."
         )
     return [sentence for sentence in sentences if sentence]
+
+
+def _clipping(outcome: Outcome, scale: Scale) -> str:
+    """What the mean is of where answers are clipped; "" elsewhere."""
+    if not outcome.task.randomizer.clips:
+        return ""
+    return (
+        f"Answers outside {scale.range} count as the nearer end: the truth meant here is the mean of the answers after "
+        "that, not of the answers as they were given."
+    )
 
 
 def _one_report(outcome: Outcome) -> str:
