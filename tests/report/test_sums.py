@@ -60,5 +60,6 @@ def test_the_page_says_how_many_releases_it_covers_and_leaves_no_share_among_the
     assert "what is promised here covers this release and 1 earlier one." in page.text
     assert "all answers of one person are replaced by any others" in page.text
     assert "sets of answers" in page.text
+    assert "a share of the sum that is promised above" in page.text
     assert "on one person's report by itself" not in page.text
     assert page.text.count("A promise: the loss is this small or smaller.") == 2

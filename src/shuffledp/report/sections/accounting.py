@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["accounting_section"]
 
 _LABEL = 11  # pixels
+_SHARE = "All of this is about this release of this column alone: a share of the sum that is promised above."
 
 
 def accounting_section(outcome: Outcome) -> Section | None:
@@ -34,6 +35,7 @@ def accounting_section(outcome: Outcome) -> Section | None:
         "rows": curves.curves,
         "number": number,
         "people": count(people),
+        "share": _SHARE if len(outcome.statements[0].parts) > 1 else "",
         "delta": f"{task.release.delta:g}",
         "epsilon0": number(curves.epsilon0),
         "flat": flat,
