@@ -24,6 +24,12 @@ TASK: dict[str, Any] = {
 }
 
 
+def without_operator(statement: dict) -> dict:
+    """A statement as JSON, and all parts of it, less that one operator ran all stages."""
+    parts = [part | {"statement": without_operator(part["statement"])} for part in statement["parts"]]
+    return statement | {"trust": [each for each in statement["trust"] if each != "operator"], "parts": parts}
+
+
 def task_with(**changes: Any) -> dict[str, Any]:
     """The usual task with other entries; a table is changed key by key, None takes an entry away."""
     task = {key: dict(value) if isinstance(value, dict) else value for key, value in TASK.items()}

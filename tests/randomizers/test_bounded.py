@@ -149,3 +149,14 @@ def test_a_randomizer_made_from_its_model_is_the_same_and_refuses_the_model_of_a
 
 def test_every_randomizer_shows_how_to_make_it_again():
     assert [eval(repr(each)).model for each in SHARED] == [each.model for each in SHARED]  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [([None, 0.5], r"1 are something else, first values\[0\]"), ([0.5, "0.25", None], "values of type str_|2 are")],
+)
+def test_what_is_no_number_among_objects_is_counted_and_never_shown(values, found):
+    with pytest.raises(InvalidParameterError, match=found) as caught:
+        as_numbers(np.array(values, dtype=object), lower=0, upper=1)
+    assert "object_" not in str(caught.value)
+    assert "0.25" not in str(caught.value)

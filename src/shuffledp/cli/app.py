@@ -47,6 +47,11 @@ Earlier = Annotated[
     ),
 ]
 
+_FOLDER = (
+    "Folder to make: release.html, estimates.csv, statement.json, release.parquet; for several columns a folder of "
+    "these for each, beside a page and a statement about all."
+)
+
 
 def run_app() -> None:
     """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer."""
@@ -101,7 +106,10 @@ def plan(
     earlier: Earlier = None,
     json: Json = False,
 ) -> None:
-    """Before collection: what to expect of a task, and which other randomizer would do better."""
+    """Say what to expect of a task before its collection.
+
+    Prints the report size, the errors, the guarantees, and which other randomizer would do better.
+    """
     from shuffledp.cli import commands, plan_screen
 
     plan_screen.show_plan(commands.plan(task, users=users, earlier=earlier or ()), as_json=json)
@@ -112,13 +120,16 @@ def run(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    output: Annotated[Path, typer.Option(help=_FOLDER)],
     earlier: Earlier = None,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Play all parties: randomize, shuffle and analyze a table of answers. Whoever runs this sees the raw answers."""
+    """Randomize, shuffle and analyze a table of answers.
+
+    Whoever runs this plays all parties and sees the raw answers.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.run(task, input, output, earlier=earlier or (), seed=seed, force=force)
@@ -135,7 +146,10 @@ def randomize(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Stage 1, on the devices' side: answers in, randomized reports out, still in the order of the people."""
+    """Stage 1, on the devices: answers in, reports out.
+
+    The reports are still in the order of the people: they are for the shuffler only.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.randomize(task, input, output, seed=seed, force=force)
@@ -152,7 +166,10 @@ def shuffle(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Stage 2, at the shuffler: reports in, the view out, whose order tells nothing."""
+    """Stage 2, at the shuffler: reports in, the view out.
+
+    The order of the view tells nothing.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.shuffle(task, input, output, seed=seed, force=force)
@@ -164,12 +181,12 @@ def analyze(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    output: Annotated[Path, typer.Option(help=_FOLDER)],
     earlier: Earlier = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
-    """Stage 3, at the analyst: the view in; estimates, statements and the page out."""
+    """Stage 3, at the analyst: the view in, the release out."""
     from shuffledp.cli import commands, screen
 
     outcome = commands.analyze(task, input, output, earlier=earlier or (), force=force)
@@ -184,7 +201,7 @@ def demo(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Make the survey Syn of made-up people, run the whole flow on it, and write the page."""
+    """Run the whole flow on a survey of made-up people."""
     from shuffledp.cli import commands, screen
 
     outcome, folder = commands.demo(output, people=people, seed=seed, force=force)

@@ -161,6 +161,10 @@ def _numbers_and_outside(
     if column.ndim != 1:
         raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={column.shape}.")
     if len(column) and column.dtype.kind not in "iuf":
+        if column.dtype.kind == "O":
+            others = [place for place, value in enumerate(column) if not _is_number(value)]
+            found = f"{len(others)} are something else, first values[{others[0]}]" if others else "got Python objects"
+            raise InvalidParameterError(f"values must be numbers, of a numeric type; {found}.")
         # Not the dtype itself: that of texts tells how long the longest is.
         raise InvalidParameterError(f"values must be numbers; got values of type {column.dtype.type.__name__}.")
     with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused below

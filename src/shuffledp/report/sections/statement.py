@@ -8,7 +8,7 @@ from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, percent
-from shuffledp.statements import Kind, PrivacyStatement, Status
+from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tasks import JointOutcome, Outcome
 
 __all__ = ["Guess", "statement_section"]
@@ -86,9 +86,20 @@ def _written_out(delta: float, relation: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A statement with everything that the template says about it."""
+    """A statement with everything that the template says about it.
+
+    Args:
+        statement: the statement.
+        told: remarks that the page has made already.
+    """
 
     statement: PrivacyStatement
+    told: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else there is to know, as far as it is not said elsewhere."""
+        return [remark for remark in self.statement.all_remarks if remark not in self.told]
 
     @property
     def kind(self) -> str:
@@ -104,12 +115,17 @@ class Shown:
     def about(self) -> str:
         """What the statement speaks about."""
         kind = self.statement.guarantee.type
-        return (_ABOUT | _ABOUT_SEVERAL if self.statement.basis.parts else _ABOUT).get(kind, kind)
+        return (_ABOUT | _ABOUT_SEVERAL if self.statement.parts else _ABOUT).get(kind, kind)
+
+    @property
+    def parts(self) -> list[tuple[str, "Shown"]]:
+        """What it was put together from, under the labels of these."""
+        return [(leaf.label, Shown(statement=leaf.statement)) for leaf in self.statement.leaves()]
 
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        return self.statement.guarantee.text(self.statement.kind.relation)
+        return self.statement.sentence_of(self.statement.guarantee)
 
     @property
     def weakness(self) -> str:
@@ -120,7 +136,9 @@ class Shown:
     def compared(self) -> str | None:
         """Which two inputs are compared, where the guarantee is about two inputs."""
         guarantee = self.statement.guarantee
-        return guarantee.neighbors.text if isinstance(guarantee, DifferentialPrivacy) else None
+        if not isinstance(guarantee, DifferentialPrivacy):
+            return None
+        return guarantee.neighbors.text_of_sum if self.parts else guarantee.neighbors.text
 
     @property
     def loss(self) -> Loss | None:
@@ -139,16 +157,13 @@ class Shown:
     def claimed(self) -> str | None:
         """After a withdrawal, what would have been stated."""
         claimed = self.statement.claimed
-        return claimed.text(self.statement.kind.relation) if claimed is not None else None
-
-    @property
-    def proof(self) -> str:
-        """Who has checked the proof."""
-        return "proven in this project" if self.statement.basis.status is Status.OWN_PROOF else "published"
+        return self.statement.sentence_of(claimed) if claimed is not None else None
 
 
 def statement_section(outcome: Outcome | JointOutcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
-    first, *others = (Shown(statement=statement) for statement in outcome.statements)
+    headline, *rest = outcome.statements
+    first = Shown(statement=headline)
+    others = [Shown(statement=statement, told=headline.all_remarks) for statement in rest]
     title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})
