@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp._validate import invalid
-from shuffledp.randomness import resolve_source
 from shuffledp.tables.reading import Progress
 from shuffledp.tables.stages import (
     analyze_unwritten,
@@ -51,15 +50,15 @@ def randomize_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write ``COLUMN.parquet`` for each column, by the name of its folder in a release.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
+        source: randomness; None is the cryptographic source.
         progress: told how many rows have been read.
 
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     columns = {
-        name: randomize_file(part, answers, _file_of(name, folder), source=own, progress=progress)
-        for name, part, own in _columns(task, source)
+        name: randomize_file(part, answers, _file_of(name, folder), source=source, progress=progress)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="randomize", task=task, columns=columns)
 
@@ -78,8 +77,8 @@ def shuffle_joint_files(
     """
     _require_files(task, reports)
     columns = {
-        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=own)
-        for name, part, own in _columns(task, source)
+        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=source)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="shuffle", task=task, columns=columns)
 
@@ -104,7 +103,7 @@ def analyze_joint_files(task: JointTask, views: Path, folder: Path, *, earlier: 
     releases = read_earlier(task, earlier)
     _require_files(task, views)
     outcomes = {}
-    for name, part in zip(task.folders(), task.parts(), strict=True):
+    for name, part in _columns(task):
         (folder / name).mkdir()
         outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name)
     return _finish(task, outcomes, releases, folder)
@@ -130,7 +129,7 @@ def run_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
+        source: randomness; None is the cryptographic source.
         progress: told how many rows have been read.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
 
@@ -140,17 +139,19 @@ def run_joint_file(
         BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
     """
     releases, outcomes = read_earlier(task, earlier), {}
-    for name, part, own in _columns(task, source):
+    for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = run_unwritten(part, answers, folder / name, source=own, progress=progress)
+        outcomes[name] = run_unwritten(part, answers, folder / name, source=source, progress=progress)
     return _finish(task, outcomes, releases, folder)
 
 
-def _columns(task: JointTask, source: "RandomSource | None") -> "Iterator[tuple[str, Task, RandomSource]]":
-    """For each column its name in the output, its own task and its own randomness."""
-    source = resolve_source(source)
-    for number, (name, part) in enumerate(zip(task.folders(), task.parts(), strict=True)):
-        yield name, part, source.substream("column", number)
+def _columns(task: JointTask) -> Iterator[tuple[str, Task]]:
+    """For each column its name in the output and its own task.
+
+    The columns draw one after the other from one source, which hands out no word twice: a substream by the number of
+    the column would give the next run, if it draws from the same source, the same words.
+    """
+    return zip(task.folders(), task.parts(), strict=True)
 
 
 def _file_of(name: str, folder: Path) -> Path:
