@@ -239,3 +239,23 @@ def test_a_release_without_a_shuffle_asks_for_trust_in_devices_only_and_is_taken
     file = release(tmp_path, unshuffled, "unshuffled")
     (read,) = read_earlier(task(unshuffled.sha256), [changed(file, trusting("own-device"))])
     assert read.headline.trust == ("own-device",)
+
+
+def test_every_one_of_several_earlier_releases_adds_its_loss(tmp_path):
+    digests, files = [], []
+    for number, epsilon0 in enumerate((0.5, 1.0, 2.0)):
+        one = task(name=f"survey {number}", randomizer={**task_with()["randomizer"], "epsilon0": epsilon0})
+        digests.append(one.sha256)
+        files.append(release(tmp_path, one, f"release{number}"))
+    last = task(*digests, name="last")
+    releases = read_earlier(last, files)
+    own = plan(task(), 5000).statements
+    statements = composed_with(last, releases, own)
+    losses = [each.headline.guarantee.epsilon for each in releases]
+    assert len(set(losses)) == 3
+    assert statements[0].guarantee.epsilon == pytest.approx(own[0].guarantee.epsilon + sum(losses))
+    assert statements[0].guarantee.delta == pytest.approx(4e-6)
+    assert statements[-2].guarantee.epsilon == pytest.approx(own[-1].guarantee.epsilon + 3.5, abs=1e-4)
+    assert str(statements[0]).count(" takes epsilon = ") == 4
+    for each in releases:
+        assert f"task {each.task_sha256[:12]} ({each.name}) takes epsilon = " in str(statements[0])
