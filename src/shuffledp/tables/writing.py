@@ -14,7 +14,8 @@ from shuffledp.tables.parquet import read_facts
 __all__ = ["is_release", "is_stage", "new_file", "new_folder"]
 
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
-_DRAWN = {".html", ".svg", ".png"}  # the page and its figures, which are drawn after the mark is written
+# The page and its figures, which are drawn after the mark is written. Whatever else lies there is somebody's own.
+_DRAWN = {"release.html", *(f"{chart}.{ending}" for chart in ("accounting", "estimates") for ending in ("png", "svg"))}
 
 
 def is_release(folder: Path) -> bool:
@@ -22,7 +23,7 @@ def is_release(folder: Path) -> bool:
     listed = _listed_files(folder / _MARK)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
     return bool(listed) and all(
-        ((entry.name in listed or entry.suffix in _DRAWN) and entry.is_file())
+        ((entry.name in listed or entry.name in _DRAWN) and entry.is_file())
         or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
         for entry in folder.iterdir()
     )

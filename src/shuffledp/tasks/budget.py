@@ -69,7 +69,7 @@ def composed_with(
 
     Returns:
         The composition of all headlines, then the release's own headline and lower bounds, then the composition of the
-        local guarantees (where all are known), then its own.
+        local guarantees, then its own.
     """
     if not earlier:
         return tuple(statements)
@@ -81,10 +81,7 @@ def composed_with(
     first = compose([released[0], *(release.headline for release in earlier)]).remarking(
         f"The same people are in {len(parts)} releases, whose losses add up: {'; '.join(parts)}."
     )
-    theirs = [release.local for release in earlier if release.local is not None]
-    if len(theirs) < len(earlier) or not devices:
-        return (first, *statements)
-    sent = compose([devices[0], *theirs]).remarking(
+    sent = compose([devices[0], *(release.local for release in earlier)]).remarking(
         "This is about all that one person sent, for this release and the earlier ones."
     )
     return (first, *released, sent, *devices)
