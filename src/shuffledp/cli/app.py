@@ -1,10 +1,8 @@
 """The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
 
 import io
-import signal
 import sys
 import traceback
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -49,9 +47,6 @@ def run_app() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than a task
-    with suppress(ValueError):  # not in the main thread
-        # So that outputs begun are taken away when the process is asked to end.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except ShuffleDPError as error:
