@@ -157,6 +157,7 @@ class View:
             order = random_permutation(len(self.reports), source=source)
             object.__setattr__(self, "reports", self.reports.take(order))
             return
+        _validate.unmasked(labels=self.labels)
         labels = np.asarray(self.labels)
         self._check_labels(labels)
         labels = labels.astype(np.int64, copy=False)

@@ -171,8 +171,8 @@ class PrivacyStatement(Described):
         claimed: after a withdrawal, the guarantee that would have been stated without it.
 
     Raises:
-        InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is not withdrawn
-            has ``claimed``, if one that is promises something, or for unknown trust.
+        InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is withdrawn
+            promises something, if another one has ``claimed``, or for unknown trust.
     """
 
     guarantee: Guarantee

@@ -207,3 +207,10 @@ def test_a_wrong_model_is_refused(changes, message):
 def test_columns_that_cannot_be_its_reports_are_refused(columns):
     with pytest.raises(InvalidParameterError, match="must"):
         Reports(columns, PrivUnit(epsilon0=1.0, dimension=3).model)
+
+
+@pytest.mark.parametrize("collect", [list, tuple, lambda rows: np.array([*rows, None], dtype=object)[:-1]])
+def test_a_masked_coordinate_in_a_column_of_vectors_is_refused(collect):
+    rows = [np.array([1.0, 0.0]), np.ma.array([1.0, 0.0], mask=[True, False])]
+    with pytest.raises(InvalidParameterError, match="values must be complete; 1 masked"):
+        PrivUnit(epsilon0=2.0, dimension=2).randomize(collect(rows))

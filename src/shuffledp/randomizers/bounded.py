@@ -153,6 +153,7 @@ def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDA
 def _numbers_and_outside(
     values: ArrayLike, lower: float, upper: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    _validate.unmasked(values=values)
     try:
         column = np.asarray(values)
     except (ValueError, TypeError):  # numpy's own message may quote a value

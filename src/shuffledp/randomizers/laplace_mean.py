@@ -17,6 +17,7 @@ from shuffledp.guarantees import LocalDP
 from shuffledp.randomizers.bounded import RangeModel, RangeRandomizer, round_to_grid, rounding_variance
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -201,4 +202,4 @@ class DiscreteLaplaceMean(RangeRandomizer):
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise
         noise.fill(0)  # with it the values could be found
-        return Reports({"value": reports}, model)
+        return Reports({"value": frozen(reports)}, model)

@@ -1,7 +1,7 @@
 """PrivUnit: a unit vector becomes a random unit vector, which lies in the cap around it more often than by chance."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -16,6 +16,7 @@ from shuffledp.guarantees import LocalDP
 from shuffledp.models import MeanModel
 from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
 from shuffledp.randomness import bernoulli, resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -238,7 +239,12 @@ class PrivUnit:
 
     @classmethod
     def from_model(cls, model: PrivUnitModel) -> Self:
-        """The randomizer that a model describes."""
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(PrivUnitModel, model=model)
         randomizer = cls.__new__(cls)
         randomizer.model = model
         return randomizer
@@ -269,7 +275,7 @@ class PrivUnit:
         for start in range(0, len(vectors), rows):
             batch = slice(start, start + rows)
             _respond(vectors[batch], in_cap[batch], self.model, source, out=reports[batch])
-        return Reports({"vector": reports}, self.model)
+        return Reports({"vector": frozen(reports)}, self.model)
 
 
 def _respond(
@@ -300,6 +306,10 @@ def _as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def _as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    _validate.unmasked(values=values)
+    if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
+        for row in values:  # numpy would drop their masks
+            _validate.unmasked(values=row)
     try:
         array = np.asarray(values)
         if array.dtype == object and array.ndim == 1:  # a column of lists or arrays

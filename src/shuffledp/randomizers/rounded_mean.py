@@ -42,6 +42,10 @@ class RoundedMeanModel(RangeModel):
     kind: ClassVar[str] = "rounded-mean"
     response: KaryRandomizedResponseModel
 
+    def __post_init__(self) -> None:
+        super(RoundedMeanModel, self).__post_init__()
+        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
         """The model with the largest local loss that is representable and at most ``epsilon0``.

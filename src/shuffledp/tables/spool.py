@@ -18,6 +18,7 @@ from shuffledp.errors import LocalProtocolError
 from shuffledp.flow import Reports, View
 from shuffledp.models import ShuffleModel
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -140,7 +141,7 @@ class _Buckets:
             for name, like in self._like.columns.items():
                 path = self._path_of(bucket, name)
                 if path.exists():
-                    columns[name] = np.fromfile(path, dtype=like.dtype).reshape(-1, *like.shape[1:])
+                    columns[name] = frozen(np.fromfile(path, dtype=like.dtype)).reshape(-1, *like.shape[1:])
                     path.unlink()
             if columns:
                 yield columns
