@@ -90,3 +90,17 @@ def test_an_estimate_prints_as_a_small_table():
 def test_an_estimate_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         estimate().level = 0.5
+
+
+@pytest.mark.parametrize("level", [math.nextafter(1.0, 0.0), 0.9999999999999999, 5e-324])
+def test_a_level_next_to_certainty_or_to_nothing_has_an_interval(level):
+    sure = Estimate(
+        statistic="frequency",
+        target=("a",),
+        estimate=np.array([0.5]),
+        standard_error=np.array([0.1]),
+        level=level,
+        num_reports=9,
+    )
+    assert 0 <= sure.margin[0] < 1
+    assert (sure.margin[0] > 0.8) == (level > 0.5)

@@ -123,7 +123,7 @@ def in_short(statement: PrivacyStatement) -> str:
     """A statement on one line."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
+    delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
     epsilon = in_digits(claim.epsilon, statement.kind.relation)
     return f"{state}{claim.type} {statement.kind}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
 

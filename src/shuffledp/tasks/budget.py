@@ -100,5 +100,6 @@ def _loss(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     if not isinstance(claim, DifferentialPrivacy):
         return str(claim.type)
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
-    return f"epsilon = {in_digits(claim.epsilon, statement.kind.relation)}{delta}"
+    relation = statement.kind.relation
+    delta = f", delta = {in_digits(claim.delta, relation)}" if claim.delta else ""
+    return f"epsilon = {in_digits(claim.epsilon, relation)}{delta}"
