@@ -81,6 +81,10 @@ class RandomizerContract:
         assert len(reports) == len(self.values) * self.randomizer.model.num_messages
         assert reports.model == self.randomizer.model
 
+    def test_reports_say_whether_they_are_seeded(self):
+        assert self.randomize(self.values[:3]).seeded is True
+        assert self.randomizer.randomize(self.values[:3]).seeded is False
+
     def test_no_values_give_no_reports(self):
         for nothing in ([], np.array([], dtype=np.int64), pd.Series([], dtype="int64"), pa.array([], pa.int32())):
             assert len(self.randomize(nothing)) == 0

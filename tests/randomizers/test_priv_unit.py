@@ -214,3 +214,11 @@ def test_a_masked_coordinate_in_a_column_of_vectors_is_refused(collect):
     rows = [np.array([1.0, 0.0]), np.ma.array([1.0, 0.0], mask=[True, False])]
     with pytest.raises(InvalidParameterError, match="values must be complete; 1 masked"):
         PrivUnit(epsilon0=2.0, dimension=2).randomize(collect(rows))
+
+
+def test_reports_keep_length_one_where_the_direction_drawn_is_nearly_that_of_the_vector():
+    # In the plane some of so many directions lie within 1e-5 of the vector: what is left across it has few digits.
+    randomizer = PrivUnit(epsilon0=2.0, dimension=2)
+    vectors = randomizer.randomize(np.tile([0.6, 0.8], (200_000, 1)), source=SeededSource(3))["vector"]
+    lengths = np.sqrt((vectors**2).sum(axis=1))
+    assert np.abs(lengths - 1).max() < 2e-15

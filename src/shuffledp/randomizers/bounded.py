@@ -91,7 +91,8 @@ def check_range(lower: float, upper: float) -> None:
         InvalidParameterError: unless both are from -1e100 to 1e100, and ``upper`` is above ``lower`` by 1e-100 or more.
     """
     for name, value in (("lower", lower), ("upper", upper)):
-        if not (_is_number(value) and -_LARGEST <= value <= _LARGEST):
+        plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
+        if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
             raise invalid(f"a finite number from {-_LARGEST:g} to {_LARGEST:g}", **{name: value})
     if not lower < upper:
         raise InvalidParameterError(f"upper must be above lower; got lower={lower!r}, upper={upper!r}.")

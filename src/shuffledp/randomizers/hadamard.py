@@ -194,7 +194,7 @@ class HadamardResponse(AnswerRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words[: len(batch)], words[len(batch) :], self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"index": frozen(reports)}, self.model)
+        return Reports({"index": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(

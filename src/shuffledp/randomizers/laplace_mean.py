@@ -216,4 +216,4 @@ class DiscreteLaplaceMean(RangeRandomizer):
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise
         noise.fill(0)  # with it the values could be found
-        return Reports({"value": frozen(reports)}, model)
+        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)

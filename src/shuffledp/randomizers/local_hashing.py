@@ -258,4 +258,4 @@ class OptimizedLocalHashing(AnswerRandomizer):
             seeds[batch] = uniform_integers(self.model.num_seeds, len(answers[batch]), source=source)
             hashed = self.model.hashed(answers[batch], seeds[batch])
             reports[batch] = respond.randomize(hashed, source=source)["value"]
-        return Reports({"seed": frozen(seeds), "value": frozen(reports)}, self.model)
+        return Reports({"seed": frozen(seeds), "value": frozen(reports)}, self.model, seeded=source.reproducible)

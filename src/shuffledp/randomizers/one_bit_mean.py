@@ -159,7 +159,7 @@ class OneBitMean(RangeRandomizer):
             source.fill(words)
             np.less(words, thresholds, out=reports[start : start + BATCH].view(np.bool_))
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": frozen(reports)}, model)
+        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:

@@ -275,7 +275,7 @@ class PrivUnit:
         for start in range(0, len(vectors), rows):
             batch = slice(start, start + rows)
             _respond(vectors[batch], in_cap[batch], self.model, source, out=reports[batch])
-        return Reports({"vector": frozen(reports)}, self.model)
+        return Reports({"vector": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(

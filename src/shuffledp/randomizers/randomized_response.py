@@ -194,7 +194,7 @@ class KaryRandomizedResponse(AnswerRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words, self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": frozen(reports)}, self.model)
+        return Reports({"value": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(

@@ -227,4 +227,4 @@ class RoundedMean(RangeRandomizer):
         numbers = self._numbers(values)
         points = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_levels, source=source)
         reports = KaryRandomizedResponse.from_model(model.response).randomize(points, source=source)
-        return Reports(reports.columns, model)
+        return Reports(reports.columns, model, seeded=source.reproducible)

@@ -218,7 +218,7 @@ class SubsetSelection(AnswerRandomizer):
             spare = _complete(block, held, model, source)
             put_bits(block, np.where(included, held, spare), np.ones(len(block), dtype=np.bool_))
         coins.wipe()
-        return Reports({"bits": frozen(bits)}, model)
+        return Reports({"bits": frozen(bits)}, model, seeded=source.reproducible)
 
 
 def _threshold(model: SubsetSelectionModel) -> int:

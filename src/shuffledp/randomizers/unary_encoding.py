@@ -184,7 +184,7 @@ class _UnaryEncoding(AnswerRandomizer):
             true_bits = coins.toss(len(block), self.model.true_words, source)
             put_bits(block, answers[start : start + coins.rows], true_bits)
         coins.wipe()
-        return Reports({"bits": frozen(bits)}, self.model)
+        return Reports({"bits": frozen(bits)}, self.model, seeded=source.reproducible)
 
 
 class SymmetricUnaryEncoding(_UnaryEncoding):
