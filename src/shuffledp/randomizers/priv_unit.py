@@ -106,7 +106,11 @@ class PrivUnitModel(MeanModel):
 
     @property
     def scale(self) -> float:
-        """Expected product of a report with the true vector; contributions are reports divided by it."""
+        """Expected product of a report with the true vector; contributions are reports divided by it.
+
+        For a small loss it is a small difference of p and the mass of the cap, which are both known to some 1e-15: up
+        to 20,000 dimensions its relative error is at most 1e-11 / min(1, epsilon0), and typically 1e-14 / epsilon0.
+        """
         mass = cap_mass(self.depth, self.dimension)
         return cap_moment(self.depth, self.dimension) * (self.p - mass) / (mass * (1 - mass))
 
@@ -211,7 +215,7 @@ class PrivUnit:
            numbers. It is evaluated for the depth and the coin actually used, with a guard of 1e-9 added, and is at most
            the epsilon0 asked for and differs from it by less than 1e-6.
         2. Given the product with the true vector, all directions across are equally likely.
-        3. Contributions are unbiased for the vector, whose length is first made 1.
+        3. Contributions are unbiased for the vector, whose length is first made 1, as far as float64 holds ``scale``.
         4. Reports of different people are independent.
 
     Args:
