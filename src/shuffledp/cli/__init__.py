@@ -15,7 +15,7 @@ _NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
 
 def main() -> None:
     """Run the command line; says which packages to install where the extra is missing."""
-    _end_in_order()
+    asked = _end_in_order()
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing and sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"shuffledp {__version__}\n")
@@ -28,18 +28,19 @@ def main() -> None:
         )
     from shuffledp.cli.app import run_app
 
-    run_app()
+    run_app(asked)
 
 
-def _end_in_order() -> None:
-    """So that outputs begun are taken away, once and undisturbed, when the process is asked to end."""
+def _end_in_order() -> list[int]:
+    """So that outputs begun are taken away when the process is asked to end; the signals that came, so far none."""
+    asked: list[int] = []
 
     def end(number: int, _: object) -> None:
-        for each in _ENDINGS:
-            signal.signal(each, signal.SIG_IGN)
+        asked.append(number)
         sys.exit(128 + number)
 
     with suppress(ValueError):  # not in the main thread
         for each in _ENDINGS:
             if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` wants it
                 signal.signal(each, end)
+    return asked
