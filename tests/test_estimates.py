@@ -107,3 +107,17 @@ def test_covariances_are_in_the_rows_by_the_names_of_the_others_as_far_as_they_a
 def test_a_covariance_that_is_no_matrix_of_the_rows_is_refused(covariance):
     with pytest.raises(InvalidParameterError):
         estimate(covariance=covariance)
+
+
+@pytest.mark.parametrize("level", [math.nextafter(1.0, 0.0), 0.9999999999999999, 5e-324])
+def test_a_level_next_to_certainty_or_to_nothing_has_an_interval(level):
+    sure = Estimate(
+        statistic="frequency",
+        target=("a",),
+        estimate=np.array([0.5]),
+        standard_error=np.array([0.1]),
+        level=level,
+        num_reports=9,
+    )
+    assert 0 <= sure.margin[0] < 1
+    assert (sure.margin[0] > 0.8) == (level > 0.5)

@@ -68,7 +68,7 @@ class Estimate:
     @property
     def margin(self) -> NDArray[np.float64]:
         """Half the width of the intervals: the normal quantile times the standard error."""
-        return NormalDist().inv_cdf((1 + self.level) / 2) * self.standard_error
+        return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
 
     @property
     def lower(self) -> NDArray[np.float64]:

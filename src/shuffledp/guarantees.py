@@ -161,7 +161,7 @@ class DifferentialPrivacy(Guarantee):
             return f"Nothing is promised about what {observed} reveals about one person."
         if self.is_trivial:
             return f"Not private: nothing limits what {observed} reveals about one person."
-        remainder = f", apart from a remainder of {self.delta:g} (delta)" if self.delta else ""
+        remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
         factor, epsilon = factor_in_digits(self.epsilon, relation), in_digits(self.epsilon, relation)
         approximate = "about " if shown_relation(self.epsilon, epsilon, relation) != relation else ""
         return (

@@ -109,7 +109,8 @@ class PrivacyStatement(Described):
         parts: for a composition or a mixture, what was put together.
 
     Raises:
-        InvalidParameterError: if a promising statement has a hypothesis that does not hold, or for unknown trust.
+        InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is withdrawn
+            promises something, if another one has ``claimed``, or for unknown trust.
     """
 
     guarantee: Guarantee
@@ -130,6 +131,10 @@ class PrivacyStatement(Described):
         failing = [hypothesis.text for hypothesis in self.basis.hypotheses if not hypothesis.holds]
         if self.kind.promises and failing:
             raise invalid("hypotheses that all hold in a statement that promises", failing=failing)
+        if self.withdrawn is None and self.claimed is not None:
+            raise invalid("None in a statement that is not withdrawn", claimed=self.claimed)
+        if self.withdrawn is not None and not self.guarantee.is_trivial:
+            raise invalid("nothing in a statement that is withdrawn", guarantee=self.guarantee)
 
     def __str__(self) -> str:
         if self.withdrawn is not None:

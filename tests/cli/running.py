@@ -99,7 +99,7 @@ def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8
     """Run a command, with its error stream on a terminal or not."""
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
     err = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     code: Any = 0
     try:
         with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", ["shuffledp", *map(str, arguments)]):
@@ -107,7 +107,8 @@ def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8
     except SystemExit as ended:
         code = ended.code
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
     return Result(code or 0, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
 
 

@@ -87,7 +87,12 @@ def test_the_bound_on_rounding_is_reached_near_the_ends_and_halfway_between_grid
 WRONG_RANGES = [
     (1.0, 1.0, "upper must be above lower; got lower=1.0, upper=1.0."),
     (2, 1, "upper must be above lower; got lower=2, upper=1."),
-    (-1e308, 1e308, "upper - lower must be finite"),
+    (-1e308, 1e308, "lower must be a finite number from -1e\\+100 to 1e\\+100"),
+    (0.0, 1e155, "upper must be a finite number from"),
+    (0, 10**400, "upper must be a finite number from"),
+    (-(10**400), 0, "lower must be a finite number from"),
+    (0.0, 1e-320, "upper - lower must be 1e-100 or more; got lower=0.0, upper=1e-320."),
+    (0, 1e-101, "upper - lower must be 1e-100 or more"),
     (0.0, np.inf, "upper must be a finite number"),
     (-np.inf, 0.0, "lower must be a finite number"),
     (np.nan, 1.0, "lower must be a finite number"),

@@ -203,3 +203,16 @@ def test_missing_as_a_category_is_for_categories_only():
     assert task(CHEATED, missing="category").parts()[0].missing is Missing.CATEGORY
     with pytest.raises(InvalidParameterError, match="where answers are averaged"):
         task(missing="category")
+
+
+def test_every_one_of_three_columns_adds_its_loss(tmp_path):
+    columns = [
+        {"column": name, "randomizer": {**CHEATED["randomizer"], "epsilon0": epsilon0}}
+        for name, epsilon0 in (("person", 0.5), ("cheated", 1.0), ("hours", 2.0))
+    ]
+    outcome = run(task(*columns), tmp_path, rows=[["No", "Yes", "No"]] * 3000)
+    headlines = [column.release.statements[1].guarantee for column in outcome.columns.values()]
+    assert len({each.epsilon for each in headlines}) == 3
+    assert outcome.statements[0].guarantee.epsilon == pytest.approx(sum(each.epsilon for each in headlines))
+    assert outcome.statements[0].guarantee.delta == pytest.approx(1.5e-6)
+    assert outcome.statements[1].guarantee.epsilon == pytest.approx(3.5, abs=1e-4)

@@ -209,14 +209,6 @@ def test_a_seeded_release_withdraws_the_composition_and_says_what_it_would_have_
     assert data["statements"][0]["claimed"]["delta"] == 2e-6
 
 
-def test_an_earlier_release_without_a_local_statement_still_adds_to_the_headline(tmp_path, first):
-    bare = changed(first, lambda data: data.update(statements=data["statements"][:1]))
-    (earlier,) = read_earlier(task(task().sha256), [bare])
-    assert earlier.local is None
-    statements = composed_with(task(), [earlier], plan(task(), 5000).statements)
-    assert [each.kind for each in statements] == [Kind.UPPER_BOUND, Kind.LOWER_BOUND]
-
-
 # ---- what is refused ------------------------------------------------------------------------------------------------
 
 
@@ -246,6 +238,77 @@ def test_a_withdrawn_release_cannot_be_composed_with(tmp_path):
 def test_a_release_whose_first_statement_is_a_lower_bound_is_refused(first):
     swapped = changed(first, lambda data: data["statements"].reverse() or data["statements"].pop(0))
     assert "it begins with a statement of kind lower-bound" in refusal(task(task().sha256), swapped)
+
+
+def test_a_release_that_does_not_say_what_reports_guarantee_is_refused(first):
+    bare = changed(first, lambda data: data.update(statements=data["statements"][:1]))
+    assert "say what the reports guarantee by themselves" in refusal(task(task().sha256), bare)
+
+
+@pytest.mark.parametrize("change", [{"seeded": True}, {"seeded": 0}, {"seeded": None}])
+def test_a_release_that_says_or_hides_that_it_is_seeded_is_refused(first, change):
+    message = refusal(task(task().sha256), changed(first, lambda data: data.update(change)))
+    assert "its randomness came from no seed" in message
+
+
+def test_a_release_of_which_one_statement_is_withdrawn_is_refused(tmp_path, first):
+    seeded = json.loads(release(tmp_path, task(), "seeded", source=SeededSource(1)).read_text())
+    mixed = changed(first, lambda data: data["statements"].append(seeded["statements"][-1]))
+    assert "its randomness came from no seed" in refusal(task(task().sha256), mixed)
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_claim_that_nothing_withdrew_is_refused(first, place):
+    def claim(data):
+        statement = data["statements"][place]
+        statement["claimed"] = {**statement["guarantee"], "epsilon": 1e-9, "delta": 0.0}
+
+    assert "claimed must be None in a statement that is not withdrawn" in refusal(
+        task(task().sha256), changed(first, claim)
+    )
+
+
+def test_a_withdrawn_statement_that_promises_is_refused(first):
+    assert "guarantee must be nothing in a statement that is withdrawn" in refusal(
+        task(task().sha256), changed(first, lambda data: data["statements"][0].update(withdrawn="seeded"))
+    )
+
+
+@pytest.mark.parametrize("control", ["\x1b[2J", "\x07", "\r", "\x9b", "\x7f", "\x00"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda statement, text: statement["remarks"].append(text),
+        lambda statement, text: statement["basis"].update(citation=text),
+        lambda statement, text: statement["basis"]["hypotheses"].append(
+            {"name": "n", "requirement": text, "value": "v", "holds": True}
+        ),
+    ],
+    ids=["remark", "citation", "hypothesis"],
+)
+def test_texts_that_could_command_a_terminal_are_refused(first, control, write):
+    message = refusal(
+        task(task().sha256), changed(first, lambda data: write(data["statements"][0], f"take this{control}"))
+    )
+    assert "without control characters" in message
+    assert control not in message
+
+
+@pytest.mark.parametrize(
+    ("place", "named"), [(-1, "no less than its randomizers lose"), (0, "no less than can be proven to be lost")]
+)
+def test_a_loss_below_what_the_task_costs_is_refused(first, place, named):
+    def lower(data):
+        data["statements"][place]["guarantee"]["epsilon"] *= 0.1
+
+    binary = task(task().sha256)
+    assert read_earlier(binary, [first])
+    assert named in refusal(binary, changed(first, lower))
+
+
+@pytest.mark.parametrize("count", [None, "5000", -1, 10**400, 0.5])
+def test_a_number_of_reports_that_is_none_is_refused(first, count):
+    refusal(task(task().sha256), changed(first, lambda data: data.update(num_reports=count)))
 
 
 BROKEN = {
@@ -316,3 +379,23 @@ def test_a_release_without_a_shuffle_asks_for_trust_in_devices_only_and_is_taken
     file = release(tmp_path, unshuffled, "unshuffled")
     (read,) = read_earlier(task(unshuffled.sha256), [changed(file, trusting("own-device"))])
     assert read.headline.trust == ("own-device",)
+
+
+def test_every_one_of_several_earlier_releases_adds_its_loss(tmp_path):
+    digests, files = [], []
+    for number, epsilon0 in enumerate((0.5, 1.0, 2.0)):
+        one = task(name=f"survey {number}", randomizer={**task_with()["randomizer"], "epsilon0": epsilon0})
+        digests.append(one.sha256)
+        files.append(release(tmp_path, one, f"release{number}"))
+    last = task(*digests, name="last")
+    releases = read_earlier(last, files)
+    own = plan(task(), 5000).statements
+    statements = composed_with(last, releases, own)
+    losses = [each.headline.guarantee.epsilon for each in releases]
+    assert len(set(losses)) == 3
+    assert statements[0].guarantee.epsilon == pytest.approx(own[0].guarantee.epsilon + sum(losses))
+    assert statements[0].guarantee.delta == pytest.approx(4e-6)
+    assert statements[-2].guarantee.epsilon == pytest.approx(own[-1].guarantee.epsilon + 3.5, abs=1e-4)
+    assert str(statements[0]).count(" takes epsilon = ") == 4
+    for each in releases:
+        assert f"task {each.task_sha256[:12]} ({each.name}) takes epsilon = " in str(statements[0])

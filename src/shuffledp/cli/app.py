@@ -1,10 +1,9 @@
 """The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
 
 import io
-import signal
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -53,22 +52,35 @@ _FOLDER = (
 )
 
 
-def run_app() -> None:
-    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer."""
+def run_app(asked: Sequence[int] = ()) -> None:
+    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer.
+
+    Args:
+        asked: the signals that have asked the process to end; then their number is the exit code, whatever a library
+            below makes of the interruption.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than a task
-    with suppress(ValueError):  # not in the main thread
-        # So that outputs begun are taken away when the process is asked to end.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app()
+        _run_quietly(asked)
     except ShuffleDPError as error:
         _fail(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
     except MemoryError:
         _fail("there is not enough memory for this.", 1)
     except Exception as error:
         _fail(f"this is a bug, please report it: {_place(error)}. No message is shown: it might quote an answer.", 1)
+
+
+def _run_quietly(asked: Sequence[int]) -> None:
+    """Run a command; once the process has been asked to end, nothing but that counts."""
+    try:
+        app()
+    except BaseException:
+        if not asked:
+            raise
+    if asked:
+        sys.exit(128 + asked[0])
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -175,7 +175,7 @@ def in_short(statement: PrivacyStatement) -> str:
     """A statement on one line; that it is a sum is said, so that it is not taken for a part."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
+    delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
     epsilon = in_digits(claim.epsilon, statement.kind.relation)
     together = " of all together" if statement.parts else ""
     return f"{state}{claim.type} {statement.kind}{together}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"

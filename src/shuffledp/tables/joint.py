@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp._validate import invalid
-from shuffledp.randomness import resolve_source
 from shuffledp.tables.stages import (
     analyze_unwritten,
     randomize_file,
@@ -52,15 +51,15 @@ def randomize_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write ``COLUMN.parquet`` for each column, by the name of its folder in a release.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
+        source: randomness; None is the cryptographic source.
         watch: told how far it is, and how many answers were clipped.
 
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     columns = {
-        name: randomize_file(part, answers, _file_of(name, folder), source=own, watch=watch)
-        for name, part, own in _columns(task, source)
+        name: randomize_file(part, answers, _file_of(name, folder), source=source, watch=watch)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="randomize", task=task, columns=columns)
 
@@ -79,8 +78,8 @@ def shuffle_joint_files(
     """
     _require_files(task, reports)
     columns = {
-        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=own, watch=watch)
-        for name, part, own in _columns(task, source)
+        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=source, watch=watch)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="shuffle", task=task, columns=columns)
 
@@ -108,7 +107,7 @@ def analyze_joint_files(
     releases = read_earlier(task, earlier)
     _require_files(task, views)
     outcomes = {}
-    for name, part in zip(task.folders(), task.parts(), strict=True):
+    for name, part in _columns(task):
         (folder / name).mkdir()
         outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name, watch=watch)
     return _finish(task, outcomes, releases, folder)
@@ -134,7 +133,7 @@ def run_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
+        source: randomness; None is the cryptographic source.
         watch: told how far it is, and how many answers were clipped.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
 
@@ -144,17 +143,19 @@ def run_joint_file(
         BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
     """
     releases, outcomes = read_earlier(task, earlier), {}
-    for name, part, own in _columns(task, source):
+    for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = run_unwritten(part, answers, folder / name, source=own, watch=watch)
+        outcomes[name] = run_unwritten(part, answers, folder / name, source=source, watch=watch)
     return _finish(task, outcomes, releases, folder)
 
 
-def _columns(task: JointTask, source: "RandomSource | None") -> "Iterator[tuple[str, Task, RandomSource]]":
-    """For each column its name in the output, its own task and its own randomness."""
-    source = resolve_source(source)
-    for number, (name, part) in enumerate(zip(task.folders(), task.parts(), strict=True)):
-        yield name, part, source.substream("column", number)
+def _columns(task: JointTask) -> Iterator[tuple[str, Task]]:
+    """For each column its name in the output and its own task.
+
+    The columns draw one after the other from one source, which hands out no word twice: a substream by the number of
+    the column would give the next run, if it draws from the same source, the same words.
+    """
+    return zip(task.folders(), task.parts(), strict=True)
 
 
 def _file_of(name: str, folder: Path) -> Path:

@@ -81,7 +81,7 @@ def composed_with(
 
     Returns:
         The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
-        bounds, which bound all of them; and the composition of the local guarantees, where all are known.
+        bounds, which bound all of them; and the composition of the local guarantees.
     """
     if not earlier:
         return tuple(statements)
@@ -91,10 +91,8 @@ def composed_with(
     shares = "; ".join(f"{part.label} takes {_loss(part.statement)}" for part in parts)
     remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
     summed = [_sum(parts).remarking(remark), *(_seen_in(label, statement) for statement in released[1:])]
-    if devices and all(release.local for release in earlier):
-        sent = _sum(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
-        summed += [sent.remarking("This is about all that one person sent, for this release and the earlier ones.")]
-    return tuple(summed)
+    sent = _sum(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
+    return (*summed, sent.remarking("This is about all that one person sent, for this release and the earlier ones."))
 
 
 def _shares(earlier: "Sequence[EarlierRelease]", *, local: bool) -> list[Part]:
@@ -123,5 +121,6 @@ def _loss(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     if not isinstance(claim, DifferentialPrivacy):
         return str(claim.type)
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
-    return f"epsilon = {in_digits(claim.epsilon, statement.kind.relation)}{delta}"
+    relation = statement.kind.relation
+    delta = f", delta = {in_digits(claim.delta, relation)}" if claim.delta else ""
+    return f"epsilon = {in_digits(claim.epsilon, relation)}{delta}"

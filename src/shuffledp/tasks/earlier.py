@@ -2,21 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from shuffledp._described import Described
+from shuffledp.accounting import account_all
 from shuffledp.errors import IncomparableError, InvalidParameterError
-from shuffledp.statements import Part, PrivacyStatement, Trust, compose
+from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import Kind, Part, PrivacyStatement, Trust, compose
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
-from shuffledp.tasks.section import one_line
-from shuffledp.tasks.task import Task, digest, require_sha256
+from shuffledp.tasks.section import is_garbled, one_line
+from shuffledp.tasks.task import Task, digest, has_blocks, require_sha256
 
 __all__ = ["CountedRelease", "EarlierRelease", "read_earlier"]
 
+_ROUNDING = 1e-6  # of the loss of a randomizer, between versions
 _LOCAL = {"local-dp", "local-randomizer"}  # what holds without any shuffle
 
 
@@ -46,7 +51,7 @@ class EarlierRelease:
         task_sha256: of its task.
         file_sha256: of its ``statement.json``, which tells it from other releases of the same task.
         headline: its first statement, about everything released; it covers the releases in ``earlier``.
-        local: what all reports of one person guarantee by themselves; None if it does not say.
+        local: what all reports of one person guarantee by themselves.
         earlier: the releases before it whose losses are in its statements.
     """
 
@@ -54,7 +59,7 @@ class EarlierRelease:
     task_sha256: str
     file_sha256: str
     headline: PrivacyStatement
-    local: PrivacyStatement | None
+    local: PrivacyStatement
     earlier: tuple["CountedRelease", ...] = ()
 
     @property
@@ -84,8 +89,9 @@ class EarlierRelease:
 
         Raises:
             InvalidParameterError: if the file cannot be read, is not one, names another task than it describes, or
-                promises nothing: its first statement is withdrawn, or no upper bound, or needs less trust than there is
-                in any statement like it.
+                promises nothing: it is seeded, its first statement is withdrawn, or no upper bound, or needs less trust
+                than there is in any statement like it; if it does not say what reports guarantee by themselves, or says
+                less than the randomizers of its task lose; or if a text in it has control characters.
         """
         try:
             content = path.read_bytes()
@@ -106,16 +112,18 @@ class EarlierRelease:
             raise _refused(path, "be the statement.json of a release") from None
         if digest(task) != sha256:
             raise _refused(path, "name the task that it describes; it was changed, or belongs to another task")
-        if headline.withdrawn is not None:
-            raise _refused(path, f"promise something; its first statement is withdrawn, because {_reason(headline)}")
-        if not headline.kind.promises:
-            raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
+        if any(map(is_garbled, _texts(written))):
+            raise _refused(path, "hold statements without control characters")
+        _check_promise(path, data, statements)
         if earlier and not headline.parts:
             raise _refused(path, "begin with the sum over the earlier releases that it names")
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
-        for statement in filter(None, (headline, local)):
+        if local is None:
+            raise _refused(path, "say what the reports guarantee by themselves, without any shuffle")
+        for statement in (headline, local):
             for each in (statement, *(leaf.statement for leaf in statement.leaves())):
                 _check_trust(path, each)
+        _check_loss(path, data, headline, local)
         return cls(
             name=task["name"],
             task_sha256=sha256,
@@ -180,6 +188,65 @@ def _check_trust(path: Path, statement: PrivacyStatement) -> None:
     rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
     if not others and rests_on - _LOCAL:
         raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")
+
+
+def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[PrivacyStatement]) -> None:
+    """Refuse what promises nothing."""
+    headline = statements[0]
+    if headline.withdrawn is not None:
+        raise _refused(path, f"promise something; its first statement is withdrawn, because {_reason(headline)}")
+    if not headline.kind.promises:
+        raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
+    if data.get("seeded") is not False or any(each.withdrawn for each in statements):
+        raise _refused(path, "promise something; it does not say that its randomness came from no seed")
+
+
+def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement) -> None:
+    """Refuse losses below what the task, which its digest fixes, costs anybody: no version can have proven less."""
+    task = data["task"]
+    try:
+        parts = (JointTask if has_blocks(task) else Task).from_dict(task).parts()
+    except InvalidParameterError:
+        return  # of another version, whose tasks this one cannot read
+    sent = sum(part.randomizer.randomizer().model.guarantee.epsilon for part in parts)
+    if _epsilon(local) < sent * (1 - _ROUNDING):
+        raise _refused(
+            path, f"state no less than its randomizers lose, epsilon = {sent:g}, about the reports themselves"
+        )
+    try:
+        counts = [part["num_reports"] for part in data.get("columns", [data])]
+        released = max(_least_released(part, count, headline) for part, count in zip(parts, counts, strict=True))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise _refused(path, "say how many reports were released") from None
+    if _epsilon(headline) < released * (1 - _ROUNDING):
+        raise _refused(path, f"state no less than can be proven to be lost, epsilon = {released:g}, at the beginning")
+
+
+def _epsilon(statement: PrivacyStatement) -> float:
+    return statement.guarantee.epsilon if isinstance(statement.guarantee, DifferentialPrivacy) else math.inf
+
+
+def _least_released(part: Task, num_reports: int, headline: PrivacyStatement) -> float:
+    """The largest lower bound on what one column loses, at the delta of the headline."""
+    delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
+    local = part.randomizer.randomizer().model
+    if not part.shuffler.is_uniform or not 0 < delta < 1:
+        return 0.0
+    model = ProtocolModel(local=local, shuffle=part.shuffler.shuffler().model(local.num_users_of(num_reports)))
+    lower = [each for each in account_all(model, delta=delta) if each.kind is Kind.LOWER_BOUND]
+    return max(map(_epsilon, lower), default=0.0)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Every text in what was read from JSON, keys included."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list):
+        for item in data:
+            yield from _texts(item)
+    elif isinstance(data, dict):
+        for item in (*data, *data.values()):
+            yield from _texts(item)
 
 
 def _reason(statement: PrivacyStatement) -> str:

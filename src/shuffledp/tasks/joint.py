@@ -155,7 +155,4 @@ def read_task(path: str | Path) -> Task | JointTask:
             "[randomizer] must be in each [[value]] block, as [value.randomizer], where there are such blocks; got one "
             "beside them."
         )
-    try:
-        return JointTask.from_dict(data)
-    except OverflowError:
-        raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None
+    return JointTask.from_dict(data)

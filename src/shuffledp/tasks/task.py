@@ -156,10 +156,7 @@ class Task(Described):
                 f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
                 "`read_task` takes."
             )
-        try:
-            return cls.from_dict(data)
-        except OverflowError:
-            raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None
+        return cls.from_dict(data)
 
     @property
     def sha256(self) -> str:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
@@ -26,6 +27,7 @@ _MEANINGS = {
     Kind.ESTIMATE: "Not a promise: an estimate of the loss.",
 }
 _LEAST_WRITTEN_OUT = 1e-9
+_MOST_OF_ALL = 10**15
 _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
 _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 
@@ -75,13 +77,22 @@ class Loss:
             factor=factor_in_digits(guarantee.epsilon, relation),
             factor_relation="about" if relation == "exactly" else relation,
             delta=_written_out(delta, relation),
-            allowance=f"one in {count(round(1 / delta))}" if delta else "",
+            allowance=_one_in(delta, relation),
         )
 
 
 def _written_out(delta: float, relation: str) -> str:
     """A remainder without powers of ten, unless it is tiny."""
-    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
+    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else in_digits(delta, relation)
+
+
+def _one_in(delta: float, relation: str) -> str:
+    """A remainder as a share of all, rounded as the relation says: a smaller number of all is a larger share."""
+    if delta < 1 / _MOST_OF_ALL:
+        return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
+    every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))
+    rounding = {"at most": math.floor, "at least": math.ceil}.get(relation, round)
+    return f"one in {count(rounding(every))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
