@@ -83,7 +83,12 @@ def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypat
     monkeypatch.setattr(commands, "write_page", be_stopped)
     monkeypatch.setattr(writing.shutil, "rmtree", clean_up)
     answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
-    result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out")
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDINGS}  # the tests may run in the background
+    try:
+        result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out")
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     assert result.code == 128 + number
     assert result.err == ""
     assert {path.name for path in tmp_path.iterdir()} == {"answers.csv", "task.toml"}
@@ -107,6 +112,7 @@ def test_a_process_that_must_outlive_its_terminal_does(tmp_path, monkeypatch):
 def test_an_interrupt_while_the_commands_are_imported_shows_no_trace():
     program = """
 import importlib.util, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 find_spec = importlib.util.find_spec
 def interrupted(name, *rest):
     os.kill(os.getpid(), signal.SIGINT)
