@@ -1,8 +1,8 @@
-"""Groups laid along an order: the intervals of ranks that each group occupies, from the first rank to the last.
+"""Groups laid along an order: the pieces of it that each group occupies, and which member is the middle one.
 
-People of one site who follow each other in the order form an *atom*. The atoms of a group are marked in a bitmap by their
-place along the order and read back ascending, so that nothing is sorted; a run of sites that follow each other in the
-order too counts as one atom, so that an interval of a line costs the same whether it has ten members or a thousand.
+People of one site who follow each other in the order form an *atom*. Sites whose atoms follow each other, upwards or
+downwards, make one *piece* of a group, so that an interval of a line costs the same whether it has ten members or a
+thousand. No group is sorted: halves are told apart by selecting the middle member.
 """
 
 from typing import NamedTuple
@@ -13,109 +13,131 @@ from numpy.typing import NDArray
 from shuffledp.groups.assignment import Groups
 from shuffledp.permutations import invert
 
-__all__ = ["Layout", "intervals", "lay", "ranks_by_group", "scratch"]
+__all__ = ["Layout", "Scratch", "lay", "middle", "pieces", "ranks_by_group", "scratch"]
 
 Integers = NDArray[np.int64]
 
-_ONE, _SHIFT, _LOW = np.uint64(1), np.uint64(6), np.uint64(63)
-_DE_BRUIJN, _TOP = np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
-_BIT = np.zeros(64, dtype=np.int64)  # number of the only bit in a word, by the top bits of a product (de Bruijn)
-for _number in range(64):
-    _BIT[((1 << _number) * int(_DE_BRUIJN) % 2**64) >> 58] = _number
+_BUCKETS = 256
 
 
 class Layout(NamedTuple):
     """Atoms, numbered by site and then by rank, and the groups as runs of sites."""
 
     atoms: Integers  # the atoms of site s are atoms[s] to atoms[s + 1]
-    place: Integers  # of an atom along the order
-    chained: Integers  # the last atom that is reached from this one when numbers and ranks both go on by one
-    stop: Integers  # the rank after an atom's last
-    start: Integers  # the first rank of the atom at each place along the order
+    start: Integers  # the first rank of an atom
+    stop: Integers  # the rank after its last
+    chained: Integers  # the last atom that is reached from this one by steps to the next rank, all in one direction
     set_starts: Integers
     runs: NDArray[np.int32]
     sizes: Integers
 
 
+class Scratch(NamedTuple):
+    """Room for the pieces of one group, and buckets that are empty whenever nobody works with them."""
+
+    lows: Integers
+    highs: Integers
+    inside: Integers
+    counts: Integers
+    sums: Integers
+
+
 def lay(groups: Groups, order: Integers) -> Layout:
     """The groups along an order (a permutation of the people), which is given from rank 0 on."""
     by_rank = groups.sites[order]
-    start = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1]))  # of the atom at each place
+    start = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1]))
     stop = np.append(start[1:], order.size)
     site = by_rank[start]
-    at = np.argsort(site, kind="stable")  # the place of each atom
-    follows = np.append(at[1:] == at[:-1] + 1, False)
-    ends = np.flatnonzero(~follows)
+    at = np.argsort(site, kind="stable")
+    steps = np.append(np.diff(at), 0)
+    steps[np.abs(steps) != 1] = 0
+    turns = np.append(np.flatnonzero(np.diff(steps)) + 1, at.size)
+    numbers = np.arange(at.size)
     return Layout(
         atoms=np.searchsorted(site[at], np.arange(groups.site_sizes.size + 1)).astype(np.int64),
-        place=at.astype(np.int64),
-        chained=ends[np.searchsorted(ends, np.arange(at.size))].astype(np.int64),
+        start=start[at].astype(np.int64),
         stop=stop[at].astype(np.int64),
-        start=start.astype(np.int64),
+        chained=np.where(steps == 0, numbers, turns[np.searchsorted(turns, numbers, side="right")]).astype(np.int64),
         set_starts=groups.sets.starts,
         runs=groups.sets.runs,
         sizes=groups.sizes,
     )
 
 
-def scratch(layout: Layout) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Integers, Integers]:
-    """Empty bitmaps on two levels, and room for the intervals of one group."""
-    words = layout.place.size // 64 + 1
-    room = layout.place.size
-    return (
-        np.zeros(words, dtype=np.uint64),
-        np.zeros(words // 64 + 1, dtype=np.uint64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
+def scratch(layout: Layout) -> Scratch:
+    """Room for the largest group."""
+    room = min(layout.start.size, int(layout.sizes.max()))
+    return Scratch(
+        *(np.empty(room, dtype=np.int64) for _ in range(3)), *(np.zeros(_BUCKETS, dtype=np.int64) for _ in range(2))
     )
 
 
-def intervals(
-    layout: Layout,
-    group: int,
-    bits: NDArray[np.uint64],
-    tops: NDArray[np.uint64],
-    ends: Integers,
-    places: Integers,
-) -> int:
-    """Write a group's intervals, ascending: interval i is the ranks ``start[places[i]]`` up to ``ends[places[i]]``.
+def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
+    """Write a group's pieces in no special order: piece i is the ranks ``lows[i]`` up to ``highs[i]``.
 
-    For the compiler; `ranks_by_group` is the same in plain words. The bitmaps are empty before and after.
+    For the compiler; `ranks_by_group` is the same in plain words.
 
     Returns:
         How many there are.
     """
+    count = 0
     for run in range(layout.set_starts[group], layout.set_starts[group + 1]):
         atom, after = layout.atoms[layout.runs[run, 0]], layout.atoms[layout.runs[run, 1]]
         while atom < after:
             last = min(layout.chained[atom], after - 1)
-            place = layout.place[atom]
-            ends[place] = layout.stop[last]
-            word = place >> 6
-            bits[word] |= _ONE << np.uint64(place & 63)
-            tops[word >> 6] |= _ONE << np.uint64(word & 63)
+            lows[count] = min(layout.start[atom], layout.start[last])
+            highs[count] = max(layout.stop[atom], layout.stop[last])
+            count += 1
             atom = last + 1
-    count = 0
-    for top in range(tops.size):
-        marked = tops[top]
-        if marked == 0:
-            continue
-        tops[top] = 0
-        while marked != 0:
-            lowest = marked & (~marked + _ONE)
-            marked ^= lowest
-            word = (top << 6) + _BIT[(lowest * _DE_BRUIJN) >> _TOP]
-            held = bits[word]
-            bits[word] = 0
-            while held != 0:
-                lowest = held & (~held + _ONE)
-                held ^= lowest
-                places[count] = (word << 6) + _BIT[(lowest * _DE_BRUIJN) >> _TOP]
-                count += 1
     return count
 
 
+def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
+    """Of ``size`` members in ``count`` pieces: the lowest rank, the highest, the middle one and the footrule's value.
+
+    The middle one is the rank r_{h+1} of the ascending ranks, with h = floor(size / 2): the h members below it are the
+    lower half. The value is 2 sum over i <= h of (r_{size+1-i} - r_i). Pieces are counted and summed in buckets of equal
+    width; only the bucket that holds the middle is sorted. For the compiler.
+    """
+    lows, highs, inside, counts, sums = room
+    lowest, highest = lows[0], highs[0]
+    for i in range(1, count):
+        lowest, highest = min(lowest, lows[i]), max(highest, highs[i])
+    shift = 0
+    while (highest - lowest) >> shift >= counts.size:
+        shift += 1
+    for i in range(count):
+        low, high = lows[i] - lowest, highs[i] - lowest
+        counts[low >> shift] += high - low
+        sums[low >> shift] += (high - low) * (low + high - 1) // 2
+    half, below, lower, total, bucket = size // 2, 0, 0, 0, -1
+    passed = 0
+    for place in range(((highest - lowest) >> shift) + 1):
+        if bucket < 0 and passed + counts[place] > half:
+            bucket, below, lower = place, passed, total
+        passed += counts[place]
+        total += sums[place]
+        counts[place] = sums[place] = 0
+    held = 0
+    for i in range(count):
+        if (lows[i] - lowest) >> shift == bucket:
+            inside[held] = ((lows[i] - lowest) << 31) + (highs[i] - lows[i])
+            held += 1
+    inside[:held].sort()
+    place = 0
+    while below + (inside[place] & 0x7FFFFFFF) <= half:
+        low, length = inside[place] >> 31, inside[place] & 0x7FFFFFFF
+        lower += length * (2 * low + length - 1) // 2
+        below += length
+        place += 1
+    low, length = inside[place] >> 31, half - below
+    lower += length * (2 * low + length - 1) // 2
+    centre = low + length
+    value = 2 * (total - 2 * lower - (centre if size % 2 else 0))
+    return lowest, highest - 1, lowest + centre, value
+
+
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
-    """The ascending ranks of every group: what the compiled kernels walk along, without any of their devices."""
+    """The ascending ranks of every group: what the compiled kernels work on, without any of their devices."""
     rank = invert(order)
     return [np.sort(rank[group]) for group in groups]

@@ -115,7 +115,7 @@ def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, h
     """For each place, the first number from ``low`` on for which a monotone condition holds, else ``high``."""
     while (open_ := low < high).any():
         middle = (low + high) // 2
-        held = holds(np.minimum(middle, high - open_))
+        held = holds(np.where(open_, middle, 0))
         high = np.where(open_ & held, middle, high)
         low = np.where(open_ & ~held, middle + 1, low)
     return low

@@ -15,7 +15,7 @@ from shuffledp._kernels import compiled, plain_until_worth_compiling
 from shuffledp._validate import instance_of, integer_at_least, one_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups.assignment import Groups
-from shuffledp.groups.layout import Layout, intervals, lay, ranks_by_group, scratch
+from shuffledp.groups.layout import Layout, Scratch, lay, middle, pieces, ranks_by_group, scratch
 from shuffledp.permutations import is_permutation
 
 __all__ = [
@@ -96,8 +96,8 @@ def order_sensitivity(groups: Groups, order: ArrayLike, *, distance: str = "kend
     "kendall-width" is w (w + 1) / 2 for the width w = max (r_g - r_1): the bound of [MRCJ22, Section 4.4], which is
     attained where members follow each other, and can be thousands of times too large where they do not.
 
-    One pass over the memberships, without sorting; time does not depend on the width of a group, except for a word of
-    a bitmap per 4096 people.
+    One pass over the memberships, without sorting and in memory for one group; time does not depend on the groups'
+    widths.
 
     Guarantees:
         1. The value is attained: some data, with distinct answers, lose exactly concentration times it.
@@ -254,36 +254,19 @@ def _measure_plainly(groups: Groups, order: Integers) -> Windows:
 def _measure_compiled(groups: Groups, order: Integers) -> Windows:
     layout = lay(groups, order)
     first, last, kendall = (np.empty(len(groups), dtype=np.int64) for _ in range(3))
-    _measure_kernel(layout, *scratch(layout), first, last, kendall)
+    _measure_kernel(layout, scratch(layout), first, last, kendall)
     return Windows(first, last, groups.sizes, kendall)
 
 
-def _measure(
-    layout: Layout,
-    bits: NDArray[np.uint64],
-    tops: NDArray[np.uint64],
-    ends: Integers,
-    places: Integers,
-    first: Integers,
-    last: Integers,
-    kendall: Integers,
-) -> None:
+def _measure(layout: Layout, room: Scratch, first: Integers, last: Integers, kendall: Integers) -> None:
     for group in range(layout.sizes.size):
         g = layout.sizes[group]
-        count = intervals(layout, group, bits, tops, ends, places)
-        first[group] = end = layout.start[places[0]]
-        total = g * (g - 1) // 2
-        before = 0
-        for place in places[:count]:
-            start = layout.start[place]
-            total += 2 * (start - end) * min(before, g - before)
-            end = ends[place]
-            before += end - start
-        last[group] = end - 1
-        kendall[group] = total
+        count = pieces(layout, group, room.lows, room.highs)
+        first[group], last[group], _, footrule = middle(room, count, g)
+        kendall[group] = footrule - g // 2
 
 
-_measure_kernel = compiled(_measure, calls=(intervals,))
+_measure_kernel = compiled(_measure, calls=(pieces, middle))
 _measure_for = plain_until_worth_compiling(_measure_plainly, _measure_compiled, items=_PLAIN_MEMBERSHIPS)
 
 
@@ -295,16 +278,14 @@ def _spread_plainly(groups: Groups, order: Integers, at: NDArray[np.float64], po
 def _spread_compiled(groups: Groups, order: Integers, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
     layout = lay(groups, order)
     spreads = np.zeros(len(groups))
-    _spread_kernel(layout, *scratch(layout), np.empty(int(groups.sizes.max())), at, power, spreads)
+    keys = np.empty(int(groups.sizes.max()))
+    _spread_kernel(layout, scratch(layout), keys, at, power, spreads)
     return spreads
 
 
 def _spread(
     layout: Layout,
-    bits: NDArray[np.uint64],
-    tops: NDArray[np.uint64],
-    ends: Integers,
-    places: Integers,
+    room: Scratch,
     keys: NDArray[np.float64],
     at: NDArray[np.float64],
     power: int,
@@ -312,13 +293,14 @@ def _spread(
 ) -> None:
     for group in range(layout.sizes.size):
         g = 0
-        for place in places[: intervals(layout, group, bits, tops, ends, places)]:
-            for rank in range(layout.start[place], ends[place]):
+        for i in range(pieces(layout, group, room.lows, room.highs)):
+            for rank in range(room.lows[i], room.highs[i]):
                 keys[g] = at[rank]
                 g += 1
+        keys[:g].sort()
         for i in range(g // 2):
             spreads[group] += 2.0 * (keys[g - 1 - i] - keys[i]) ** power
 
 
-_spread_kernel = compiled(_spread, calls=(intervals,))
+_spread_kernel = compiled(_spread, calls=(pieces,))
 _spread_for = plain_until_worth_compiling(_spread_plainly, _spread_compiled, items=_PLAIN_MEMBERSHIPS)
