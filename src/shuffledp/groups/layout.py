@@ -16,6 +16,7 @@ from shuffledp.permutations import invert
 __all__ = ["Layout", "Scratch", "lay", "middle", "pieces", "ranks_by_group", "scratch"]
 
 Integers = NDArray[np.int64]
+Ranks = NDArray[np.int32]  # half the memory, and that much more of it close at hand
 
 _BUCKETS = 256
 
@@ -24,9 +25,9 @@ class Layout(NamedTuple):
     """Atoms, numbered by site and then by rank, and the groups as runs of sites."""
 
     atoms: Integers  # the atoms of site s are atoms[s] to atoms[s + 1]
-    start: Integers  # the first rank of an atom
-    stop: Integers  # the rank after its last
-    chained: Integers  # the last atom that is reached from this one by steps to the next rank, all in one direction
+    start: Ranks  # the first rank of an atom
+    stop: Ranks  # the rank after its last
+    chained: Ranks  # the last atom that is reached from this one by steps to the next rank, all in one direction
     set_starts: Integers
     runs: NDArray[np.int32]
     sizes: Integers
@@ -55,9 +56,9 @@ def lay(groups: Groups, order: Integers) -> Layout:
     numbers = np.arange(at.size)
     return Layout(
         atoms=np.searchsorted(site[at], np.arange(groups.site_sizes.size + 1)).astype(np.int64),
-        start=start[at].astype(np.int64),
-        stop=stop[at].astype(np.int64),
-        chained=np.where(steps == 0, numbers, turns[np.searchsorted(turns, numbers, side="right")]).astype(np.int64),
+        start=start[at].astype(np.int32),
+        stop=stop[at].astype(np.int32),
+        chained=np.where(steps == 0, numbers, turns[np.searchsorted(turns, numbers, side="right")]).astype(np.int32),
         set_starts=groups.sets.starts,
         runs=groups.sets.runs,
         sizes=groups.sizes,
@@ -85,8 +86,10 @@ def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
         atom, after = layout.atoms[layout.runs[run, 0]], layout.atoms[layout.runs[run, 1]]
         while atom < after:
             last = min(layout.chained[atom], after - 1)
-            lows[count] = min(layout.start[atom], layout.start[last])
-            highs[count] = max(layout.stop[atom], layout.stop[last])
+            low, high = layout.start[atom], layout.stop[atom]
+            if last > atom:
+                low, high = min(low, layout.start[last]), max(high, layout.stop[last])
+            lows[count], highs[count] = low, high
             count += 1
             atom = last + 1
     return count
@@ -109,7 +112,7 @@ def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
     for i in range(count):
         low, high = lows[i] - lowest, highs[i] - lowest
         counts[low >> shift] += high - low
-        sums[low >> shift] += (high - low) * (low + high - 1) // 2
+        sums[low >> shift] += ((high - low) * (low + high - 1)) >> 1
     half, below, lower, total, bucket = size // 2, 0, 0, 0, -1
     passed = 0
     for place in range(((highest - lowest) >> shift) + 1):
