@@ -80,7 +80,9 @@ class Graph:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Graph({self.num_nodes} nodes, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
+        return (
+            f"Graph({self.num_nodes} nodes, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
+        )
 
     @classmethod
     def from_edges(cls, edges: ArrayLike, *, weights: ArrayLike | None = None, num_nodes: int | None = None) -> Self:

@@ -15,7 +15,8 @@ DISTANCES = {
 
 def cycles(w):
     seen, count = set(), 0
-    for place in range(len(w)):
+    for first in range(len(w)):
+        place = first
         count += place not in seen
         while place not in seen:
             seen.add(place)

@@ -237,7 +237,7 @@ class Groups:
         of_site[self.sites] = classes
         hashes = set()
         for number in np.flatnonzero(self.sizes > 1):
-            group = np.unique(of_site[members(self.sets.runs[self._runs_of(number)])])
+            group = np.unique(of_site[members(self.sets.runs[self._runs_of(int(number))])])
             hashes.add(hashlib.sha256(group.tobytes()).digest())
         form = hashlib.sha256(b"shuffledp/1/groups" + self.num_users.to_bytes(8, "little"))
         form.update(classes.astype("<i8").tobytes())

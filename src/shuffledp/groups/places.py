@@ -67,7 +67,9 @@ class Places:
         step = max(1, _AT_A_TIME // count)
         for first in range(0, len(self._at), step):
             near = self._at[first : first + step]
-            distances, found = self._tree.query(near, k=np.arange(1, count + 1), p=self._power)
+            distances, found = (
+                np.asarray(each) for each in self._tree.query(near, np.arange(1, count + 1), p=self._power)
+            )
             enough = np.cumsum(self.sizes[found], axis=1) >= people
             reach[first : first + step] = distances[np.arange(len(near)), enough.argmax(axis=1)]
         if self._globe:
@@ -84,9 +86,7 @@ class Places:
         first, step = 0, 64
         while first < len(centers):
             part = slice(first, first + step)
-            found = self._tree.query_ball_point(
-                self._at[centers[part]], radii[part], p=self._power, return_sorted=True
-            )
+            found = self._tree.query_ball_point(self._at[centers[part]], radii[part], p=self._power, return_sorted=True)
             sizes = np.array([len(each) for each in found])
             yield as_runs(np.append(0, np.cumsum(sizes)), np.concatenate(found).astype(np.int64))
             first += len(sizes)

@@ -84,7 +84,9 @@ class Blocks(NamedTuple):
         return np.diff(self.starts)
 
 
-def order_sensitivity(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alphabet: int | None = None) -> int:
+def order_sensitivity(
+    groups: Groups, order: ArrayLike, *, distance: str = "kendall", alphabet: int | None = None
+) -> int:
     """The exact sensitivity of a reference order, over all groups and all permutations within a group.
 
     With r_1 < ... < r_g the ranks of a group of g people, it is the largest over the groups of
