@@ -79,7 +79,7 @@ class OfIgraph:
     """As much of an igraph graph as is read."""
 
     def __init__(self, attributes):
-        self.es = type("Edges", (dict,), {"attributes": list})(attributes)
+        self.es = type("Edges", (dict,), {"attributes": dict.keys})(attributes)
 
     def get_edgelist(self):
         return [(0, 2), (1, 2)]

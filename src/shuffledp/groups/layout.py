@@ -99,8 +99,8 @@ def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
     """Of ``size`` members in ``count`` pieces: the lowest rank, the highest, the middle one and the footrule's value.
 
     The middle one is the rank r_{h+1} of the ascending ranks, with h = floor(size / 2): the h members below it are the
-    lower half. The value is 2 sum over i <= h of (r_{size+1-i} - r_i). Pieces are counted and summed in buckets of equal
-    width; only the bucket that holds the middle is sorted. For the compiler.
+    lower half. The value is 2 sum over i <= h of (r_{size+1-i} - r_i). Pieces are counted and summed in buckets of
+    equal width; only the bucket that holds the middle is sorted. For the compiler.
     """
     lows, highs, inside, counts, sums = room
     lowest, highest = lows[0], highs[0]

@@ -1,7 +1,7 @@
 """Reference orders: who stands next to whom before the shuffle, so that groups lie close together."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,7 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
     elif method == "local-search":
         sites = _improved(groups, np.arange(groups.site_sizes.size))
     else:
-        sites = _BY_GRAPH[method](groups, *_links(groups))
+        sites = _BY_GRAPH[method](groups, _links(groups))
     rank = np.empty(sites.size, dtype=np.int64)
     rank[sites] = np.arange(sites.size)
     return np.argsort(rank[groups.sites], kind="stable").astype(np.int64)
@@ -86,10 +86,10 @@ def _portfolio(groups: Groups, columns: NDArray[np.float64] | None) -> Iterator[
         yield from _along(groups, columns)
     if _num_links(groups) <= _MOST_LINKS:
         links = _links(groups)
-        yield _breadth_first(groups, *links)
-        yield _cuthill_mckee(groups, *links)
+        yield _breadth_first(groups, links)
+        yield _cuthill_mckee(groups, links)
         if groups.site_sizes.size <= _FIEDLER_SITES:
-            yield _fiedler(groups, *links)
+            yield _fiedler(groups, links)
 
 
 def _best(groups: Groups, orders: Iterator[Integers]) -> Integers:
@@ -127,8 +127,15 @@ def _num_links(groups: Groups) -> int:
     return 2 * int(np.diff(groups.sets.runs, axis=1).sum())
 
 
-def _links(groups: Groups) -> tuple[Integers, Integers]:
-    """Starts and neighbors of every site, ascending by the sites' first people: stars, not cliques."""
+class _Links(NamedTuple):
+    """The neighbors of every site, in the order in which they are visited: those of s are from starts[s] on."""
+
+    starts: Integers
+    neighbors: Integers
+
+
+def _links(groups: Groups) -> _Links:
+    """Stars, not cliques; neighbors ascending by the sites' first people."""
     if _num_links(groups) > _MOST_LINKS:
         raise InvalidParameterError(
             f"method must be 'coordinate' or 'local-search' for graphs of more than {_MOST_LINKS} links; "
@@ -138,14 +145,14 @@ def _links(groups: Groups) -> tuple[Integers, Integers]:
     first = _first_people(groups)
     within = members(groups.sets.runs)
     lengths = np.add.reduceat(np.diff(groups.sets.runs, axis=1)[:, 0].astype(np.int64), groups.sets.starts[:-1])
-    center = np.repeat(_centers(groups, first), lengths)
+    center = np.repeat(_centers(groups), lengths)
     number = np.empty(size, dtype=np.int64)
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
     keys = np.concatenate([center * size + number[within], within * size + number[center]])
     keys = np.unique(keys)
     ends, neighbors = np.divmod(keys, size)
-    return np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors]
+    return _Links(np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors])
 
 
 def _first_people(groups: Groups) -> Integers:
@@ -154,12 +161,12 @@ def _first_people(groups: Groups) -> Integers:
     return first
 
 
-def _centers(groups: Groups, first: Integers) -> Integers:
+def _centers(groups: Groups) -> Integers:
     """The site of each group's first owner; of a group that is nobody's own, its first site."""
     owner = np.full(len(groups), groups.num_users, dtype=np.int64)
     np.minimum.at(owner, groups.own, np.arange(groups.num_users))
     of_nobody = owner == groups.num_users
-    centers = groups.sets.runs[groups.sets.starts[:-1], 0].astype(np.int64)
+    centers: Integers = groups.sets.runs[groups.sets.starts[:-1], 0].astype(np.int64)
     centers[~of_nobody] = groups.sites[owner[~of_nobody]]
     return centers
 
@@ -167,57 +174,65 @@ def _centers(groups: Groups, first: Integers) -> Integers:
 # ---- orders of the sites from the graph ------------------------------------------------------------------------------
 
 
-def _breadth_first(groups: Groups, starts: Integers, neighbors: Integers) -> Integers:
-    largest = np.zeros(groups.site_sizes.size, dtype=np.int64)
+class _Walk(NamedTuple):
+    """Where a walk through all components has been: ``level`` of a site, -1 if not yet, and the sites in order."""
+
+    level: Integers
+    order: Integers
+
+
+def _new_walk(sites: int) -> _Walk:
+    return _Walk(np.full(sites, -1, dtype=np.int64), np.empty(sites, dtype=np.int64))
+
+
+def _breadth_first(groups: Groups, links: _Links) -> Integers:
+    walk, filled = _new_walk(groups.site_sizes.size), 0
+    largest = np.zeros(walk.level.size, dtype=np.int64)
     np.maximum.at(largest, groups.sites, groups.sizes[groups.own])
-    order = np.empty(largest.size, dtype=np.int64)
-    levels = np.full(largest.size, -1, dtype=np.int64)
-    filled = 0
     for root in np.lexsort((_first_people(groups), -largest)):
-        if levels[root] < 0:
-            filled = _visit_kernel(starts, neighbors, root, levels, order, filled)
-    return order
+        if walk.level[root] < 0:
+            filled = _visit_kernel(links, walk, root, filled)
+    return walk.order
 
 
-def _cuthill_mckee(groups: Groups, starts: Integers, neighbors: Integers) -> Integers:
-    degrees = np.diff(starts)
-    neighbors = neighbors[np.lexsort((neighbors, degrees[neighbors], np.repeat(np.arange(degrees.size), degrees)))]
-    order = np.empty(degrees.size, dtype=np.int64)
-    levels = np.full(degrees.size, -1, dtype=np.int64)
-    filled = 0
+def _cuthill_mckee(groups: Groups, links: _Links) -> Integers:
+    walk, filled = _new_walk(groups.site_sizes.size), 0
+    degrees = np.diff(links.starts)
+    ends = np.repeat(np.arange(degrees.size), degrees)
+    by_degree = np.lexsort((links.neighbors, degrees[links.neighbors], ends))
+    links = links._replace(neighbors=links.neighbors[by_degree])
     for root in np.argsort(degrees, kind="stable"):
-        if levels[root] < 0:
-            filled = _visit_from_an_end(starts, neighbors, root, levels, order, filled)
-    return order[::-1]
+        if walk.level[root] < 0:
+            filled = _visit_from_an_end(links, walk, root, filled)
+    return walk.order[::-1]
 
 
-def _visit_from_an_end(
-    starts: Integers, neighbors: Integers, root: int, levels: Integers, order: Integers, filled: int
-) -> int:
+def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> int:
     """George and Liu: while that gives more levels, begin again at a site of least degree in the last level."""
     depth = -1
     while True:
-        after = _visit_kernel(starts, neighbors, root, levels, order, filled)
-        reached = order[filled:after]
-        if levels[reached[-1]] <= depth:
+        after = _visit_kernel(links, walk, root, filled)
+        reached = walk.order[filled:after]
+        if walk.level[reached[-1]] <= depth:
             return after
-        depth = int(levels[reached[-1]])
-        last = reached[levels[reached] == depth]
-        root = last[np.argmin(starts[last + 1] - starts[last])]
-        levels[reached] = -1
+        depth = int(walk.level[reached[-1]])
+        last = reached[walk.level[reached] == depth]
+        root = last[np.argmin(links.starts[last + 1] - links.starts[last])]
+        walk.level[reached] = -1
 
 
-def _visit(starts: Integers, neighbors: Integers, root: int, levels: Integers, order: Integers, filled: int) -> int:
-    """Append a component to an order, breadth first; ``levels`` is -1 where nobody has been. Returns the new length."""
+def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
+    """Append a component to the first ``filled`` sites of the order, breadth first, and return how many there are."""
+    level, order = walk
     order[filled] = root
-    levels[root] = 0
+    level[root] = 0
     here, after = filled, filled + 1
     while here < after:
         site = order[here]
         here += 1
-        for neighbor in neighbors[starts[site] : starts[site + 1]]:
-            if levels[neighbor] < 0:
-                levels[neighbor] = levels[site] + 1
+        for neighbor in links.neighbors[links.starts[site] : links.starts[site + 1]]:
+            if level[neighbor] < 0:
+                level[neighbor] = level[site] + 1
                 order[after] = neighbor
                 after += 1
     return after
@@ -226,35 +241,35 @@ def _visit(starts: Integers, neighbors: Integers, root: int, levels: Integers, o
 _visit_kernel = compiled(_visit)
 
 
-def _fiedler(groups: Groups, starts: Integers, neighbors: Integers) -> Integers:
+def _fiedler(groups: Groups, links: _Links) -> Integers:
     """Each component by its eigenvector, components by their first site."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components, laplacian
 
     size = groups.site_sizes.size
-    graph = sp.csr_array((np.ones(neighbors.size), neighbors, starts), shape=(size, size))
+    graph = sp.csr_array((np.ones(links.neighbors.size), links.neighbors, links.starts), shape=(size, size))
     graph.setdiag(0.0)
     component = connected_components(graph, directed=False)[1]  # type: ignore[arg-type]
-    parts = []
-    for part in np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1]):
-        if part.size > 2:
-            part = part[np.argsort(_second_eigenvector(laplacian(graph[part][:, part])), kind="stable")]
-        parts.append(part)
-    return np.concatenate(parts)
+    parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    return np.concatenate([part[_along_eigenvector(laplacian(graph[part][:, part]))] for part in parts])
 
 
-def _second_eigenvector(laplacian: Any) -> NDArray[np.float64]:
-    if laplacian.shape[0] <= _DENSE_SITES:
+def _along_eigenvector(laplacian: Any) -> Integers:
+    """The places of one component's sites by the eigenvector of the second smallest eigenvalue."""
+    size = laplacian.shape[0]
+    if size <= 2:
+        return np.arange(size)
+    if size <= _DENSE_SITES:
         vector = np.linalg.eigh(laplacian.toarray())[1][:, 1]
     else:
         from scipy.sparse.linalg import eigsh
 
-        start = np.cos(np.arange(laplacian.shape[0]))  # any fixed vector with a part of every eigenvector
+        start = np.cos(np.arange(size))  # fixed, and with a part of every eigenvector that matters
         vector = eigsh(laplacian.tocsc(), k=2, sigma=-1e-3, which="LM", v0=start)[1][:, 1]
-    return np.asarray(vector, dtype=np.float64)
+    return np.argsort(vector, kind="stable")
 
 
-_BY_GRAPH: dict[str, Callable[[Groups, Integers, Integers], Integers]] = {
+_BY_GRAPH: dict[str, Callable[[Groups, _Links], Integers]] = {
     "bfs": _breadth_first,
     "rcm": _cuthill_mckee,
     "fiedler": _fiedler,

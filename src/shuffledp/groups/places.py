@@ -141,7 +141,8 @@ def _normal_angles(degrees: Floats) -> Floats:
     """Latitude and longitude so that equal places have equal numbers."""
     if degrees.shape[1] != 2:
         raise InvalidParameterError(
-            f"points must be columns of latitude and longitude for the metric 'haversine'; got {degrees.shape[1]} columns."
+            "points must be columns of latitude and longitude for the metric 'haversine'; "
+            f"got {degrees.shape[1]} columns."
         )
     wrong = np.flatnonzero((np.abs(degrees[:, 0]) > 90) | (degrees[:, 1] < -180) | (degrees[:, 1] > 360))
     if wrong.size:

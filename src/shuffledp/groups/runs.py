@@ -10,8 +10,10 @@ __all__ = ["Runs", "as_runs", "joined", "members"]
 
 
 class Runs(NamedTuple):
-    """Several sets: set h is the union of the runs ``starts[h]`` to ``starts[h + 1]``, each from ``runs[:, 0]`` up to
-    and without ``runs[:, 1]``, ascending and apart.
+    """Several sets of integers.
+
+    Set h is the union of the runs ``starts[h]`` to ``starts[h + 1]``, ascending and apart; run r is the integers from
+    ``runs[r, 0]`` up to and without ``runs[r, 1]``.
     """
 
     starts: NDArray[np.int64]

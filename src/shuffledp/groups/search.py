@@ -104,8 +104,8 @@ def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> No
     """Add to each site the derivative of the groups' weighted footrule values by the site's place, up to a factor.
 
     A site with m members of a group of g, with b others before it, changes the value by
-    2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it is
-    divided by 2 m, since all its people move together.
+    2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it
+    is divided by 2 m, since all its people move together.
     """
     for group in range(weights.size):
         weight, g = weights[group], layout.sizes[group]

@@ -1,8 +1,8 @@
 """What hiding the order inside every group costs: the exact sensitivity of a reference order.
 
-Two inputs are neighbors if they differ by a permutation of one group's answers. For a mechanism whose probabilities fall
-as exp(-concentration * distance from the reference order), the loss is concentration times the sensitivity: the largest
-change of that distance over all groups and permutations.
+Two inputs are neighbors if they differ by a permutation of one group's answers. For a mechanism whose probabilities
+fall as exp(-concentration * distance from the reference order), the loss is concentration times the sensitivity: the
+largest change of that distance over all groups and permutations.
 """
 
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def order_sensitivity(
     With r_1 < ... < r_g the ranks of a group of g people, it is the largest over the groups of
 
     * Kendall: g (g - 1) / 2 + sum over b < g of 2 (r_{b+1} - r_b - 1) min(b, g - b);
-    * footrule (sum of absolute displacements): 2 sum over i <= g/2 of (r_{g+1-i} - r_i), which is Kendall's + floor(g/2);
+    * footrule (sum of absolute displacements): 2 sum over i <= g/2 of (r_{g+1-i} - r_i): Kendall's + floor(g/2);
     * Hamming: g, and 0 for a group of one; Cayley: g - 1.
 
     "kendall-width" is w (w + 1) / 2 for the width w = max (r_g - r_1): the bound of [MRCJ22, Section 4.4], which is
@@ -192,8 +192,8 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
     """For each group, sum over i = 1, ..., g of |t_(g+1-i) - t_(i)|^power, with t the positions of its ranks.
 
     It is the largest sum of |moves|^power by which a permutation of the group can move its members, and what a noisy
-    sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions 0, 1, ... and
-    power 1 it is the footrule's sensitivity.
+    sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions 0, 1, ...
+    and power 1 it is the footrule's sensitivity.
 
     Args:
         groups: the groups.
@@ -279,20 +279,12 @@ def _spread_plainly(groups: Groups, order: Integers, at: NDArray[np.float64], po
 
 def _spread_compiled(groups: Groups, order: Integers, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
     layout = lay(groups, order)
-    spreads = np.zeros(len(groups))
-    keys = np.empty(int(groups.sizes.max()))
-    _spread_kernel(layout, scratch(layout), keys, at, power, spreads)
-    return spreads
+    return _spread_kernel(layout, scratch(layout), at, power)
 
 
-def _spread(
-    layout: Layout,
-    room: Scratch,
-    keys: NDArray[np.float64],
-    at: NDArray[np.float64],
-    power: int,
-    spreads: NDArray[np.float64],
-) -> None:
+def _spread(layout: Layout, room: Scratch, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+    spreads = np.zeros(layout.sizes.size)
+    keys = np.empty(layout.sizes.max())
     for group in range(layout.sizes.size):
         g = 0
         for i in range(pieces(layout, group, room.lows, room.highs)):
@@ -302,6 +294,7 @@ def _spread(
         keys[:g].sort()
         for i in range(g // 2):
             spreads[group] += 2.0 * (keys[g - 1 - i] - keys[i]) ** power
+    return spreads
 
 
 _spread_kernel = compiled(_spread, calls=(pieces,))

@@ -45,7 +45,7 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     with np.load(path, allow_pickle=False) as arrays:
         if "edges" not in arrays:
             raise InputDataError(f"{path} must hold an array named edges.")
-        return arrays["edges"], arrays["weights"] if "weights" in arrays else None
+        return arrays["edges"], arrays.get("weights")
 
 
 def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
