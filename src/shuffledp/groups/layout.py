@@ -85,13 +85,13 @@ def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
     for run in range(layout.set_starts[group], layout.set_starts[group + 1]):
         atom, after = layout.atoms[layout.runs[run, 0]], layout.atoms[layout.runs[run, 1]]
         while atom < after:
-            last = min(layout.chained[atom], after - 1)
             low, high = layout.start[atom], layout.stop[atom]
-            if last > atom:
-                low, high = min(low, layout.start[last]), max(high, layout.stop[last])
+            if layout.chained[atom] > atom:  # rare along most orders: the next atom is not waited for
+                atom = min(layout.chained[atom], after - 1)
+                low, high = min(low, layout.start[atom]), max(high, layout.stop[atom])
             lows[count], highs[count] = low, high
             count += 1
-            atom = last + 1
+            atom += 1
     return count
 
 

@@ -11,7 +11,9 @@ from shuffledp._validate import instance_of, one_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups.assignment import Groups
 from shuffledp.groups.runs import members
-from shuffledp.groups.search import improved, site_sensitivity
+from shuffledp.groups.search import improved
+from shuffledp.groups.sensitivity import order_sensitivity
+from shuffledp.permutations import invert
 
 __all__ = ["METHODS", "reference_order"]
 
@@ -75,9 +77,12 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
         sites = _improved(groups, np.arange(groups.site_sizes.size))
     else:
         sites = _BY_GRAPH[method](groups, _links(groups))
-    rank = np.empty(sites.size, dtype=np.int64)
-    rank[sites] = np.arange(sites.size)
-    return np.argsort(rank[groups.sites], kind="stable").astype(np.int64)
+    return _people_along(groups, sites)
+
+
+def _people_along(groups: Groups, sites: Integers) -> Integers:
+    """The people in an order of their sites, those of one site by their numbers."""
+    return np.argsort(invert(sites)[groups.sites], kind="stable").astype(np.int64)
 
 
 def _portfolio(groups: Groups, columns: NDArray[np.float64] | None) -> Iterator[Integers]:
@@ -93,7 +98,7 @@ def _portfolio(groups: Groups, columns: NDArray[np.float64] | None) -> Iterator[
 
 
 def _best(groups: Groups, orders: Iterator[Integers]) -> Integers:
-    best: Integers = min(orders, key=lambda order: site_sensitivity(groups, order))
+    best: Integers = min(orders, key=lambda order: order_sensitivity(groups, _people_along(groups, order)))
     return best
 
 

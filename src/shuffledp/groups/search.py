@@ -7,7 +7,7 @@ from shuffledp._kernels import compiled
 from shuffledp.groups.assignment import Groups
 from shuffledp.groups.layout import Layout, Scratch, middle, pieces, scratch
 
-__all__ = ["improved", "site_sensitivity"]
+__all__ = ["improved"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -19,12 +19,6 @@ _MOMENTUM = 0.9
 _PATIENCE = 40
 _HOT, _COLD = 0.1, 0.005  # how far below the largest sensitivity a group still counts, relative to it
 _FAINT = 1e-6
-
-
-def site_sensitivity(groups: Groups, order: Integers) -> int:
-    """The exact Kendall sensitivity of an order of the sites, each site's people one after the other."""
-    layout = _site_layout(groups, order)
-    return int(_halves(layout, scratch(layout))[0].max())
 
 
 def improved(groups: Groups, order: Integers) -> Integers:
