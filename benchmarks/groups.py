@@ -101,8 +101,9 @@ def print_many(rng: np.random.Generator) -> None:
         value = order_sensitivity(groups, np.argsort(groups.sites, kind="stable"))
         end = time.perf_counter()
         print(
-            f"10^6 people on {name}: {groups.num_memberships:,} memberships of sites, "
-            f"{groups.sets.runs.nbytes / 2**20:.0f} MiB; made in {made - start:.1f} s; sensitivity {value:,} in {end - made:.2f} s"
+            f"10^6 people on {name}: {groups.num_memberships:,} memberships, "
+            f"{groups.sets.runs.nbytes / 2**20:.0f} MiB; made in {made - start:.1f} s; "
+            f"sensitivity {value:,} in {end - made:.2f} s"
         )
     print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 

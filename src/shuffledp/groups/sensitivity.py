@@ -191,9 +191,9 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> NDArray[np.float64]:
     """For each group, sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with t the positions of its ranks.
 
-    It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a noisy
-    sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions 0, 1, ...
-    and power 1 it is the footrule's sensitivity.
+    It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
+    noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions
+    0, 1, ... and power 1 it is the footrule's sensitivity.
 
     Args:
         groups: the groups.
