@@ -2,9 +2,12 @@ import itertools
 import json
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shuffledp.errors import IncomparableError, InvalidParameterError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, Neighbors
@@ -66,6 +69,39 @@ def test_composition_adds_epsilons_and_deltas_and_is_implied_by_neither_part():
     assert composed == CentralDP(epsilon=1.5, delta=3e-6)
     assert CentralDP(epsilon=1, delta=0.7).compose(CentralDP(epsilon=1, delta=0.7)).delta == 1.0
     assert LocalDP(epsilon=1.0).compose(LocalDP(epsilon=math.inf)).is_trivial
+
+
+FLOATS = st.floats(min_value=0, max_value=1e308)
+
+
+@given(FLOATS, FLOATS, st.floats(0, 1), st.floats(0, 1))
+def test_sums_are_the_least_floats_that_are_not_below_the_exact_sums(first, second, left, right):
+    composed = CentralDP(epsilon=first, delta=left).compose(CentralDP(epsilon=second, delta=right))
+    for found, exact, largest in (
+        (composed.epsilon, Fraction(first) + Fraction(second), math.inf),
+        (composed.delta, Fraction(left) + Fraction(right), 1.0),
+    ):
+        assert found == largest or Fraction(found) >= exact
+        assert found == 0 or Fraction(math.nextafter(found, 0)) < exact
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_the_delta_of_a_mixture_is_the_least_float_that_is_not_below_the_exact_average(left, right, weight):
+    found = CentralDP(epsilon=1, delta=left).mix(CentralDP(epsilon=1, delta=right), weight).delta
+    exact = Fraction(weight) * Fraction(left) + (1 - Fraction(weight)) * Fraction(right)
+    assert Fraction(found) >= exact
+    assert found == 0 or Fraction(math.nextafter(found, 0)) < exact
+
+
+def test_sums_of_floats_that_round_down_are_raised_and_infinity_stays():
+    assert Fraction(0.1) + Fraction(0.7) > 0.1 + 0.7
+    assert CentralDP(epsilon=0.1).compose(CentralDP(epsilon=0.7)).epsilon == math.nextafter(0.1 + 0.7, 1)
+    assert CentralDP(epsilon=1.7e308).compose(CentralDP(epsilon=1.7e308)).epsilon == math.inf
+    assert CentralDP(epsilon=5e-324).compose(CentralDP(epsilon=0.0)).epsilon == 5e-324
+
+
+def test_a_sum_is_shown_without_the_last_digits_of_floats():
+    assert "(epsilon = 0.3)" in CentralDP(epsilon=0.1).compose(CentralDP(epsilon=0.2)).text("at most")
 
 
 def test_a_mixture_has_the_larger_epsilon_and_the_average_delta():

@@ -8,6 +8,7 @@ __all__ = ["factor_in_digits", "in_digits", "shown_relation"]
 _ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
 _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
 _ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
+_DIGITS_MEANT = 15  # what follows is how floats are added: 0.1 + 0.2 is 0.30000000000000004, and 0.3 is meant
 _LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is only shown
 
 
@@ -22,12 +23,12 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
         ('0.0216', '0.0215')
-        >>> in_digits(8103.08, "at most")
-        '8,104'
+        >>> in_digits(8103.08, "at most"), in_digits(0.1 + 0.2, "at most")
+        ('8,104', '0.3')
     """
     if math.isinf(value) or value == 0:
         return f"{value:g}"
-    exact = Decimal(repr(float(value)))  # 0.1 is meant as it is written
+    exact = Decimal(f"{float(value):.{_DIGITS_MEANT}g}")  # 0.1 is meant as it is written
     last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     rounded = (exact / last).to_integral_value(_ROUNDING.get(relation, ROUND_HALF_UP)) * last
     if 1000 <= rounded < _PLAIN_BELOW:

@@ -8,6 +8,7 @@ import operator
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
@@ -125,15 +126,16 @@ class DifferentialPrivacy(Guarantee):
         return same and self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def compose(self, other: Self) -> Self:
-        """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16)."""
+        """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16); sums are rounded up."""
         self._require_same(other)
-        return replace(self, epsilon=self.epsilon + other.epsilon, delta=min(1.0, self.delta + other.delta))
+        epsilon, delta = (_sum_rounded_up(*pair) for pair in ((self.epsilon, other.epsilon), (self.delta, other.delta)))
+        return replace(self, epsilon=epsilon, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """The larger epsilon and the average delta, by convexity of the divergence."""
+        """The larger epsilon and the average delta, by convexity of the divergence; the average is rounded up."""
         self._require_same(other)
         _validate.probability(weight=weight)
-        delta = weight * self.delta + (1 - weight) * other.delta
+        delta = _sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
         return replace(self, epsilon=max(self.epsilon, other.epsilon), delta=delta)
 
     def nothing(self) -> Self:
@@ -157,6 +159,20 @@ class DifferentialPrivacy(Guarantee):
             f"{_SEEN.get(relation, 'anything')} seen in {observed} by a factor of {_FACTORS.get(relation, relation)} "
             f"{factor} (epsilon = {approximate}{epsilon}){remainder}."
         )
+
+
+def _sum_rounded_up(
+    first: float, second: float, *, shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
+) -> float:
+    """The sum of two shares as the least float that is not below it: rounding must not make a promise stronger."""
+    if math.isinf(first) or math.isinf(second):
+        return math.inf
+    exact = shares[0] * Fraction(float(first)) + shares[1] * Fraction(float(second))
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
 # A lower bound is about some outcome; the factor of an exact epsilon is a rounded number.
@@ -245,9 +261,9 @@ class RenyiDP(Guarantee):
         )
 
     def compose(self, other: Self) -> Self:
-        """Epsilons add, order by order (Mironov 2017, Proposition 1)."""
+        """Epsilons add, order by order (Mironov 2017, Proposition 1); sums are rounded up."""
         self._require_same(other)
-        return replace(self, epsilons=tuple(map(operator.add, self.epsilons, other.epsilons)))
+        return replace(self, epsilons=tuple(map(_sum_rounded_up, self.epsilons, other.epsilons)))
 
     def mix(self, other: Self, weight: float) -> Self:
         """The larger epsilon at each order, by quasi-convexity of the divergence."""

@@ -45,7 +45,7 @@ class LocalModel(Described):
     @property
     @abstractmethod
     def guarantee(self) -> LocalDP:
-        """What all that one user sends guarantees by itself, exactly; epsilon infinite if it guarantees nothing."""
+        """What all that one user sends guarantees by itself; epsilon infinite if it guarantees nothing."""
 
     @property
     def epsilon0(self) -> float:
@@ -56,6 +56,14 @@ class LocalModel(Described):
     def report_bits(self) -> int | None:
         """Size of one report in bits; None where reports are not all of one size."""
         return None
+
+    @property
+    def is_idealized(self) -> bool:
+        """True if `guarantee` is a bound for real numbers, which the randomizer's arithmetic only comes close to.
+
+        Else it is the exact value, for the integers that the randomizer decides by.
+        """
+        return False
 
     @property
     def is_common(self) -> bool:

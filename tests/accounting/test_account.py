@@ -12,8 +12,8 @@ from shuffledp.accounting import THEOREMS, Theorem, account, account_all
 from shuffledp.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
 from shuffledp.guarantees import CentralDP, LocalDP
 from shuffledp.models import ProtocolModel
-from shuffledp.randomizers import KaryRandomizedResponseModel
-from shuffledp.shufflers import IdentityShuffleModel
+from shuffledp.randomizers import KaryRandomizedResponseModel, PrivUnit
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 from shuffledp.statements import Hypothesis, Kind, Status, Trust
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
@@ -386,3 +386,12 @@ def test_below_the_least_delta_of_its_regime_a_closed_form_states_that_least_del
 def test_a_delta_above_one_in_n_is_pointed_out(delta, warned):
     statement = account(uniformly(GivenChannel(rows=((0.6, 0.4), (0.4, 0.6))), 1000), delta=delta)
     assert any("publishing one person's answer outright" in remark for remark in statement.remarks) == warned
+
+
+def test_the_local_statement_of_idealized_arithmetic_is_an_upper_bound_and_says_so():
+    local = PrivUnit(epsilon0=2.0, dimension=5).model
+    model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=1000))
+    statement = account_all(model, delta=1e-6)[-1]
+    assert (statement.kind, statement.guarantee) == (Kind.UPPER_BOUND, local.guarantee)
+    assert "analyzed in real numbers" in str(statement)
+    assert "exact" not in str(statement)

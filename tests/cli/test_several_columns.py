@@ -29,6 +29,7 @@ def test_a_run_says_what_one_person_loses_and_then_what_came_of_each_column(fold
     assert "One person answers in 2 columns" in text
     assert r"'two\nlines' takes epsilon = " in text
     assert text.index("One person") < text.index("local-dp upper-bound") < text.index("Page: out/smokes/release.html")
+    assert "Page about all columns: out/release.html" in text
     assert text.endswith("Statement about one person, over all columns: out/statement.json")
 
 
@@ -48,11 +49,75 @@ def test_an_output_of_several_columns_is_replaced_only_by_force(folder):
     refused(2, *run, "--force")
 
 
-def test_the_single_stages_refuse_several_columns(folder):
+def stages(*options):
+    randomized = shuffledp("randomize", "both.toml", "--input", "both.csv", "--output", "reports", *options)
+    shuffled = shuffledp("shuffle", "both.toml", "--input", "reports", "--output", "views", *options)
+    return randomized, shuffled
+
+
+def test_the_single_stages_hand_on_a_folder_with_a_file_for_each_column(folder):
+    ran = shuffledp(*prepared(folder), "--json").json
+    randomized, shuffled = stages()
+    assert randomized.out.splitlines() == [
+        f"500 reports randomized: reports/{name}.parquet." for name in ("smokes", "two_lines")
+    ]
+    assert shuffled.out.splitlines() == [
+        f"500 reports shuffled: views/{name}.parquet." for name in ("smokes", "two_lines")
+    ]
+    analyzed = shuffledp("analyze", "both.toml", "--input", "views", "--output", "analyzed", "--json").json
+    assert set(analyzed["files"]) == set(ran["files"])
+    for ours, theirs in zip(analyzed["statements"], ran["statements"], strict=True):
+        assert ours["trust"] == [each for each in theirs["trust"] if each != "operator"]
+        assert {**ours, "trust": None} == {**theirs, "trust": None}
+
+
+def test_the_stages_print_one_object_for_all_columns(folder):
     prepared(folder)
-    for command in ("randomize", "shuffle", "analyze"):
-        text = refused(2, command, "both.toml", "--input", "both.csv", "--output", "x")
-        assert "with [[value]] blocks, which `shuffledp run` and `shuffledp plan` take" in text
+    for stage, result in zip(("randomize", "shuffle"), stages("--json"), strict=True):
+        data = result.json
+        assert data["stage"] == stage
+        assert [column["value"] for column in data["columns"]] == ["smokes", "two\nlines"]
+        assert [list(column["files"]) for column in data["columns"]] == [["smokes.parquet"], ["two_lines.parquet"]]
+        assert data["seeded"] is False
+
+
+def test_a_folder_of_reports_is_replaced_only_by_force_and_only_if_it_is_one(folder):
+    prepared(folder)
+    stages()
+    refused(2, "randomize", "both.toml", "--input", "both.csv", "--output", "reports")
+    assert shuffledp("randomize", "both.toml", "--input", "both.csv", "--output", "reports", "--force").code == 0
+    text = refused(2, "shuffle", "both.toml", "--input", "reports", "--output", "reports", "--force")
+    assert "output must be another file than input" in text
+    (folder / "reports" / "notes.txt").write_text("mine")
+    refused(2, "randomize", "both.toml", "--input", "both.csv", "--output", "reports", "--force")
+    assert (folder / "reports" / "notes.txt").read_text() == "mine"
+
+
+def test_a_seed_in_any_stage_withdraws_the_sum(folder):
+    prepared(folder)
+    stages("--seed", "1")
+    data = shuffledp("analyze", "both.toml", "--input", "views", "--output", "analyzed", "--json").json
+    assert data["seeded"] is True
+    assert {statement["withdrawn"] for statement in data["statements"]} == {"seeded"}
+
+
+def test_a_stage_refuses_what_is_no_folder_with_a_file_for_each_column(folder):
+    prepared(folder)
+    stages()
+    for wrong in ("both.csv", "nowhere", "reports/smokes.parquet"):
+        text = refused(2, "shuffle", "both.toml", "--input", wrong, "--output", "x")
+        assert "a folder that holds, from the stage before, smokes.parquet, two_lines.parquet" in text
+    (folder / "views" / "two_lines.parquet").unlink()
+    refused(2, "analyze", "both.toml", "--input", "views", "--output", "x")
+    assert not (folder / "x").exists()
+
+
+def test_the_file_of_another_column_is_refused(folder):
+    prepared(folder)
+    stages()
+    (folder / "reports" / "smokes.parquet").replace(folder / "reports" / "two_lines.parquet")
+    (folder / "reports" / "smokes.parquet").write_bytes((folder / "reports" / "two_lines.parquet").read_bytes())
+    assert "must belong to the task" in refused(3, "shuffle", "both.toml", "--input", "reports", "--output", "x")
 
 
 def test_a_plan_adds_up_all_columns(folder):

@@ -18,6 +18,7 @@ RELEASE = Draft202012Validator(SCHEMA)
 PLAN = Draft202012Validator({"$ref": "#/$defs/plan", "$defs": SCHEMA["$defs"]})
 JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["$defs"]})
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
+JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHEMA["$defs"]})
 
 
 JOINT_TASK = """
@@ -63,6 +64,9 @@ def printed(tmp_path_factory):
         joint.write_text(JOINT_TASK, encoding="utf-8")
         both = write_csv(folder / "both.csv", ["cheated", "place"], [["No", "Ulm"], ["Yes", "Bonn"]] * 50)
         run("joint", "run", joint, both, "joint")
+        run("joint randomize", "randomize", joint, both, "reports")
+        run("joint shuffle", "shuffle", joint, folder / "reports", "views")
+        run("joint analyze", "analyze", joint, folder / "views", "joint analyzed")
         outputs["joint statement.json"] = json.loads((folder / "joint" / "statement.json").read_text(encoding="utf-8"))
         outputs["column"] = json.loads((folder / "joint" / "place" / "statement.json").read_text(encoding="utf-8"))
         outputs["joint plan"] = shuffledp("plan", joint, "--users", 1000, "--json").json
@@ -88,7 +92,15 @@ def test_what_is_printed_about_a_stage_is_valid(name, printed):
     STAGE.validate(printed[name])
 
 
-@pytest.mark.parametrize("name", ["joint", "joint statement.json"])
+@pytest.mark.parametrize("name", ["joint randomize", "joint shuffle"])
+def test_what_is_printed_about_a_stage_of_several_columns_is_valid(name, printed):
+    JOINT_STAGE.validate(printed[name])
+    assert not STAGE.is_valid(printed[name])
+    for key in printed[name]:
+        assert not JOINT_STAGE.is_valid({other: value for other, value in printed[name].items() if other != key})
+
+
+@pytest.mark.parametrize("name", ["joint", "joint statement.json", "joint analyze"])
 def test_what_is_printed_about_several_columns_is_valid(name, printed):
     JOINT.validate(printed[name])
     assert not RELEASE.is_valid(printed[name])

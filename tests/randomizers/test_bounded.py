@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.randomizers import clip_to_range
+from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, RoundedMean, clip_to_range
 from shuffledp.randomizers.bounded import (
     BATCH,
     as_numbers,
@@ -125,3 +125,27 @@ def test_a_range_of_the_smallest_width_has_two_values():
     index, rest = grid_positions(np.array([0.0, tiny]), lower=0.0, upper=tiny, num_steps=3)
     assert index.tolist() == [0, 3]
     assert rest.tolist() == [0, 0]
+
+
+# ---- what the randomizers share -------------------------------------------------------------------------------------
+
+SHARED = (
+    DiscreteLaplaceMean(epsilon0=1.5, lower=-1, upper=1, num_steps=8, clip=True),
+    OneBitMean(epsilon0=1.5, lower=-1, upper=1, clip=True),
+    RoundedMean(epsilon0=1.5, lower=-1, upper=1, num_levels=4, clip=True),
+)
+
+
+@pytest.mark.parametrize("randomizer", SHARED)
+def test_a_randomizer_made_from_its_model_is_the_same_and_refuses_the_model_of_another(randomizer):
+    again = type(randomizer).from_model(randomizer.model, clip=True)
+    assert repr(again) == repr(randomizer)
+    assert again.randomize([0.5, 3.0], source=SeededSource(1)) == randomizer.randomize([0.5, 3], source=SeededSource(1))
+    for other in SHARED:
+        if other is not randomizer:
+            with pytest.raises(InvalidParameterError, match=f"model must be a {type(randomizer).__name__}Model"):
+                type(randomizer).from_model(other.model)
+
+
+def test_every_randomizer_shows_how_to_make_it_again():
+    assert [eval(repr(each)).model for each in SHARED] == [each.model for each in SHARED]  # noqa: S307

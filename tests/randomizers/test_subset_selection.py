@@ -11,9 +11,9 @@ import pytest
 
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
-from shuffledp.randomizers import KaryRandomizedResponseModel, SubsetSelection, SubsetSelectionModel
+from shuffledp.randomizers import KaryRandomizedResponseModel, SubsetSelection, SubsetSelectionModel, subset_selection
 from shuffledp.randomizers._packed_bits import PackedCoins
-from shuffledp.randomizers.subset_selection import _few
+from shuffledp.randomizers.subset_selection import _add_compiled, _add_plainly, _threshold
 from shuffledp.randomness import uniform_integers
 from shuffledp.testing import RecordedSource, SeededSource
 
@@ -107,27 +107,28 @@ def in_plain_python(model: SubsetSelectionModel, answers: list[int], source: Rec
     size, wanted = model.domain_size, model.subset_size
     others, count = size - 1, len(answers)
     bits = np.zeros((count, -(-size // 8)), dtype=np.uint8)
-    PackedCoins(count, size).fill(bits, WORDS * _few(model) // others, source)
+    PackedCoins(count, size).fill(bits, _threshold(model), source)
     unpacked = np.unpackbits(bits, axis=1, count=size, bitorder="little")
     sets = [set(np.flatnonzero(row).tolist()) - {answer} for row, answer in zip(unpacked, answers, strict=True)]
     sets = [members if len(members) < wanted else set() for members in sets]
     included = [int(source.words(1)[0]) < WORDS - model.false_words for _ in answers]
-    unready = list(range(count))
-    while unready:
-        drawn = [int(uniform_integers(others, 1, source=source)[0]) for _ in unready]
-        ready = set()
-        for row, number in zip(unready, drawn, strict=True):
-            value = number + (number >= answers[row])
+    for row, answer in enumerate(answers):
+        while True:
+            number = int(uniform_integers(others, 1, source=source)[0])
+            value = number + (number >= answer)
             if value not in sets[row]:
                 is_last = len(sets[row]) == wanted - 1
-                sets[row].add(answers[row] if is_last and included[row] else value)
-                ready |= {row} if is_last else set()
-        unready = [row for row in unready if row not in ready]
+                sets[row].add(answer if is_last and included[row] else value)
+                if is_last:
+                    break
     return sets
 
 
+@pytest.mark.parametrize("add", [_add_plainly, _add_compiled])
 @pytest.mark.parametrize(("domain_size", "subset_size"), [(2, 1), (3, 2), (9, 4), (41, 20), (130, 60), (300, 200)])
-def test_guarantee_2_reports_are_those_of_plain_python_word_for_word(domain_size, subset_size):
+def test_guarantee_2_reports_are_those_of_plain_python_word_for_word(domain_size, subset_size, add, monkeypatch):
+    monkeypatch.setattr(subset_selection, "_add_for", lambda _: add)
+    monkeypatch.setattr(subset_selection, "_CHUNK_WORDS", 100)  # so that rows go on from one chunk to the next
     model = SubsetSelectionModel(domain_size=domain_size, subset_size=subset_size, false_words=2**61)
     answers, words = [place % domain_size for place in range(200)], SeededSource(4).words(40_000)
     source, again = RecordedSource(words), RecordedSource(words)
@@ -137,11 +138,21 @@ def test_guarantee_2_reports_are_those_of_plain_python_word_for_word(domain_size
     assert source.remaining == again.remaining
 
 
+@pytest.mark.parametrize("add", [_add_plainly, _add_compiled])
+def test_guarantee_2_words_that_would_favor_a_value_are_rejected(add):
+    # Of three others 2^64 mod 3 = 1 word is one too many: 0, whose product has a lower half below 1.
+    bits, answers = np.zeros((1, 1), dtype=np.uint8), np.array([1])
+    missing, spare = np.array([2]), np.zeros(1, dtype=np.int64)
+    words = np.array([0, word_for(0, 3), word_for(0, 3), word_for(1, 3)], dtype=np.uint64)
+    assert add((bits, answers, missing, spare), 0, words, 3) == 1
+    assert (bits.tolist(), spare.tolist()) == ([[1]], [2])
+
+
 @pytest.mark.parametrize(("domain_size", "subset_size"), [(41, 20), (130, 60), (300, 200), (1000, 7)])
 def test_coins_set_most_of_the_values_and_seldom_too_many(domain_size, subset_size):
     model = SubsetSelectionModel(domain_size=domain_size, subset_size=subset_size, false_words=2**60)
     bits = np.zeros((2000, -(-domain_size // 8)), dtype=np.uint8)
-    PackedCoins(2000, domain_size).fill(bits, WORDS * _few(model) // (domain_size - 1), SeededSource(5))
+    PackedCoins(2000, domain_size).fill(bits, _threshold(model), SeededSource(5))
     sizes = np.bitwise_count(bits).sum(axis=1)
     assert (sizes >= subset_size).mean() < 0.03
     if subset_size > 20:
@@ -169,7 +180,7 @@ def test_guarantee_3_whether_the_answer_is_put_in_changes_no_word_and_one_value_
 
 
 def test_long_columns_are_handled_in_batches_without_a_seam():
-    rows = PackedCoins(10**9, 9, batch_bytes=2**20).rows
+    rows = PackedCoins(10**9, 9).rows
     randomizer, answers = SubsetSelection(epsilon0=1.0, domain_size=9), np.arange(2 * rows + 3) % 9
     whole, source = randomizer.randomize(answers, source=SeededSource(3)), SeededSource(3)
     parts = [randomizer.randomize(answers[at : at + rows], source=source) for at in range(0, len(answers), rows)]

@@ -3,12 +3,22 @@
 import json
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 
 from cli.running import write_csv
 from shuffledp.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.guarantees import CentralDP, LocalDP
-from shuffledp.tables import is_release, run_file, run_joint_file
+from shuffledp.statements import Trust
+from shuffledp.tables import (
+    analyze_joint_files,
+    is_release,
+    is_stage,
+    randomize_joint_file,
+    run_file,
+    run_joint_file,
+    shuffle_joint_files,
+)
 from shuffledp.tasks import EarlierRelease, JointTask, Missing
 from shuffledp.testing import SeededSource
 
@@ -55,6 +65,51 @@ def test_the_statement_says_which_column_takes_what(tmp_path):
     text = str(run(task(), tmp_path).statements[0])
     assert "One person answers in 2 columns, each randomized and shuffled by itself, so that nobody can link" in text
     assert "cheated takes epsilon = 0.3143, delta = 5e-07 (epsilon0 = 1); hours takes epsilon = " in text
+
+
+def by_stages(joint, tmp_path, *, sources=(None, None), rows=ROWS, **options):
+    """The same stage by stage, each in a folder of its own."""
+    for name in ("reports", "views", "analyzed"):
+        (tmp_path / name).mkdir()
+    reports, views, analyzed = (tmp_path / name for name in ("reports", "views", "analyzed"))
+    randomize_joint_file(joint, answers(tmp_path, rows), reports, source=sources[0])
+    shuffle_joint_files(joint, reports, views, source=sources[1])
+    assert is_stage(reports)
+    assert is_stage(views)
+    return analyze_joint_files(joint, views, analyzed, **options)
+
+
+@pytest.mark.parametrize("shuffler", ["uniform", "none"])
+def test_stage_by_stage_the_statements_are_those_of_a_run_less_its_operator(tmp_path, shuffler):
+    joint = task(shuffler={"kind": shuffler})
+    ran, staged = run(joint, tmp_path), by_stages(joint, tmp_path)
+    for ours, theirs in [(staged.statements, ran.statements)] + [
+        (staged.columns[name].release.statements, ran.columns[name].release.statements) for name in ran.columns
+    ]:
+        without = [replace(each, trust=[one for one in each.trust if one is not Trust.OPERATOR]) for each in theirs]
+        assert list(ours) == without
+    assert is_release(tmp_path / "analyzed")
+    assert staged.columns["cheated"].release.estimate.estimate[0] == pytest.approx(2 / 3, abs=0.15)
+
+
+def test_stage_by_stage_each_column_has_an_order_of_its_own(tmp_path):
+    other = {**CHEATED, "column": "hours"}
+    exact = [{**each, "randomizer": {**each["randomizer"], "epsilon0": 30.0}} for each in (CHEATED, other)]
+    rows = [["p", *[("No", "Yes")[number % 2]] * 2] for number in range(1000)]
+    by_stages(task(*exact), tmp_path, sources=(SeededSource(1), SeededSource(2)), rows=rows)
+    for stage, agree in (("reports", 1.0), ("views", 0.5)):
+        first, second = (
+            pq.read_table(tmp_path / stage / f"{name}.parquet").column("value").to_pylist()
+            for name in ("cheated", "hours")
+        )
+        assert sum(map(str.__eq__, first, second)) / 1000 == pytest.approx(agree, abs=0.1)
+
+
+def test_stage_by_stage_earlier_releases_are_wanted_too(tmp_path):
+    run(task(CHEATED), tmp_path, name="first")
+    second = task(people={"earlier": [task(CHEATED).sha256]})
+    outcome = by_stages(second, tmp_path, earlier=[tmp_path / "first" / "statement.json"])
+    assert "The same people are in 2 releases" in str(outcome.statements[0])
 
 
 def test_columns_that_are_not_shuffled_are_not_said_to_be_apart(tmp_path):

@@ -211,6 +211,18 @@ def test_row_groups_that_were_read_are_not_kept(tmp_path):
     assert held[-1] < 2 * held[0]
 
 
+def test_a_row_group_of_lists_is_read_in_pieces(tmp_path):
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.random.default_rng(0).random(8_000_000)), 200)
+    pq.write_table(pa.table({"wide": lists}), tmp_path / "a.parquet", row_group_size=len(lists))
+    size = lists.nbytes
+    del lists
+    file, before = open_parquet(tmp_path / "a.parquet"), pa.total_allocated_bytes()
+    assert file.metadata.num_row_groups == 1
+    held = [pa.total_allocated_bytes() - before for _ in parquet_batches(file)]
+    assert len(held) > 5
+    assert max(held) < size / 2
+
+
 # ---- failures --------------------------------------------------------------------------------------------------------
 
 

@@ -201,3 +201,41 @@ def test_a_file_that_is_no_release_is_refused(tmp_path, content):
 def test_a_file_that_is_absent_is_refused(tmp_path):
     assert "must be readable: No such file" in refusal(task(OTHER), tmp_path / "x.json")
     assert "must be readable" in refusal(task(OTHER), tmp_path)
+
+
+# ---- whom people must trust -----------------------------------------------------------------------------------------
+
+
+def trusting(*members: str, place: int = 0):
+    def change(data):
+        data["statements"][place]["trust"] = list(members)
+
+    return change
+
+
+def test_a_statement_that_asks_for_no_trust_at_all_is_refused(first):
+    for place in (0, -1):
+        assert "takes trust in own-device" in refusal(task(task().sha256), changed(first, trusting(place=place)))
+    bare = changed(first, trusting("shuffler", "no-collusion"))
+    assert "takes trust in own-device" in refusal(task(task().sha256), bare)
+
+
+@pytest.mark.parametrize("members", [("own-device",), ("own-device", "operator")])
+def test_an_amplified_statement_that_names_nobody_who_shuffles_is_refused(first, members):
+    message = refusal(task(task().sha256), changed(first, trusting(*members)))
+    assert "say whom people must trust for the shuffle" in message
+
+
+def test_so_is_one_that_was_put_together_from_amplified_ones(tmp_path, first):
+    second = task(task().sha256, name="second")
+    file = release(tmp_path, second, "second", earlier=[first])
+    third = task(second.sha256, name="third")
+    assert read_earlier(third, [file])
+    assert "trust for the shuffle" in refusal(third, changed(file, trusting("own-device")))
+
+
+def test_a_release_without_a_shuffle_asks_for_trust_in_devices_only_and_is_taken(tmp_path):
+    unshuffled = task(shuffler={"kind": "none"})
+    file = release(tmp_path, unshuffled, "unshuffled")
+    (read,) = read_earlier(task(unshuffled.sha256), [changed(file, trusting("own-device"))])
+    assert read.headline.trust == ("own-device",)

@@ -65,7 +65,9 @@ def test_parts_share_everything_else_and_know_the_whole():
 
 def test_a_command_for_one_column_refuses_blocks(tmp_path):
     read(tmp_path, TEXT)
-    with pytest.raises(InvalidParameterError, match=r"of one private column here; got .* with \[\[value\]\] blocks"):
+    with pytest.raises(
+        InvalidParameterError, match=r"of one private column here; got .* with \[\[value\]\] blocks, which `read_task`"
+    ):
         Task.read(tmp_path / "task.toml")
 
 

@@ -143,9 +143,9 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
     """What all that one person sends guarantees by itself, computed from the randomizer's own parameters."""
     return PrivacyStatement(
         guarantee=model.local.guarantee,
-        kind=Kind.EXACT,
+        kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
         basis=Basis(
-            theorem="local-randomizer", citation=f"exact likelihood ratio of the {model.local.kind} randomizer"
+            theorem="local-randomizer", citation=f"largest likelihood ratio of the {model.local.kind} randomizer"
         ),
         trust=(Trust.OWN_DEVICE,),
         remarks=model.local.remarks,

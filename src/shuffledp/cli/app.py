@@ -126,7 +126,7 @@ def randomize(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="File of reports to write (Parquet).")],
+    output: Annotated[Path, typer.Option(help="File of reports to write (Parquet); a folder, for several columns.")],
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -142,8 +142,8 @@ def randomize(
 def shuffle(
     task: TaskFile,
     *,
-    input: Annotated[Path, typer.Option(help="File of reports, as `randomize` wrote it.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="File of the view to write (Parquet).")],
+    input: Annotated[Path, typer.Option(help="File (or folder) of reports, as `randomize` wrote it.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="File of the view to write (Parquet); a folder, for several columns.")],
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -159,7 +159,7 @@ def shuffle(
 def analyze(
     task: TaskFile,
     *,
-    input: Annotated[Path, typer.Option(help="File of the view, as `shuffle` wrote it.")],  # noqa: A002
+    input: Annotated[Path, typer.Option(help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
     output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
     earlier: Earlier = None,
     json: Json = False,

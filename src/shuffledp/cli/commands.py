@@ -8,18 +8,22 @@ from shuffledp.cli.screen import progress_bar
 from shuffledp.demo import is_survey, write_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
-from shuffledp.report import write_page
+from shuffledp.report import write_joint_page, write_page
 from shuffledp.tables import (
     analyze_file,
+    analyze_joint_files,
     is_release,
+    is_stage,
     new_file,
     new_folder,
     randomize_file,
+    randomize_joint_file,
     run_file,
     run_joint_file,
     shuffle_file,
+    shuffle_joint_files,
 )
-from shuffledp.tasks import JointOutcome, Outcome, Plan, StageOutcome, Task, read_task
+from shuffledp.tasks import JointOutcome, JointStageOutcome, Outcome, Plan, StageOutcome, Task, read_task
 from shuffledp.tasks import plan as plan_of
 from shuffledp.testing import SeededSource
 
@@ -49,11 +53,7 @@ def run(
     with new_folder(output, force=force) as folder:
         with progress_bar("randomizing") as progress:
             joint = run_joint_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
-        drawn = {
-            name: column.with_files(folder / name, write_page(column, folder / name))
-            for name, column in joint.columns.items()
-        }
-        return replace(joint, columns=drawn)
+        return _with_pages(joint, folder)
 
 
 def _run(
@@ -65,29 +65,54 @@ def _run(
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
-def randomize(task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool) -> StageOutcome:
-    """The devices' stage."""
-    task, source = Task.read(task_file), _source(seed)
+def _with_pages(joint: JointOutcome, folder: Path) -> JointOutcome:
+    """The outcome after the pages have been drawn: that of each column, and that of all."""
+    drawn = {
+        name: column.with_files(folder / name, write_page(column, folder / name))
+        for name, column in joint.columns.items()
+    }
+    joint = replace(joint, columns=drawn)
+    return joint.with_files(folder, write_joint_page(joint, folder))
+
+
+def randomize(
+    task_file: Path, answers: Path, output: Path, *, seed: int | None, force: bool
+) -> StageOutcome | JointStageOutcome:
+    """The devices' stage: one file, or for several private columns a folder of files."""
+    task, source = read_task(task_file), _source(seed)
     _require_apart(answers, output)
-    with new_file(output, force=force) as file, progress_bar("randomizing") as progress:
-        return randomize_file(task, answers, file, source=source, progress=progress)
+    if isinstance(task, Task):
+        with new_file(output, force=force) as file, progress_bar("randomizing") as progress:
+            return randomize_file(task, answers, file, source=source, progress=progress)
+    with new_folder(output, force=force, is_ours=is_stage) as folder, progress_bar("randomizing") as progress:
+        return randomize_joint_file(task, answers, folder, source=source, progress=progress)
 
 
-def shuffle(task_file: Path, reports: Path, output: Path, *, seed: int | None, force: bool) -> StageOutcome:
-    """The shuffler's stage."""
-    task, source = Task.read(task_file), _source(seed)
+def shuffle(
+    task_file: Path, reports: Path, output: Path, *, seed: int | None, force: bool
+) -> StageOutcome | JointStageOutcome:
+    """The shuffler's stage: one file, or for several private columns a folder of files."""
+    task, source = read_task(task_file), _source(seed)
     _require_apart(reports, output)
-    with new_file(output, force=force) as file:
-        # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
-        return shuffle_file(task, reports, file, source=source and source.substream("shuffle"))
+    # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
+    source = source and source.substream("shuffle")
+    if isinstance(task, Task):
+        with new_file(output, force=force) as file:
+            return shuffle_file(task, reports, file, source=source)
+    with new_folder(output, force=force, is_ours=is_stage) as folder:
+        return shuffle_joint_files(task, reports, folder, source=source)
 
 
-def analyze(task_file: Path, view: Path, output: Path, *, earlier: Sequence[Path] = (), force: bool) -> Outcome:
-    """The analyst's stage."""
-    task = Task.read(task_file)
+def analyze(
+    task_file: Path, view: Path, output: Path, *, earlier: Sequence[Path] = (), force: bool
+) -> Outcome | JointOutcome:
+    """The analyst's stage: the view of one private column, or a folder of the views of several."""
+    task = read_task(task_file)
     with new_folder(output, force=force) as folder:
-        outcome = analyze_file(task, view, folder, earlier=earlier)
-        return outcome.with_files(folder, write_page(outcome, folder))
+        if isinstance(task, Task):
+            outcome = analyze_file(task, view, folder, earlier=earlier)
+            return outcome.with_files(folder, write_page(outcome, folder))
+        return _with_pages(analyze_joint_files(task, view, folder, earlier=earlier), folder)
 
 
 def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[Outcome, Path]:

@@ -15,7 +15,7 @@ from rich.text import Text
 from shuffledp._numerals import in_digits
 from shuffledp.models import LabelMeaning
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks import DataFlow, JointOutcome, Outcome, StageOutcome
+from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
 
 __all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
 
@@ -59,7 +59,8 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
         value = column.task.value
         console.print(Text(f"\n{value if value.isprintable() else repr(value)}", style="bold"))
         _show_column(console, column, folder / name)
-    console.print(Text(f"\nStatement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
+    console.print(Text(f"\nPage about all columns: {folder / 'release.html'}"), soft_wrap=True)
+    console.print(Text(f"Statement about one person, over all columns: {folder / 'statement.json'}"), soft_wrap=True)
 
 
 def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
@@ -75,11 +76,18 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     console.print(Text(f"Files: {', '.join(outcome.files)}"), soft_wrap=True)
 
 
-def show_stage(outcome: StageOutcome, output: Path, *, as_json: bool) -> None:
-    """What a single stage did."""
+def show_stage(outcome: StageOutcome | JointStageOutcome, output: Path, *, as_json: bool) -> None:
+    """What a single stage did, for one private column or for each of several."""
     if as_json:
         print_json(outcome.to_dict())
-        return
+    elif isinstance(outcome, StageOutcome):
+        _show_stage(outcome, output)
+    else:
+        for column in outcome.columns.values():
+            _show_stage(column, output / next(iter(column.files)))
+
+
+def _show_stage(outcome: StageOutcome, output: Path) -> None:
     done = {"randomize": "randomized", "shuffle": "shuffled"}[outcome.stage]
     note = " SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
     flow = outcome.flow

@@ -1,14 +1,41 @@
-"""The answers that randomizers of categories take: integers 0..k-1 in any column, refused without being shown."""
+"""What randomizers of categories share: how they are made, and the answers they take, refused without being shown."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
+from shuffledp.models import FrequencyModel
 
-__all__ = ["as_answers", "check_range"]
+__all__ = ["AnswerRandomizer", "as_answers", "check_range"]
+
+
+class AnswerRandomizer:
+    """What randomizers of categories share: solved from a loss and a domain, or from a model."""
+
+    _model_type: ClassVar[type[Any]]  # of a `FrequencyModel` that can be solved from these two
+    model: FrequencyModel
+
+    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
+        self.model = self._model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+
+    @classmethod
+    def from_model(cls, model: FrequencyModel) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(cls._model_type, model=model)
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
 
 
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:

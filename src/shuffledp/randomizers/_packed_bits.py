@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _LARGEST_DOMAIN = 2**20  # a report of 128 KiB
-_BATCH_BYTES = 1 << 18
+_BATCH_BYTES = 1 << 18  # drawn at a time: they stay in the processor's cache
 _BATCH_ROWS = 1 << 15
 _FOLDED_BYTES = 1 << 10  # rows are laid side by side up to this length, so that sums run over long rows
 _BLOCK_BYTES = 1 << 21  # of reports that are unpacked at a time
@@ -70,15 +70,14 @@ class PackedCoins:
     Args:
         num_reports: how many reports there will be.
         domain_size: bits of a report.
-        batch_bytes: about how much to draw at a time; by default, what stays in the processor's cache.
 
     Attributes:
         rows: how many reports to draw at a time.
     """
 
-    def __init__(self, num_reports: int, domain_size: int, *, batch_bytes: int = _BATCH_BYTES) -> None:
+    def __init__(self, num_reports: int, domain_size: int) -> None:
         self._width, self._left = packed_width(domain_size), domain_size % 8
-        self.rows = max(1, min(batch_bytes // self._width, _BATCH_ROWS, num_reports))
+        self.rows = max(1, min(_BATCH_BYTES // self._width, _BATCH_ROWS, num_reports))
         self._lanes = np.empty(-(-self.rows * self._width // 8), dtype=np.uint64)
         self._words = np.empty(max(len(self._lanes), self.rows), dtype=np.uint64)
 

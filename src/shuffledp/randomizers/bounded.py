@@ -1,13 +1,16 @@
 """Numbers in a public range: checked or clipped, placed on a grid without bias. What randomizers of numbers share."""
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
+from shuffledp.models import MeanModel
 from shuffledp.randomness import high_product
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
+    "RangeModel",
+    "RangeRandomizer",
     "as_numbers",
     "check_range",
     "clip_to_range",
@@ -24,6 +29,58 @@ __all__ = [
 ]
 
 BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeModel(MeanModel):
+    """What is public about every randomizer of numbers in a range; subclasses add how a number is randomized.
+
+    Args:
+        lower: least value, a finite number.
+        upper: largest value, above ``lower``.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    dimension = 1
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        check_range(self.lower, self.upper)
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+
+
+class RangeRandomizer:
+    """What randomizers of numbers in a range share: a model, and what to do with values outside its range."""
+
+    _model_type: ClassVar[type[RangeModel]]
+    _steps: ClassVar[tuple[str, ...]] = ()  # the parameter that says how fine the grid is, where there is one
+    model: RangeModel
+    clip: bool
+
+    @classmethod
+    def from_model(cls, model: RangeModel, *, clip: bool = False) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(cls._model_type, model=model)
+        randomizer = cls.__new__(cls)
+        randomizer.model, randomizer.clip = model, clip
+        return randomizer
+
+    def __repr__(self) -> str:
+        names = ("epsilon0", "lower", "upper", *self._steps)
+        parameters = "".join(f"{name}={getattr(self.model, name)!r}, " for name in names)
+        return f"{type(self).__name__}({parameters}clip={self.clip})"
+
+    def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
+        """A fresh column of numbers in the range."""
+        return as_numbers(values, lower=self.model.lower, upper=self.model.upper, clip=self.clip)
 
 
 def check_range(lower: float, upper: float) -> None:

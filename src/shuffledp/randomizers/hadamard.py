@@ -18,7 +18,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers, check_range
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomness import resolve_source
 
@@ -135,7 +135,7 @@ def _transform(sums: NDArray[np.int64]) -> None:
         half *= 2
 
 
-class HadamardResponse:
+class HadamardResponse(AnswerRandomizer):
     """Hadamard response (HR): reports of log2(k) bits, counted in time n + k log k.
 
     A report is a column of the Hadamard matrix: with probability p one that supports the answer, else one that does
@@ -167,23 +167,8 @@ class HadamardResponse:
         3
     """
 
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = HadamardResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
-
-    @classmethod
-    def from_model(cls, model: HadamardResponseModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(HadamardResponseModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"HadamardResponse(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+    _model_type: ClassVar[type[Any]] = HadamardResponseModel
+    model: HadamardResponseModel
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.

@@ -14,8 +14,7 @@ from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
-from shuffledp.randomizers.bounded import as_numbers, check_range, round_to_grid, rounding_variance
+from shuffledp.randomizers.bounded import RangeModel, RangeRandomizer, round_to_grid, rounding_variance
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
 from shuffledp.randomness import resolve_source
 
@@ -29,7 +28,7 @@ _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplaceMeanModel(MeanModel):
+class DiscreteLaplaceMeanModel(RangeModel):
     """What is public about discrete Laplace noise on a grid.
 
     Args:
@@ -43,14 +42,11 @@ class DiscreteLaplaceMeanModel(MeanModel):
     """
 
     kind: ClassVar[str] = "laplace-mean"
-    dimension = 1
-    lower: float
-    upper: float
     num_steps: int
     rate: Fraction
 
     def __post_init__(self) -> None:
-        check_range(self.lower, self.upper)
+        super(DiscreteLaplaceMeanModel, self).__post_init__()
         _validate.integer_at_least(1, num_steps=self.num_steps)
         if self.num_steps > _MOST_STEPS:
             raise invalid(f"at most {_MOST_STEPS}", num_steps=self.num_steps)
@@ -59,8 +55,6 @@ class DiscreteLaplaceMeanModel(MeanModel):
         if not (0 < self.rate * int(self.num_steps) <= largest and self.rate.denominator <= LARGEST_DENOMINATOR):
             raise invalid(f"above 0, at most {largest} / num_steps, with a denominator up to 2**40", rate=self.rate)
         object.__setattr__(self, "num_steps", int(self.num_steps))
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_steps: int) -> Self:
@@ -137,7 +131,7 @@ def _largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Fra
     return min(other, Fraction(*convergent))
 
 
-class DiscreteLaplaceMean:
+class DiscreteLaplaceMean(RangeRandomizer):
     """Means by discrete Laplace noise (the geometric mechanism on a grid).
 
     A value is rounded to a grid of ``num_steps`` + 1 points, up or down so that it is right on average, and a number Z
@@ -176,6 +170,10 @@ class DiscreteLaplaceMean:
         3
     """
 
+    _model_type: ClassVar[type[RangeModel]] = DiscreteLaplaceMeanModel
+    _steps: ClassVar[tuple[str, ...]] = ("num_steps",)
+    model: DiscreteLaplaceMeanModel
+
     def __init__(
         self, *, epsilon0: float, lower: float, upper: float, num_steps: int = 1000, clip: bool = False
     ) -> None:
@@ -183,20 +181,6 @@ class DiscreteLaplaceMean:
             epsilon0=epsilon0, lower=lower, upper=upper, num_steps=num_steps
         )
         self.clip = clip
-
-    @classmethod
-    def from_model(cls, model: DiscreteLaplaceMeanModel, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes."""
-        randomizer = cls.__new__(cls)
-        randomizer.model, randomizer.clip = model, clip
-        return randomizer
-
-    def __repr__(self) -> str:
-        model = self.model
-        return (
-            f"DiscreteLaplaceMean(epsilon0={model.epsilon0!r}, lower={model.lower!r}, upper={model.upper!r}, "
-            f"num_steps={model.num_steps}, clip={self.clip})"
-        )
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.
@@ -212,7 +196,7 @@ class DiscreteLaplaceMean:
             InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
         """
         source, model = resolve_source(source), self.model
-        numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+        numbers = self._numbers(values)
         reports = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_steps, source=source)
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise

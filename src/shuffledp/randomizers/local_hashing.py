@@ -18,7 +18,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers, check_range
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import RESOLUTION, WORDS
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source, uniform_integers
@@ -185,7 +185,7 @@ def _check_range_size(hash_range: int, largest: int) -> None:
         raise invalid(f"at most {largest}", hash_range=hash_range)
 
 
-class OptimizedLocalHashing:
+class OptimizedLocalHashing(AnswerRandomizer):
     """Optimized local hashing (OLH; with hash_range=2, binary local hashing BLH).
 
     Each report is a seed, drawn afresh, and the answer hashed by the function of that seed to g values and put through
@@ -220,22 +220,13 @@ class OptimizedLocalHashing:
         ['seed', 'value']
     """
 
+    _model_type: ClassVar[type[Any]] = OptimizedLocalHashingModel
+    model: OptimizedLocalHashingModel
+
     def __init__(self, *, epsilon0: float, domain_size: int, hash_range: int | None = None) -> None:
         self.model = OptimizedLocalHashingModel.from_epsilon0(
             epsilon0=epsilon0, domain_size=domain_size, hash_range=hash_range
         )
-
-    @classmethod
-    def from_model(cls, model: OptimizedLocalHashingModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(OptimizedLocalHashingModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
 
     def __repr__(self) -> str:
         model = self.model

@@ -11,8 +11,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
-from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, grid_positions
+from shuffledp.randomizers.bounded import BATCH, RangeModel, RangeRandomizer, grid_positions
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomness import high_product, resolve_source
 
@@ -23,7 +22,7 @@ __all__ = ["OneBitMean", "OneBitMeanModel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneBitMeanModel(MeanModel):
+class OneBitMeanModel(RangeModel):
     """What is public about the one-bit mean: a range, and binary randomized response between its two ends.
 
     Args:
@@ -36,17 +35,12 @@ class OneBitMeanModel(MeanModel):
     """
 
     kind: ClassVar[str] = "one-bit-mean"
-    dimension = 1
-    lower: float
-    upper: float
     response: KaryRandomizedResponseModel
 
     def __post_init__(self) -> None:
-        check_range(self.lower, self.upper)
+        super(OneBitMeanModel, self).__post_init__()
         if self.response.domain_size != 2:
             raise invalid("2, for one bit", domain_size=self.response.domain_size)
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float) -> Self:
@@ -101,7 +95,7 @@ class OneBitMeanModel(MeanModel):
         return None if response is None else Channel(response.matrix, (self.lower, self.upper), (0, 1))
 
 
-class OneBitMean:
+class OneBitMean(RangeRandomizer):
     """Means from one bit each (Duchi's mechanism for numbers; stochastic rounding followed by Warner's response).
 
     Pr[bit = 1] = q + (p - q) (x - lower) / (upper - lower), where p / q = exp(epsilon0) and p + q = 1.
@@ -132,22 +126,12 @@ class OneBitMean:
         3
     """
 
+    _model_type: ClassVar[type[RangeModel]] = OneBitMeanModel
+    model: OneBitMeanModel
+
     def __init__(self, *, epsilon0: float, lower: float, upper: float, clip: bool = False) -> None:
         self.model = OneBitMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper)
         self.clip = clip
-
-    @classmethod
-    def from_model(cls, model: OneBitMeanModel, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes."""
-        randomizer = cls.__new__(cls)
-        randomizer.model, randomizer.clip = model, clip
-        return randomizer
-
-    def __repr__(self) -> str:
-        model = self.model
-        return (
-            f"OneBitMean(epsilon0={model.epsilon0!r}, lower={model.lower!r}, upper={model.upper!r}, clip={self.clip})"
-        )
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.
@@ -163,7 +147,7 @@ class OneBitMean:
             InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
         """
         source, model = resolve_source(source), self.model
-        numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+        numbers = self._numbers(values)
         reports = np.empty(len(numbers), dtype=np.uint8)
         scratch = np.empty(min(len(numbers), BATCH), dtype=np.uint64)
         for start in range(0, len(numbers), BATCH):

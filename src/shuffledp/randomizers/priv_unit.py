@@ -120,6 +120,11 @@ class PrivUnitModel(MeanModel):
         return LocalDP(epsilon=coin + cap_loss(self.depth, self.dimension) + _GUARD)
 
     @property
+    def is_idealized(self) -> bool:
+        """Yes: the directions are floating-point numbers, and the loss is evaluated with a guard."""
+        return True
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """That the reports are floating-point numbers, and the loss is that of real ones."""
         return (

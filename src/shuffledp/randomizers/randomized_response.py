@@ -20,7 +20,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers, check_range
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
 from shuffledp.randomness import resolve_source
 
@@ -143,7 +143,7 @@ def _representable(domain_size: int) -> tuple[float, float]:
     return max(RESOLUTION, math.log(others**2 / largest)), math.log(largest)
 
 
-class KaryRandomizedResponse:
+class KaryRandomizedResponse(AnswerRandomizer):
     """k-ary randomized response (k-RR, generalized randomized response GRR, direct encoding; for k = 2, Warner's).
 
     Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1.
@@ -172,18 +172,8 @@ class KaryRandomizedResponse:
         3
     """
 
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
-
-    @classmethod
-    def from_model(cls, model: KaryRandomizedResponseModel) -> Self:
-        """The randomizer that a model describes."""
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"KaryRandomizedResponse(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+    _model_type: ClassVar[type[Any]] = KaryRandomizedResponseModel
+    model: KaryRandomizedResponseModel
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.

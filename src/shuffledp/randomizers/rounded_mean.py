@@ -13,8 +13,7 @@ from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel
-from shuffledp.randomizers.bounded import as_numbers, check_range, round_to_grid, rounding_variance
+from shuffledp.randomizers.bounded import RangeModel, RangeRandomizer, round_to_grid, rounding_variance
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source
 
@@ -28,7 +27,7 @@ _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundedMeanModel(MeanModel):
+class RoundedMeanModel(RangeModel):
     """What is public about the rounded mean: a range, and randomized response over the grid points in it.
 
     Args:
@@ -41,15 +40,7 @@ class RoundedMeanModel(MeanModel):
     """
 
     kind: ClassVar[str] = "rounded-mean"
-    dimension = 1
-    lower: float
-    upper: float
     response: KaryRandomizedResponseModel
-
-    def __post_init__(self) -> None:
-        check_range(self.lower, self.upper)
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
@@ -164,7 +155,7 @@ def best_num_levels(*, epsilon0: float) -> int:
     return int(levels[np.argmin(largest)])
 
 
-class RoundedMean:
+class RoundedMean(RangeRandomizer):
     """Means from one message each with few possible values: the single-message sum of the shuffle model.
 
     A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
@@ -203,6 +194,10 @@ class RoundedMean:
         3
     """
 
+    _model_type: ClassVar[type[RangeModel]] = RoundedMeanModel
+    _steps: ClassVar[tuple[str, ...]] = ("num_levels",)
+    model: RoundedMeanModel
+
     def __init__(
         self, *, epsilon0: float, lower: float, upper: float, num_levels: int | None = None, clip: bool = False
     ) -> None:
@@ -210,20 +205,6 @@ class RoundedMean:
             num_levels = best_num_levels(epsilon0=epsilon0)
         self.model = RoundedMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=num_levels)
         self.clip = clip
-
-    @classmethod
-    def from_model(cls, model: RoundedMeanModel, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes."""
-        randomizer = cls.__new__(cls)
-        randomizer.model, randomizer.clip = model, clip
-        return randomizer
-
-    def __repr__(self) -> str:
-        model = self.model
-        return (
-            f"RoundedMean(epsilon0={model.epsilon0!r}, lower={model.lower!r}, upper={model.upper!r}, "
-            f"num_levels={model.num_levels}, clip={self.clip})"
-        )
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.
@@ -239,7 +220,7 @@ class RoundedMean:
             InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
         """
         source, model = resolve_source(source), self.model
-        numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+        numbers = self._numbers(values)
         points = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_levels, source=source)
         reports = KaryRandomizedResponse.from_model(model.response).randomize(points, source=source)
         return Reports(reports.columns, model)

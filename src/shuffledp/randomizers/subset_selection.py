@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
+from shuffledp._kernels import compiled, plain_until_worth_compiling
 from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
     PackedCoins,
@@ -30,14 +31,17 @@ from shuffledp.randomizers._packed_bits import (
     put_bits,
     row_sizes,
 )
-from shuffledp.randomness import resolve_source, uniform_integers
+from shuffledp.randomness import high_product, resolve_source
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
 __all__ = ["SubsetSelection", "SubsetSelectionModel"]
 
-_BATCH_BYTES = 1 << 20  # of reports drawn at a time: many, since the last rounds of each batch are of few reports
+_CHUNK_WORDS = 1 << 15  # words drawn at a time
+_WORTH_COMPILING = 500_000  # values added one by one in about half the time that it takes to load numba
+_ONE = np.uint64(1)
+_COIN_PLACES = 6  # a place more costs a word for 64 coins; a place less leaves more values to be drawn one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +155,11 @@ class SubsetSelectionModel(FrequencyModel):
         return channel_of_support(support, likely, unlikely, exact=exact)
 
 
-class SubsetSelection:
+class SubsetSelection(AnswerRandomizer):
     """Subset selection (the d-subset mechanism): a set of d values that holds the true one with probability p.
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
-    is k-ary randomized response. Added up over equally frequent values, no randomizer here has less squared error; but
-    it is the slowest to draw.
+    is k-ary randomized response. Added up over equally frequent values, no randomizer here has less squared error.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -185,23 +188,8 @@ class SubsetSelection:
         (3, 2)
     """
 
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = SubsetSelectionModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
-
-    @classmethod
-    def from_model(cls, model: SubsetSelectionModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(SubsetSelectionModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"SubsetSelection(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
+    _model_type: ClassVar[type[Any]] = SubsetSelectionModel
+    model: SubsetSelectionModel
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.
@@ -220,11 +208,11 @@ class SubsetSelection:
         source, model = resolve_source(source), self.model
         answers = as_answers(values, model.domain_size)
         bits = np.empty((len(answers), packed_width(model.domain_size)), dtype=np.uint8)
-        coins = PackedCoins(len(answers), model.domain_size, batch_bytes=_BATCH_BYTES)
+        coins = PackedCoins(len(answers), model.domain_size)
         for start in range(0, len(answers), coins.rows):
             block = bits[start : start + coins.rows]
             held = answers[start : start + coins.rows].astype(np.int64)
-            coins.fill(block, WORDS * _few(model) // (model.domain_size - 1), source)
+            coins.fill(block, _threshold(model), source)
             included = coins.toss(len(block), WORDS - model.false_words, source)
             spare = _complete(block, held, model, source)
             put_bits(block, np.where(included, held, spare), np.ones(len(block), dtype=np.bool_))
@@ -232,11 +220,14 @@ class SubsetSelection:
         return Reports({"bits": bits}, model)
 
 
-def _few(model: SubsetSelectionModel) -> int:
-    """How many of the d - 1 other values coins may set on average, so that they seldom set more than all."""
+def _threshold(model: SubsetSelectionModel) -> int:
+    """Of the 2^64 words, how many may set another value, so that coins seldom set more than the d - 1 that are wanted.
+
+    Two standard deviations below what would set as many on average, cut to a few binary places, which are soon drawn.
+    """
     wanted, others = model.subset_size - 1, model.domain_size - 1
     deviation = math.isqrt(wanted * (others - wanted) // others) + 1
-    return max(0, wanted - 2 * deviation)
+    return (max(0, wanted - 2 * deviation) << _COIN_PLACES) // others << (64 - _COIN_PLACES)
 
 
 def _complete(
@@ -245,23 +236,75 @@ def _complete(
     """From rows of equal coins make sets of d - 1 values other than the answer; return for each a value in neither.
 
     Of the values other than the answer, those whose coins are set are, given their number, equally likely to be any. So
-    are they still if rows with too many are emptied, and others are added that are drawn uniformly. In each round a
-    value other than the answer is drawn for every row that is not ready, and passed over if it is in already. The last
-    one is only returned: nothing here depends on whether the answer will be put in instead.
+    are they still if rows with too many are emptied, and others are added that are drawn uniformly. Row after row,
+    values other than the answer are drawn, and passed over if they are in already. The last one of a row is only
+    returned: nothing here depends on whether the answer will be put in instead.
     """
     put_bits(bits, answers, np.zeros(len(bits), dtype=np.bool_))
     missing = model.subset_size - row_sizes(bits)
     bits[missing < 1] = 0
     missing[missing < 1] = model.subset_size
-    spare, rows = np.empty(len(bits), dtype=np.int64), np.arange(len(bits))
-    while rows.size:
-        drawn = uniform_integers(model.domain_size - 1, rows.size, source=source)
-        drawn += drawn >= answers[rows]
-        columns, masks = drawn >> 3, np.left_shift(np.uint8(1), (drawn & 7).astype(np.uint8))
-        is_new, is_last = (bits[rows, columns] & masks) == 0, missing[rows] == 1
-        last, added = is_new & is_last, is_new & ~is_last
-        spare[rows[last]] = drawn[last]
-        bits[rows[added], columns[added]] |= masks[added]
-        missing[rows[added]] -= 1
-        rows = rows[~last]
+    spare, row = np.empty(len(bits), dtype=np.int64), 0
+    wanted = int(missing.sum())
+    add = _add_for(wanted)
+    scratch = np.empty(min(wanted, _CHUNK_WORDS), dtype=np.uint64)
+    while wanted:
+        words = scratch[:wanted]  # every value takes at least one word, so none is fetched in vain
+        source.fill(words)
+        row = add((bits, answers, missing, spare), row, words, model.domain_size - 1)
+        wanted = int(missing[row:].sum())
+    scratch.fill(0)
     return spare
+
+
+# Sets being completed: their bits, the answers that stay out, how many values each lacks, and the last of these.
+_Sets = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
+    """What `_add` does, in integers without limit."""
+    bits, answers, missing, spare = sets
+    for word in words.tolist():
+        product = word * others
+        if product % WORDS < WORDS % others:
+            continue
+        value = product >> 64
+        value += value >= answers[row]
+        if bits[row, value >> 3] >> (value & 7) & 1:
+            continue
+        missing[row] -= 1
+        if missing[row]:
+            bits[row, value >> 3] |= 1 << (value & 7)
+        else:
+            spare[row] = value
+            row += 1
+    return row
+
+
+def _add(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
+    """Add a value for each word that gives a new one, and return the first row that is not complete; in 64 bits.
+
+    A word gives a uniform number below ``others``, or is rejected, as in `uniform_integers`.
+    """
+    bits, answers, missing, spare = sets
+    bound = np.uint64(others)
+    reject_below = (~bound + _ONE) % bound  # 2^64 mod bound
+    for word in words:
+        if word * bound < reject_below:
+            continue
+        value = np.int64(high_product(word, bound))
+        value += value >= answers[row]
+        place, mask = value >> 3, np.uint8(1 << (value & 7))
+        if bits[row, place] & mask:
+            continue
+        missing[row] -= 1
+        if missing[row]:
+            bits[row, place] |= mask
+        else:
+            spare[row] = value
+            row += 1
+    return row
+
+
+_add_compiled = compiled(_add, calls=(high_product,))
+_add_for = plain_until_worth_compiling(_add_plainly, _add_compiled, items=_WORTH_COMPILING)

@@ -18,7 +18,7 @@ from shuffledp.channels import Channel
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import FrequencyModel
-from shuffledp.randomizers._answers import as_answers
+from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
 from shuffledp.randomizers._packed_bits import (
     PackedCoins,
@@ -154,29 +154,10 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
         return WORDS // 2
 
 
-class _UnaryEncoding:
+class _UnaryEncoding(AnswerRandomizer):
     """What both encodings do."""
 
-    _model_type: ClassVar[type[UnaryEncodingModel]]
     model: UnaryEncodingModel
-
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = self._model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
-
-    @classmethod
-    def from_model(cls, model: UnaryEncodingModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(cls._model_type, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(epsilon0={self.model.epsilon0!r}, domain_size={self.model.domain_size})"
 
     def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
         """One report per value.
@@ -236,7 +217,7 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
         (3, 2)
     """
 
-    _model_type: ClassVar[type[UnaryEncodingModel]] = SymmetricUnaryEncodingModel
+    _model_type: ClassVar[type[Any]] = SymmetricUnaryEncodingModel
 
 
 class OptimizedUnaryEncoding(_UnaryEncoding):
@@ -270,4 +251,4 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
         (3, 2)
     """
 
-    _model_type: ClassVar[type[UnaryEncodingModel]] = OptimizedUnaryEncodingModel
+    _model_type: ClassVar[type[Any]] = OptimizedUnaryEncodingModel

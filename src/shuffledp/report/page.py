@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from shuffledp._version import __version__
 from shuffledp.report.drawing import DARK, LIGHT, draw_files, draw_inline
 from shuffledp.report.parts import Section
-from shuffledp.report.sections import SECTIONS
+from shuffledp.report.sections import SECTIONS, column_section, reproduction_section, statement_section
 from shuffledp.report.words import count, count_of, shortened
-from shuffledp.tasks import Outcome
+from shuffledp.tasks import JointOutcome, Outcome
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["write_page"]
+__all__ = ["write_joint_page", "write_page"]
 
 PAGE = "release.html"
 _LONGEST_HEADING = 50
@@ -38,7 +38,8 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
         2. A withdrawn statement is marked as such on the page and on every chart.
     """
     sections = [section for make in SECTIONS if (section := make(outcome)) is not None]
-    files = {PAGE: _page(outcome, sections).encode("utf-8", errors="replace")}
+    summary = f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column"
+    files = {PAGE: _page(outcome, sections, summary=summary, values=[outcome.task.value])}
     mark = "WITHDRAWN: nothing is promised" if _withdrawn(outcome) else None
     for chart in (chart for section in sections for chart in section.charts):
         files |= draw_files(chart, heading=shortened(outcome.task.name, _LONGEST_HEADING), mark=mark)
@@ -48,16 +49,38 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
-    """The HTML of the page."""
+def write_joint_page(joint: JointOutcome, directory: Path) -> tuple[str, ...]:
+    """Write ``release.html`` of several private columns, beside the folders with the pages of the single columns.
+
+    It opens with what holds for one person over all columns, shows the estimates of each, and leads to their pages.
+    Otherwise as `write_page`, but the charts are not written again as files.
+
+    Args:
+        joint: what came of a task.
+        directory: where the folders of the columns are.
+
+    Returns:
+        The name of the file written.
+    """
+    columns = [column_section(outcome, folder) for folder, outcome in joint.columns.items()]
+    sections = [statement_section(joint), *columns, reproduction_section(joint)]
+    summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
+    values = [column.task.value for column in joint.columns.values()]
+    (directory / PAGE).write_bytes(_page(joint, sections, summary=summary, values=values))
+    return (PAGE,)
+
+
+def _page(outcome: Outcome | JointOutcome, sections: Iterable[Section], *, summary: str, values: list[str]) -> bytes:
+    """The HTML of the page; ``values`` are the private columns, which come after the summary."""
     environment = _environment()
     rendered = [
-        {"name": section.name, "title": section.title, "html": _rendered(environment, section)} for section in sections
+        {"anchor": section.anchor or section.name, "title": section.title, "html": _rendered(environment, section)}
+        for section in sections
     ]
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         name=outcome.task.name,
-        value=outcome.task.value,
-        reports=count_of(outcome.flow.released, "report", "reports"),
+        summary=summary,
+        values=values,
         withdrawn=_withdrawn(outcome),
         kicker=_kicker(outcome),
         sections=rendered,
@@ -65,6 +88,7 @@ def _page(outcome: Outcome, sections: Iterable[Section]) -> str:
         dark=DARK,
         version=__version__,
     )
+    return page.encode("utf-8", errors="replace")
 
 
 def _rendered(environment: "Environment", section: Section) -> Any:
@@ -91,9 +115,9 @@ def _environment() -> "Environment":
     return environment
 
 
-def _kicker(outcome: Outcome) -> str:
+def _kicker(outcome: Outcome | JointOutcome) -> str:
     """What kind of release this is, in three words."""
-    headline = outcome.release.statements[0].guarantee
+    headline = outcome.statements[0].guarantee
     if _withdrawn(outcome):
         return "Trial run, not private"
     if headline.is_trivial:
@@ -101,9 +125,9 @@ def _kicker(outcome: Outcome) -> str:
     return "Weakly private release" if headline.weakness else "Private release"
 
 
-def _withdrawn(outcome: Outcome) -> str | None:
+def _withdrawn(outcome: Outcome | JointOutcome) -> str | None:
     """Why nothing is promised, in words; None if something is."""
-    reasons = [statement.withdrawn.text for statement in outcome.release.statements if statement.withdrawn]
-    if not reasons and outcome.release.seeded:
+    reasons = [statement.withdrawn.text for statement in outcome.statements if statement.withdrawn]
+    if not reasons and outcome.seeded:
         return "the randomness can be replayed"
     return reasons[0] if reasons else None

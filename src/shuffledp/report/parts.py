@@ -34,13 +34,15 @@ class Section:
     """One part of the page: a heading, a template of its own, and what that template may name.
 
     Args:
-        name: of the template ``sections/<name>.html.j2``, and of the section's anchor.
+        name: of the template ``sections/<name>.html.j2``.
         title: the heading.
         context: what the template sees, besides ``charts``.
-        charts: pictures, which are also written as files; the template places them by their names.
+        charts: pictures; the template places them by their names.
+        anchor: the section's place in the page; None if it is the name, which must then be there once.
     """
 
     name: str
     title: str
     context: Mapping[str, Any] = field(default_factory=dict)
     charts: tuple[Chart, ...] = ()
+    anchor: str | None = None

@@ -1,19 +1,113 @@
-"""All stages of a task of several private columns, each column by itself, and what that means for one person."""
+"""The stages of a task of several private columns, each column by itself, and what that means for one person."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shuffledp._validate import invalid
 from shuffledp.randomness import resolve_source
 from shuffledp.tables.reading import Progress
-from shuffledp.tables.stages import run_unwritten, write_outcome, write_statement
-from shuffledp.tasks import JointOutcome, JointTask, composed_columns, composed_with, in_front, read_earlier
+from shuffledp.tables.stages import (
+    analyze_unwritten,
+    randomize_file,
+    run_unwritten,
+    shuffle_file,
+    write_outcome,
+    write_statement,
+)
+from shuffledp.tasks import (
+    EarlierRelease,
+    JointOutcome,
+    JointStageOutcome,
+    JointTask,
+    Outcome,
+    Task,
+    composed_columns,
+    composed_with,
+    in_front,
+    read_earlier,
+)
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["run_joint_file"]
+__all__ = ["analyze_joint_files", "randomize_joint_file", "run_joint_file", "shuffle_joint_files"]
+
+
+def randomize_joint_file(
+    task: JointTask,
+    answers: Path,
+    folder: Path,
+    *,
+    source: "RandomSource | None" = None,
+    progress: Progress | None = None,
+) -> JointStageOutcome:
+    """The devices' stage: raw answers in, a file of reports for each column out, all in the order of the people.
+
+    The input is read once for each column. Memory: as `randomize_file`.
+
+    Args:
+        task: the task.
+        answers: one row per person.
+        folder: where to write ``COLUMN.parquet`` for each column, by the name of its folder in a release.
+        source: randomness; None is the cryptographic source. Each column has a stream of its own.
+        progress: told how many rows have been read.
+
+    Raises:
+        InputDataError: for answers that do not fit the task.
+    """
+    columns = {
+        name: randomize_file(part, answers, _file_of(name, folder), source=own, progress=progress)
+        for name, part, own in _columns(task, source)
+    }
+    return JointStageOutcome(stage="randomize", task=task, columns=columns)
+
+
+def shuffle_joint_files(
+    task: JointTask, reports: Path, folder: Path, *, source: "RandomSource | None" = None
+) -> JointStageOutcome:
+    """The shuffler's stage: a folder of reports in, the view of each column out, each shuffled independently.
+
+    Memory: as `shuffle_file`.
+
+    Raises:
+        InvalidParameterError: if ``reports`` is no folder that holds a file for each column.
+        InputDataError: if a file is damaged, belongs to another task or column, or does not fit it.
+        BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
+    """
+    _require_files(task, reports)
+    columns = {
+        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=own)
+        for name, part, own in _columns(task, source)
+    }
+    return JointStageOutcome(stage="shuffle", task=task, columns=columns)
+
+
+def analyze_joint_files(task: JointTask, views: Path, folder: Path, *, earlier: Sequence[Path] = ()) -> JointOutcome:
+    """The analyst's stage: a folder of views in; what `run_joint_file` writes out.
+
+    Memory: as `analyze_file`.
+
+    Args:
+        task: the task.
+        views: as `shuffle_joint_files` wrote it.
+        folder: where to write.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says, or ``views`` is no folder that holds a file for
+            each column.
+        InputDataError: if a file is damaged, belongs to another task or column, or does not fit it.
+        BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
+    """
+    releases = read_earlier(task, earlier)
+    _require_files(task, views)
+    outcomes = {}
+    for name, part in zip(task.folders(), task.parts(), strict=True):
+        (folder / name).mkdir()
+        outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name)
+    return _finish(task, outcomes, releases, folder)
 
 
 def run_joint_file(
@@ -45,18 +139,44 @@ def run_joint_file(
         InputDataError: for answers that do not fit the task.
         BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
     """
-    source, releases = resolve_source(source), read_earlier(task, earlier)
-    parts, outcomes = task.parts(), {}
-    for number, (part, name) in enumerate(zip(parts, task.folders(), strict=True)):
+    releases, outcomes = read_earlier(task, earlier), {}
+    for name, part, own in _columns(task, source):
         (folder / name).mkdir()
-        own = source.substream("column", number)
         outcomes[name] = run_unwritten(part, answers, folder / name, source=own, progress=progress)
+    return _finish(task, outcomes, releases, folder)
+
+
+def _columns(task: JointTask, source: "RandomSource | None") -> "Iterator[tuple[str, Task, RandomSource]]":
+    """For each column its name in the output, its own task and its own randomness."""
+    source = resolve_source(source)
+    for number, (name, part) in enumerate(zip(task.folders(), task.parts(), strict=True)):
+        yield name, part, source.substream("column", number)
+
+
+def _file_of(name: str, folder: Path) -> Path:
+    """The reports or the view of a column, between the stages."""
+    return folder / f"{name}.parquet"
+
+
+def _require_files(task: JointTask, folder: Path) -> None:
+    """Refuse at once what is no folder of reports or views, before any column is worked on."""
+    if not all(_file_of(name, folder).is_file() for name in task.folders()):
+        names = ", ".join(_file_of(name, folder).name for name in task.folders())
+        raise invalid(f"a folder that holds, from the stage before, {names}", input=str(folder))
+
+
+def _finish(
+    task: JointTask, outcomes: dict[str, Outcome], earlier: Sequence[EarlierRelease], folder: Path
+) -> JointOutcome:
+    """Compose over the columns and with earlier releases, and write."""
+    parts = task.parts()
     columns = composed_columns(parts, [outcome.release.statements for outcome in outcomes.values()])
-    statements = composed_with(task, releases, columns)
+    statements = composed_with(task, earlier, columns)
+    written = {}
     for name, outcome in outcomes.items():
         own_statements = outcome.release.statements if len(parts) > 1 else ()
         release = replace(outcome.release, statements=in_front(statements, own_statements))
-        outcomes[name] = write_outcome(replace(outcome, release=release), folder / name)
-    joint = JointOutcome(task=task, columns=outcomes, statements=statements)
+        written[name] = write_outcome(replace(outcome, release=release), folder / name)
+    joint = JointOutcome(task=task, columns=written, statements=statements)
     write_statement(joint.to_dict(), folder)
     return joint.with_files(folder, ["statement.json"])

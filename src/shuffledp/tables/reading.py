@@ -108,6 +108,7 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
             read_dictionary=list(as_dictionaries) or None,
             page_checksum_verification=True,
             buffer_size=_BYTES_READ_AHEAD,
+            pre_buffer=False,  # else the columns of a whole row group are fetched before its first row
         ),
     )
 

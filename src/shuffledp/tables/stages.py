@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "analyze_file",
+    "analyze_unwritten",
     "randomize_file",
     "run_file",
     "run_unwritten",
@@ -49,8 +50,7 @@ def randomize_file(
 ) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
-    Memory: one batch of the input (of a Parquet column of lists, one row group) and its reports, and the names of the
-    people if the task asks for them.
+    Memory: one batch of the input and its reports, and the names of the people if the task asks for them.
 
     Raises:
         InputDataError: for answers that do not fit the task.
@@ -106,9 +106,14 @@ def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
+    return _finish(analyze_unwritten(task, view_file, folder), releases, folder)
+
+
+def analyze_unwritten(task: Task, view_file: Path, folder: Path) -> Outcome:
+    """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _finish(_analyze(task, views, facts, folder), releases, folder)
+    return _analyze(task, views, facts, folder)
 
 
 def run_file(

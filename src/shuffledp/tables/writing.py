@@ -11,7 +11,7 @@ from pathlib import Path
 from shuffledp.errors import InputDataError, InvalidParameterError
 from shuffledp.tables.parquet import read_facts
 
-__all__ = ["is_release", "new_file", "new_folder"]
+__all__ = ["is_release", "is_stage", "new_file", "new_folder"]
 
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
 _DRAWN = {".html", ".svg", ".png"}  # the page and its figures, which are drawn after the mark is written
@@ -26,6 +26,12 @@ def is_release(folder: Path) -> bool:
         or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
         for entry in folder.iterdir()
     )
+
+
+def is_stage(folder: Path) -> bool:
+    """Whether a folder holds reports or views that this library wrote, and nothing else."""
+    entries = list(folder.iterdir())
+    return bool(entries) and all(entry.is_file() and _is_our_file(entry) for entry in entries)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from shuffledp.tasks.numbers import (
     PrivUnitSection,
     RoundedMeanSection,
 )
-from shuffledp.tasks.outcome import DataFlow, JointOutcome, Outcome, StageOutcome
+from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
 from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
@@ -41,6 +41,7 @@ __all__ = [
     "HadamardResponseSection",
     "IdentitySection",
     "JointOutcome",
+    "JointStageOutcome",
     "JointTask",
     "KaryRandomizedResponseSection",
     "Missing",

@@ -1,19 +1,21 @@
 """Earlier releases about the same people: read, checked, and matched with what a task names."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.statements import PrivacyStatement
+from shuffledp.statements import Basis, PrivacyStatement, Trust
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import one_line
 from shuffledp.tasks.task import Task, digest
 
 __all__ = ["EarlierRelease", "read_earlier"]
+
+_LOCAL = {"local-dp", "local-randomizer"}  # what holds without any shuffle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,9 @@ class EarlierRelease:
         """The release whose ``statement.json`` this is.
 
         Raises:
-            InvalidParameterError: if the file cannot be read, is not one, was changed, or promises nothing: its first
-                statement is withdrawn, or no upper bound.
+            InvalidParameterError: if the file cannot be read, is not one, names another task than it describes, or
+                promises nothing: its first statement is withdrawn, or no upper bound, or needs less trust than there is
+                in any statement like it.
         """
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -62,6 +65,8 @@ class EarlierRelease:
         if not headline.kind.promises:
             raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
+        for statement in filter(None, (headline, local)):
+            _check_trust(path, statement)
         return cls(name=task["name"], task_sha256=sha256, headline=headline, local=local)
 
 
@@ -92,6 +97,23 @@ def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[Earlier
             f"release; none is given of {', '.join(absent)}."
         )
     return tuple(releases[sha256] for sha256 in wanted)
+
+
+def _check_trust(path: Path, statement: PrivacyStatement) -> None:
+    """Refuse a statement that asks people to trust less than every statement by its theorems does."""
+    if Trust.OWN_DEVICE not in statement.trust:
+        raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
+    others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.OPERATOR}
+    if not others and any(theorem not in _LOCAL for theorem in _theorems(statement.basis)):
+        raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")
+
+
+def _theorems(basis: Basis) -> Iterator[str]:
+    """What a statement rests on, under all that was put together."""
+    if not basis.parts:
+        yield basis.theorem
+    for part in basis.parts:
+        yield from _theorems(part)
 
 
 def _reason(statement: PrivacyStatement) -> str:

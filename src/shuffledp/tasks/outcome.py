@@ -15,7 +15,7 @@ from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.task import Task
 
-__all__ = ["DataFlow", "JointOutcome", "Outcome", "StageOutcome"]
+__all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "StageOutcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,40 @@ class StageOutcome:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointStageOutcome:
+    """The same for a task of several private columns, each of which has a file of its own.
+
+    Args:
+        stage: "randomize" or "shuffle".
+        task: the task.
+        columns: what the stage did for each column, by the name of its folder in a release.
+    """
+
+    stage: str
+    task: JointTask
+    columns: dict[str, StageOutcome]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that the stage's command prints with ``--json`` (``joint_stage`` in docs/schema.json)."""
+        return {
+            "stage": self.stage,
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "columns": [
+                {
+                    "value": part.task.value,
+                    "task_sha256": part.task.sha256,
+                    "num_reports": part.num_reports,
+                    "flow": part.flow.to_dict(),
+                    "files": dict(part.files),
+                }
+                for part in self.columns.values()
+            ],
+            "seeded": any(part.seeded for part in self.columns.values()),
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
     """The result of a task, ready to be written and drawn.
@@ -98,6 +132,16 @@ class Outcome:
     def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
         """This outcome knowing more of its files."""
         return replace(self, files=self.files | _digests(folder, names))
+
+    @property
+    def statements(self) -> tuple[PrivacyStatement, ...]:
+        """What is guaranteed, headline first."""
+        return self.release.statements
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness can be replayed."""
+        return self.release.seeded
 
     @property
     def model(self) -> ProtocolModel:
@@ -137,8 +181,13 @@ class JointOutcome:
         """This outcome knowing more of the files beside the folders."""
         return replace(self, files=self.files | _digests(folder, names))
 
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness of any column can be replayed."""
+        return any(part.seeded for part in self.columns.values())
+
     def to_dict(self) -> dict[str, Any]:
-        """The one object that ``shuffledp run --json`` prints (``joint_release`` in docs/schema.json)."""
+        """The one object that `run` and `analyze` print with ``--json`` (``joint_release`` in docs/schema.json)."""
         inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
         return {
             "task": self.task.to_dict(),
@@ -150,7 +199,7 @@ class JointOutcome:
                 for row in part.release.estimate.rows()
             ],
             "statements": [statement.to_dict() for statement in self.statements],
-            "seeded": any(part.release.seeded for part in self.columns.values()),
+            "seeded": self.seeded,
             "columns": [
                 {
                     "value": part.task.value,

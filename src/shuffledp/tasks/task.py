@@ -155,7 +155,7 @@ class Task(Described):
         if has_blocks(data):
             raise InvalidParameterError(
                 f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
-                "`shuffledp run` and `shuffledp plan` take."
+                "`read_task` takes."
             )
         try:
             return cls.from_dict(data)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from shuffledp.report.parts import Section
 from shuffledp.report.sections.accounting import accounting_section
+from shuffledp.report.sections.column import column_section
 from shuffledp.report.sections.errors import errors_section
 from shuffledp.report.sections.estimates import estimates_section
 from shuffledp.report.sections.flow import flow_section
@@ -11,7 +12,7 @@ from shuffledp.report.sections.reproduction import reproduction_section
 from shuffledp.report.sections.statement import statement_section
 from shuffledp.tasks import Outcome
 
-__all__ = ["SECTIONS"]
+__all__ = ["SECTIONS", "column_section", "reproduction_section", "statement_section"]
 
 SECTIONS: tuple[Callable[[Outcome], Section | None], ...] = (
     statement_section,

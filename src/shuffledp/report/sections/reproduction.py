@@ -11,7 +11,7 @@ from shuffledp._version import __version__
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count
 from shuffledp.statements import Trust
-from shuffledp.tasks import Outcome
+from shuffledp.tasks import JointOutcome, Outcome
 
 __all__ = ["reproduction_section"]
 
@@ -21,16 +21,16 @@ _AGAIN = "A second release about the same people adds to the loss: this statemen
 _MOST_ITEMS = 16
 
 
-def reproduction_section(outcome: Outcome) -> Section:
+def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
     """Versions, parameters, digests and the command."""
     task = outcome.task.to_dict()
     command, repeats = _command(outcome)
     context = {
         "command": command,
         "repeats": repeats,
-        "again": "" if outcome.release.seeded else _AGAIN,
+        "again": "" if outcome.seeded else _AGAIN,
         "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
-        "parameters": list(_flat(task)),
+        "parameters": list(_flat(_by_column(task))),
         "sha256": outcome.task.sha256,
         "canonical": json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True),
         "files": outcome.files,
@@ -38,13 +38,13 @@ def reproduction_section(outcome: Outcome) -> Section:
     return Section(name="reproduction", title="How it was made", context=context)
 
 
-def _command(outcome: Outcome) -> tuple[tuple[str, ...], str]:
+def _command(outcome: Outcome | JointOutcome) -> tuple[tuple[str, ...], str]:
     """The command in pieces that stay on one line, and what will be the same the next time."""
     earlier = ("--earlier FILE",) * len(outcome.task.people.earlier)
     # The last statement is about this release alone; before it there may be sums with others, made in another way.
-    if Trust.OPERATOR not in outcome.release.statements[-1].trust:
+    if Trust.OPERATOR not in outcome.statements[-1].trust:
         return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
-    if outcome.release.seeded:
+    if outcome.seeded:
         return (*_ALL_STAGES, *earlier, "--seed N"), (
             "The same input and seed give the same numbers: so nothing is promised."
         )
@@ -52,6 +52,13 @@ def _command(outcome: Outcome) -> tuple[tuple[str, ...], str]:
         "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
         "not."
     )
+
+
+def _by_column(task: dict[str, Any]) -> dict[str, Any]:
+    """The task, with the randomizers of several private columns under the names of the columns."""
+    if not isinstance(task["value"], list):
+        return task
+    return task | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, Loca
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, percent
 from shuffledp.statements import Kind, PrivacyStatement, Status
-from shuffledp.tasks import Outcome
+from shuffledp.tasks import JointOutcome, Outcome
 
 __all__ = ["statement_section"]
 
@@ -27,6 +27,7 @@ _MEANINGS = {
 }
 _LEAST_WRITTEN_OUT = 1e-9
 _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
+_ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +74,14 @@ class Loss:
             epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
             factor=factor_in_digits(guarantee.epsilon, relation),
             factor_relation="about" if relation == "exactly" else relation,
-            delta=_written_out(delta),
+            delta=_written_out(delta, relation),
             allowance=f"one in {count(round(1 / delta))}" if delta else "",
         )
 
 
-def _written_out(delta: float) -> str:
+def _written_out(delta: float, relation: str) -> str:
     """A remainder without powers of ten, unless it is tiny."""
-    return f"{Decimal(repr(delta)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
+    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,8 @@ class Shown:
     @property
     def about(self) -> str:
         """What the statement speaks about."""
-        return _ABOUT.get(self.statement.guarantee.type, self.statement.guarantee.type)
+        kind = self.statement.guarantee.type
+        return (_ABOUT | _ABOUT_SEVERAL if self.statement.basis.parts else _ABOUT).get(kind, kind)
 
     @property
     def sentence(self) -> str:
@@ -145,8 +147,8 @@ class Shown:
         return "proven in this project" if self.statement.basis.status is Status.OWN_PROOF else "published"
 
 
-def statement_section(outcome: Outcome) -> Section:
+def statement_section(outcome: Outcome | JointOutcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
-    first, *others = (Shown(statement=statement) for statement in outcome.release.statements)
+    first, *others = (Shown(statement=statement) for statement in outcome.statements)
     title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})
