@@ -106,8 +106,8 @@ def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
     lowest, highest = lows[0], highs[0]
     for i in range(1, count):
         lowest, highest = min(lowest, lows[i]), max(highest, highs[i])
-    shift = 0
-    while (highest - lowest) >> shift >= counts.size:
+    shift, buckets = 0, min(counts.size, 2 * count)
+    while (highest - lowest) >> shift >= buckets:
         shift += 1
     for i in range(count):
         low, high = lows[i] - lowest, highs[i] - lowest
