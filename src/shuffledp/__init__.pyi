@@ -21,6 +21,9 @@ from .channels import Channel as Channel
 from .estimates import Estimate as Estimate
 from .flow import Reports as Reports
 from .flow import View as View
+
+# groups of people
+from .groups import Groups as Groups
 from .guarantees import CentralDP as CentralDP
 from .guarantees import LocalDP as LocalDP
 from .guarantees import RenyiDP as RenyiDP

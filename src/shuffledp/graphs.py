@@ -1,0 +1,251 @@
+"""Graphs of people: undirected and simple, as sorted lists of neighbors, with an optional weight per edge."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp._validate import integer_at_least, invalid
+from shuffledp.errors import InvalidParameterError
+
+__all__ = ["Graph"]
+
+_MOST_NODES = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph on the nodes 0, ..., n - 1, without loops and without parallel edges.
+
+    Made by `from_edges` or `of`. The neighbors of node v are ``neighbors[starts[v] : starts[v + 1]]``, ascending, and
+    ``weights`` is aligned with them.
+
+    Args:
+        starts: int64 array of shape (nodes + 1,).
+        neighbors: int64 array of shape (2 edges,); every edge stands there twice.
+        weights: float64 array of the same shape, or None.
+        dropped_loops: number of edges from a node to itself that were left out.
+
+    Example:
+        >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 1), (2, 2)])
+        >>> graph.num_nodes, graph.num_edges, graph.dropped_loops
+        (3, 2, 1)
+        >>> graph.neighbors_of(1).tolist()
+        [0, 2]
+    """
+
+    starts: NDArray[np.int64]
+    neighbors: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
+    dropped_loops: int = 0
+
+    def __post_init__(self) -> None:
+        for array in (self.starts, self.neighbors, self.weights):
+            if array is not None:
+                array.setflags(write=False)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, isolated ones included."""
+        return self.starts.size - 1
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges, each counted once."""
+        return self.neighbors.size // 2
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """Number of neighbors of every node."""
+        return np.diff(self.starts)
+
+    def neighbors_of(self, node: int) -> NDArray[np.int64]:
+        """The neighbors of one node, ascending."""
+        return self.neighbors[self.starts[node] : self.starts[node + 1]]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        weighted = self.weights is not None, other.weights is not None
+        return (
+            np.array_equal(self.starts, other.starts)
+            and np.array_equal(self.neighbors, other.neighbors)
+            and weighted[0] == weighted[1]
+            and (self.weights is None or other.weights is None or np.array_equal(self.weights, other.weights))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.num_nodes} nodes, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
+        )
+
+    @classmethod
+    def from_edges(cls, edges: ArrayLike, *, weights: ArrayLike | None = None, num_nodes: int | None = None) -> Self:
+        """The graph with these edges, in any order and direction.
+
+        Loops are dropped and counted. An edge that is named more than once, in either direction, is one edge; it keeps
+        the largest of its weights.
+
+        Args:
+            edges: integer array of shape (edges, 2), nodes from 0; it may be empty.
+            weights: finite numbers of 0 or more, one per edge, or None.
+            num_nodes: number of nodes; None is one more than the largest node named.
+
+        Raises:
+            InvalidParameterError: if an entry is no node, a weight is negative or not finite, or the shapes disagree.
+        """
+        pairs = _as_pairs(edges)
+        if num_nodes is None:
+            num_nodes = int(pairs.max()) + 1 if pairs.size else 0
+        integer_at_least(0, num_nodes=num_nodes)
+        if num_nodes > _MOST_NODES:
+            raise invalid(f"at most {_MOST_NODES}", num_nodes=num_nodes)
+        outside = (pairs < 0) | (pairs >= num_nodes)
+        if outside.any():
+            row, column = (int(place[0]) for place in np.nonzero(outside))
+            raise InvalidParameterError(
+                f"edges must name nodes in range({num_nodes}); got edges[{row}, {column}]={int(pairs[row, column])}."
+            )
+        values = None if weights is None else _as_weights(weights, len(pairs))
+        return cls(*_adjacency(pairs, values, int(num_nodes)))
+
+    @classmethod
+    def of(cls, graph: Any) -> Self:
+        """The same graph as a `Graph`: of networkx, of igraph, or a scipy sparse adjacency matrix.
+
+        Directions are forgotten. Nodes of networkx are numbered in the order in which it lists them. Weights are taken
+        from the edge attribute ``weight`` where every edge has one; a matrix gives its entries as weights, unless all
+        are equal.
+
+        Raises:
+            InvalidParameterError: if it is something else.
+        """
+        if isinstance(graph, cls):
+            return graph
+        for looks_like, edges_of in _READERS:
+            if looks_like(graph):
+                edges, weights, num_nodes = edges_of(graph)
+                return cls.from_edges(edges, weights=weights, num_nodes=num_nodes)
+        raise InvalidParameterError(
+            "graph must be a Graph, a networkx or igraph graph or a scipy sparse matrix; "
+            f"got graph of type {type(graph).__name__}."
+        )
+
+    def balls(self, hops: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For every node, the nodes that at most ``hops`` edges lead to, itself included.
+
+        Time and memory grow with the sum of the balls' sizes.
+
+        Args:
+            hops: length of the longest path, 0 or more.
+
+        Returns:
+            Starts, shape (nodes + 1,), and members, ascending within a ball: the ball of v is
+            ``members[starts[v] : starts[v + 1]]``.
+        """
+        integer_at_least(0, hops=hops)
+        import scipy.sparse as sp
+
+        size = self.num_nodes
+        shape = (size, size)
+        edges = sp.csr_array((np.ones(self.neighbors.size, dtype=np.bool_), self.neighbors, self.starts), shape=shape)
+        itself = sp.csr_array(sp.eye_array(size, dtype=np.bool_))
+        step, reached = edges + itself, itself
+        for _ in range(hops):
+            before = reached.nnz
+            reached = reached @ step
+            if reached.nnz == before:  # whole components
+                break
+        reached.sort_indices()
+        return reached.indptr.astype(np.int64), reached.indices.astype(np.int64)
+
+
+def _as_pairs(edges: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(edges)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidParameterError(
+            f"edges must be integers of shape (edges, 2); got shape {array.shape} of dtype {array.dtype}."
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise invalid("nodes below 2^63", edges=int(array.max()))
+    return array.astype(np.int64)
+
+
+def _as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("weights must be numbers.") from None
+    if array.shape != (count,):
+        raise InvalidParameterError(f"weights must be one number per edge, {count} in all; got shape {array.shape}.")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        raise InvalidParameterError(
+            f"weights must be finite numbers of 0 or more; got weights[{wrong[0]}]={float(array[wrong[0]])}."
+        )
+    return array
+
+
+def _adjacency(
+    pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, num_nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, int]:
+    """Both directions of every edge, sorted, each once; and the number of loops left out."""
+    proper = pairs[:, 0] != pairs[:, 1]
+    u, v = pairs[proper].T
+    keys = np.concatenate([u * num_nodes + v, v * num_nodes + u])
+    kept = None
+    if weights is None:
+        keys = np.unique(keys)
+    else:
+        both = np.tile(weights[proper], 2)
+        order = np.lexsort((-both, keys))
+        keys, first = np.unique(keys[order], return_index=True)
+        kept = both[order][first]
+    nodes, neighbors = np.divmod(keys, max(num_nodes, 1))
+    starts = np.searchsorted(nodes, np.arange(num_nodes + 1)).astype(np.int64)
+    return starts, neighbors, kept, int(np.count_nonzero(~proper))
+
+
+# ---- what other libraries call a graph: edges, weights or None, number of nodes --------------------------------------
+
+_Edges = tuple[Any, Any, int]
+
+
+def _edges_of_networkx(graph: Any) -> _Edges:
+    numbers = {node: number for number, node in enumerate(graph.nodes)}
+    edges = [(numbers[u], numbers[v]) for u, v in graph.edges()]
+    weights = [data.get("weight") for _, _, data in graph.edges(data=True)]
+    return edges, _if_complete(weights), len(numbers)
+
+
+def _edges_of_igraph(graph: Any) -> _Edges:
+    weights = graph.es["weight"] if "weight" in graph.es.attributes() else []
+    return graph.get_edgelist(), _if_complete(weights), graph.vcount()
+
+
+def _edges_of_matrix(matrix: Any) -> _Edges:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidParameterError(f"graph must be a square matrix; got shape {matrix.shape}.")
+    entries = matrix.tocoo()
+    present = entries.data != 0
+    weights = entries.data[present]
+    equal = weights.size == 0 or bool((weights == weights[0]).all())
+    return np.column_stack([entries.row, entries.col])[present], None if equal else weights, matrix.shape[0]
+
+
+def _if_complete(weights: list[Any]) -> list[Any] | None:
+    return None if not weights or None in weights else weights
+
+
+_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Edges]], ...] = (
+    (lambda graph: hasattr(graph, "tocoo"), _edges_of_matrix),
+    (lambda graph: hasattr(graph, "get_edgelist"), _edges_of_igraph),
+    (lambda graph: hasattr(graph, "nodes") and hasattr(graph, "edges"), _edges_of_networkx),
+)

@@ -1,0 +1,168 @@
+"""Places: distinct public points, numbered so that near ones have near numbers, and the balls around them."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp._validate import one_of
+from shuffledp.errors import InvalidParameterError
+from shuffledp.groups.runs import Runs, as_runs
+
+__all__ = ["EARTH_RADIUS", "METRICS", "Places", "distinct_rows"]
+
+METRICS = ("euclidean", "manhattan", "haversine")
+EARTH_RADIUS = 6371.0088  # km, the mean radius of the reference ellipsoid (IUGG)
+
+_AT_A_TIME = 1 << 21  # members of balls, while they are lists of Python
+_LEAF = 4
+_SLACK = 1 + 1e-12  # a distance may come out a little larger when it is computed another way
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Places:
+    """The distinct points among ``points``, each with a number.
+
+    Args:
+        points: numbers of shape (people,) or (people, columns); for the metric "haversine" latitude and longitude in
+            degrees.
+        metric: one of `METRICS`.
+
+    Attributes:
+        of_person: the number of every person's place.
+        sizes: how many people are at each place.
+
+    Raises:
+        InvalidParameterError: if there is no point, one is not finite or no place on the globe, or the shape is wrong.
+    """
+
+    def __init__(self, points: ArrayLike, metric: str) -> None:
+        from scipy.spatial import KDTree
+
+        one_of(METRICS, metric=metric)
+        self._globe = metric == "haversine"
+        self._power = 1.0 if metric == "manhattan" else 2.0
+        columns = _as_columns(points)
+        distinct, inverse = distinct_rows(_normal_angles(columns) if self._globe else columns)
+        at = _on_sphere(distinct) if self._globe else distinct
+        self._line = at.shape[1] == 1
+        if not self._line:  # in the order of the leaves of a k-d tree a ball is a few runs of numbers
+            leaves = KDTree(at, leafsize=_LEAF).indices
+            at = at[leaves]
+            inverse = _inverse(leaves)[inverse]
+        self._at = at
+        self._tree = KDTree(at)
+        self.of_person: Integers = inverse
+        self.sizes: Integers = np.bincount(inverse)
+
+    def reach(self, people: int) -> Floats:
+        """For each place, the distance within which there are at least ``people`` people, those at the place included.
+
+        In kilometers or in the units of the points, and rounded up by a factor of 1 + 1e-12.
+        """
+        count = min(people, len(self._at))
+        reach = np.empty(len(self._at))
+        step = max(1, _AT_A_TIME // count)
+        for first in range(0, len(self._at), step):
+            near = self._at[first : first + step]
+            distances, found = (
+                np.asarray(each) for each in self._tree.query(near, np.arange(1, count + 1), p=self._power)
+            )
+            enough = np.cumsum(self.sizes[found], axis=1) >= people
+            reach[first : first + step] = distances[np.arange(len(near)), enough.argmax(axis=1)]
+        if self._globe:
+            reach = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(reach / 2.0, 1.0))
+        return reach * _SLACK
+
+    def balls(self, centers: Integers, radii: Floats) -> Iterator[Runs]:
+        """The places within each radius of each center, in parts of several balls."""
+        if self._line:
+            yield self._intervals(centers, radii)
+            return
+        if self._globe:  # the chord through the ball below an arc of this length
+            radii = 2.0 * np.sin(np.minimum(radii / EARTH_RADIUS, np.pi) / 2.0) * _SLACK
+        first, step = 0, 64
+        while first < len(centers):
+            part = slice(first, first + step)
+            found = self._tree.query_ball_point(self._at[centers[part]], radii[part], p=self._power, return_sorted=True)
+            sizes = np.array([len(each) for each in found])
+            yield as_runs(np.append(0, np.cumsum(sizes)), np.concatenate(found).astype(np.int64))
+            first += len(sizes)
+            step = int(np.clip(_AT_A_TIME // max(int(sizes.mean()), 1), 1, 1 << 16))
+
+    def _intervals(self, centers: Integers, radii: Floats) -> Runs:
+        """On a line every ball is one run: j with |x_i - x_j| <= r, the difference as floats give it."""
+        x = self._at[:, 0]
+        low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
+        high = _first_true(lambda j: x[j] - x[centers] > radii, centers, np.full_like(centers, x.size))
+        return Runs(np.arange(centers.size + 1), np.column_stack([low, high]).astype(np.int32))
+
+
+def distinct_rows(columns: NDArray[np.float64]) -> tuple[Floats, Integers]:
+    """The distinct rows in ascending order, and for every row the place of its equal among them."""
+    order = np.lexsort(columns.T[::-1])
+    ordered = columns[order]
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    inverse = np.empty(len(ordered), dtype=np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return ordered[new], inverse
+
+
+def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
+    """For each place, the first number from ``low`` on for which a monotone condition holds, else ``high``."""
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        held = holds(np.where(open_, middle, 0))
+        high = np.where(open_ & held, middle, high)
+        low = np.where(open_ & ~held, middle + 1, low)
+    return low
+
+
+def _as_columns(points: ArrayLike) -> Floats:
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("points must be numbers, one row per person.") from None
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise InvalidParameterError(
+            f"points must be one row or more, of shape (people,) or (people, columns); got shape {array.shape}."
+        )
+    array = array.reshape(len(array), -1) + 0.0  # -0.0 becomes 0.0
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if wrong.size:
+        raise InvalidParameterError(f"points must be finite; points[{wrong[0]}] is not, and {wrong.size} in all.")
+    return array
+
+
+def _normal_angles(degrees: Floats) -> Floats:
+    """Latitude and longitude so that equal places have equal numbers."""
+    if degrees.shape[1] != 2:
+        raise InvalidParameterError(
+            "points must be columns of latitude and longitude for the metric 'haversine'; "
+            f"got {degrees.shape[1]} columns."
+        )
+    wrong = np.flatnonzero((np.abs(degrees[:, 0]) > 90) | (degrees[:, 1] < -180) | (degrees[:, 1] > 360))
+    if wrong.size:
+        raise InvalidParameterError(
+            "points must be latitudes from -90 to 90 and longitudes from -180 to 360 degrees; "
+            f"points[{wrong[0]}] is not, and {wrong.size} in all."
+        )
+    latitude, longitude = degrees.T
+    longitude = np.where(np.abs(latitude) == 90, 0.0, np.where(longitude >= 180, longitude - 360, longitude))
+    return np.column_stack([latitude, longitude + 0.0])
+
+
+def _on_sphere(degrees: Floats) -> Floats:
+    latitude, longitude = np.radians(degrees).T
+    return np.column_stack(
+        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
+    )
+
+
+def _inverse(permutation: Integers) -> Integers:
+    inverse = np.empty(len(permutation), dtype=np.int64)
+    inverse[permutation] = np.arange(len(permutation))
+    return inverse

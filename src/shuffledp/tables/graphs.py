@@ -1,0 +1,75 @@
+"""Graphs of people from files: public information, such as who follows whom."""
+
+import gzip
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.errors import InputDataError
+from shuffledp.graphs import Graph
+from shuffledp.tables.reading import guarded
+
+__all__ = ["read_graph"]
+
+_LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
+
+
+def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
+    """The graph of an edge list.
+
+    A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
+    a weight, separated by commas, or by tabs and blanks. A first line that is not of numbers is a header; lines that
+    begin with ``#`` are skipped. An ``.npz`` file of numpy has an array ``edges`` of shape (edges, 2) and, if there is
+    one, an array ``weights``.
+
+    Args:
+        path: the file.
+        num_nodes: number of people; None is one more than the largest number in the file.
+
+    Raises:
+        InputDataError: if there is no such file, or it is no edge list.
+        InvalidParameterError: as `shuffledp.graphs.Graph.from_edges`.
+    """
+    if not path.is_file():
+        raise InputDataError(f"{path} cannot be read: there is no such file.")
+    is_npz = zipfile.is_zipfile(path)
+    edges, weights = guarded(path, lambda: _from_npz(path) if is_npz else _from_text(path))
+    return Graph.from_edges(edges, weights=weights, num_nodes=num_nodes)
+
+
+def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    with np.load(path, allow_pickle=False) as arrays:
+        if "edges" not in arrays:
+            raise InputDataError(f"{path} must hold an array named edges.")
+        return arrays["edges"], arrays.get("weights")
+
+
+def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    first = next(lines, None)
+    if first is None:
+        raise InputDataError(f"{path} has no edges.")
+    delimiter = "," if "," in first else None
+    rest = text if _is_numbers(first.split(delimiter)) else "\n".join(lines)
+    if not rest.strip():
+        return np.empty((0, 2), dtype=np.int64), None
+    rows = np.loadtxt(io.StringIO(rest), delimiter=delimiter, comments="#", ndmin=2)
+    if rows.shape[1] not in (2, 3):
+        raise InputDataError(f"{path} must have two columns, or three with weights; it has {rows.shape[1]}.")
+    nodes = rows[:, :2]
+    if (nodes != np.floor(nodes)).any() or (np.abs(nodes) > _LARGEST).any():
+        raise InputDataError(f"{path} must have integers in its first two columns.")
+    return nodes.astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
+
+
+def _is_numbers(fields: list[str]) -> bool:
+    try:
+        return all(float(field) == float(field) for field in fields)
+    except ValueError:
+        return False

@@ -1,0 +1,72 @@
+"""Edge lists are read in the forms in which they are passed around, and nothing else is taken for one."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from shuffledp.errors import InputDataError, InvalidParameterError
+from shuffledp.graphs import Graph
+from shuffledp.tables.graphs import read_graph
+
+PLAIN = Graph.from_edges([(0, 1), (2, 1)])
+WEIGHED = Graph.from_edges([(0, 1), (2, 1)], weights=[0.5, 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0,1\n2,1\n", PLAIN),
+        ("source,target\n0,1\n2,1\n", PLAIN),
+        ("# from somewhere\n0\t1\n2\t1\n", PLAIN),
+        ("0 1\r\n2 1", PLAIN),
+        ("\ufefffrom,to,weight\n0,1,0.5\n\n2,1,3\n", WEIGHED),
+        ("a,b\n", Graph.from_edges([])),
+    ],
+)
+def test_a_text_file_has_an_edge_a_line(text, expected, tmp_path):
+    plain, packed = tmp_path / "edges.csv", tmp_path / "edges.csv.gz"
+    plain.write_bytes(text.encode())
+    packed.write_bytes(gzip.compress(text.encode()))
+    assert read_graph(plain) == read_graph(packed) == expected
+
+
+def test_an_npz_file_has_an_array_of_edges(tmp_path):
+    np.savez(tmp_path / "a.npz", edges=np.array([[0, 1], [2, 1]], dtype=np.int32))
+    np.savez(tmp_path / "b.npz", edges=[[0, 1], [2, 1]], weights=[0.5, 3])
+    assert read_graph(tmp_path / "a.npz") == PLAIN
+    assert read_graph(tmp_path / "b.npz") == WEIGHED
+    assert read_graph(tmp_path / "a.npz", num_nodes=9).num_nodes == 9
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "has no edges"),
+        (b"# nothing\n", "has no edges"),
+        (b"0\n1\n", "two columns, or three with weights; it has 1"),
+        (b"0,1,2,3\n", "it has 4"),
+        (b"0.5,1\n", "integers in its first two columns"),
+        (b"0,nan\n0,1\n0,nan\n", "cannot be read|integers"),
+        (b"0,1\nx,y\n", "cannot be read"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ],
+)
+def test_what_is_no_edge_list_is_refused(content, message, tmp_path):
+    (tmp_path / "edges.csv").write_bytes(content)
+    with pytest.raises(InputDataError, match=message):
+        read_graph(tmp_path / "edges.csv")
+
+
+def test_a_file_without_edges_and_no_file_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", nodes=[1])
+    with pytest.raises(InputDataError, match="an array named edges"):
+        read_graph(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", edges=np.array([[object(), 1]]))
+    with pytest.raises(InputDataError, match="cannot be read"):
+        read_graph(tmp_path / "b.npz")
+    with pytest.raises(InputDataError, match="no such file"):
+        read_graph(tmp_path / "c.csv")
+    (tmp_path / "d.csv").write_text("0,7\n")
+    with pytest.raises(InvalidParameterError, match=r"range\(3\)"):
+        read_graph(tmp_path / "d.csv", num_nodes=3)
