@@ -1,6 +1,6 @@
 """Permutations near the identity in Hamming's and in Cayley's distance, drawn without error."""
 
-from decimal import Decimal, localcontext
+from decimal import Decimal, getcontext, localcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +54,7 @@ def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration:
     """
     theta = Decimal(concentration)
     mean = theta.exp() - 1 if theta > 1 else _expm1(theta)
-    unit = Decimal(10) ** (9 - _digits())
+    unit = Decimal(10) ** (9 - getcontext().prec)
     mode = num_items if mean >= num_items else int(mean)
     below, above = [], []
     weight, count = Decimal(1), mode
@@ -73,9 +73,10 @@ def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration:
     for place, weight in enumerate(weights):
         passed += weight
         if ends[0] * total < passed + error:
-            sure = passed - weight + error < ends[0] * total or place == 0
-            last = place == len(weights) - 1
-            return first + place if sure and (last or ends[1] * total < passed - error) else None
+            kept = first + place
+            above_last = kept == 0 or passed - weight + error < ends[0] * total
+            below_next = kept == num_items or ends[1] * total < passed - error
+            return kept if above_last and below_next else None
     return None
 
 
@@ -87,12 +88,6 @@ def _expm1(x: Decimal) -> Decimal:
         term = term * x / count
         total += term
     return total
-
-
-def _digits() -> int:
-    from decimal import getcontext
-
-    return getcontext().prec
 
 
 def draw_cayley(num_items: int, concentration: float, source: "RandomSource") -> Integers:

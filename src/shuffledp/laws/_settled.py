@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["RELATIVE_ERROR", "Bits", "precise", "settled_floor"]
+__all__ = ["ERROR", "RELATIVE_ERROR", "Bits", "precise", "settled_floor"]
 
 RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
-_ERROR = Decimal(10) ** -30  # what a decimal computation below may lose
+ERROR = Decimal(10) ** -30  # what a decimal computation below may lose
 
 
 class Bits:
     """A uniform number in [low, low + 1) / 2^count.
 
     Args:
-        word: its first 64 bits.
+        low: its first bits, as an integer.
+        count: how many they are.
     """
 
     __slots__ = ("count", "low")
 
-    def __init__(self, word: int) -> None:
-        self.low, self.count = word, 64
+    def __init__(self, low: int, count: int = 64) -> None:
+        self.low, self.count = low, count
 
     def extend(self, source: "RandomSource") -> None:
         """Draw 64 bits more."""
@@ -63,8 +64,8 @@ def settled_floor(
     while True:
         with localcontext(precise(100 + bits.count + digits)):
             low, high = bits.ends()
-            least = min(max(value(low) - _ERROR, Decimal(0)), Decimal(most))
-            largest = min(max(value(high) + _ERROR, Decimal(0)), Decimal(most))
+            least = min(max(value(low) - ERROR, Decimal(0)), Decimal(most))
+            largest = min(max(value(high) + ERROR, Decimal(0)), Decimal(most))
             if math.floor(least) == math.floor(largest):
                 return math.floor(least)
         bits.extend(source)
