@@ -110,7 +110,7 @@ def _swapping(places: Integers, concentration: float, source: "RandomSource") ->
     weights = places * np.exp(-concentration)
     chances = weights / (1 + weights)
     uniform = words * 2.0**-64
-    swapping = uniform < chances
+    swapping: NDArray[np.bool_] = uniform < chances
     for place in np.flatnonzero(np.abs(uniform - chances) <= RELATIVE_ERROR * chances + 2.0**-52).tolist():
         swapping[place] = _settled_coin(int(places[place]), concentration, int(words[place]), source)
     words.fill(0)

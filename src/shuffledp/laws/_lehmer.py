@@ -128,7 +128,7 @@ def _take(codes: Integers, num_items: int) -> None:
         nodes, half = 2 * nodes, half // 2
     one = np.uint64(1)
     for place in range(codes.size):
-        code, node = codes[place], 1
+        code, node = int(codes[place]), 1
         while node < leaves:
             left = lefts[node]
             if code < left:

@@ -1,7 +1,7 @@
-"""Decisions about a uniform real number of which only the first bits are known: further bits are drawn when they matter.
+"""Decisions about a uniform number of which only the first bits are known: further bits are drawn when they matter.
 
-Samplers compute in floats first, with a margin far above the error of a float function. What lies within the margin of a
-boundary, a few draws in a million, is decided here, in decimal arithmetic and with as many bits as it takes. So the
+Samplers compute in floats first, with a margin far above the error of a float function. What lies within the margin of
+a boundary, a few draws in a million, is decided here, in decimal arithmetic and with as many bits as it takes. So the
 laws are exact, and the same words give the same draws on every machine.
 """
 

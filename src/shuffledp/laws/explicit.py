@@ -69,8 +69,8 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
         1 or more; a Fraction if all probabilities are rational, and a float (infinity included) otherwise.
 
     Raises:
-        InvalidParameterError: if the law is empty, its keys are not permutations of one length, or its probabilities are
-            negative or do not sum to 1; or if a member is not an owner.
+        InvalidParameterError: if the law is empty, its keys are not permutations of one length, or its probabilities
+            are negative or do not sum to 1; or if a member is not an owner.
 
     References:
         Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Definitions 4.1 to 4.3.
@@ -108,7 +108,9 @@ def _checked_law(law: Law) -> int:
     _validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
-        raise InvalidParameterError("law must have permutations of 0, ..., n - 1 as its keys, at least one and of one n.")
+        raise InvalidParameterError(
+            "law must have permutations of 0, ..., n - 1 as its keys, at least one and of one n."
+        )
     if not all(isinstance(chance, Real) and chance >= 0 for chance in law.values()):
         raise InvalidParameterError("law must have probabilities of 0 or more as its values.")
     total = sum(law.values())
@@ -295,9 +297,7 @@ def noisy_sort_law(
 def _panels(at: NDArray[np.float64], reach: float) -> tuple[NDArray[np.float64], ...]:
     """Nodes of panels no longer than 1, and weights that integrate up to each node and over each panel."""
     corners = np.unique(np.concatenate((at, [at.min() - reach, at.max() + reach])))
-    edges = np.unique(
-        np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(corners)])
-    )
+    edges = np.unique(np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(corners)]))
     x, weights = np.polynomial.legendre.leggauss(_NODES)
     # The integral from -1 to x of the polynomial through the nodes, by the antiderivatives of Legendre's polynomials.
     values = np.polynomial.legendre.legvander(x, _NODES)

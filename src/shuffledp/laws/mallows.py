@@ -167,7 +167,7 @@ class MallowsStream:
 
     @property
     def num_waiting(self) -> int:
-        """How many items have arrived and not left. (It depends on the secret draws.)"""
+        """How many items have arrived and not left, which depends on the secret draws."""
         return self._waiting.size
 
     def take(self, count: int) -> NDArray[np.int64]:
@@ -236,7 +236,7 @@ def stream_buffer(num_items: int, concentration: float, probability: float) -> i
         probability: strictly between 0 and 1.
 
     Returns:
-        The least b with n exp(-b * concentration) <= probability, and n at most. (Beside it wait the items of one batch.)
+        The least b with n exp(-b * concentration) <= probability, and n at most. The items of one batch come on top.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

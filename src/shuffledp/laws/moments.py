@@ -54,7 +54,7 @@ def log_partition(num_items: int, concentration: float, *, distance: str = "kend
 
 
 def _log_hamming(num_items: int, theta: float) -> float:
-    """log of exp(-theta n) times the sum over s of n! / s! (exp(theta) - 1)^s."""
+    """Log of exp(-theta n) times the sum over s of n! / s! (exp(theta) - 1)^s."""
     from scipy.special import gammaln, logsumexp
 
     counts = np.arange(num_items + 1)
@@ -195,7 +195,7 @@ def kendall_corner_law(num_items: int, concentration: float, places: int, items:
         if value > num_items:
             raise invalid(f"at most num_items={num_items}", **{name: value})
     factorials = _log_factorials(num_items, concentration)
-    law = np.zeros(min(places, items) + 1)
+    law: Floats = np.zeros(min(places, items) + 1)
     law[::-1] = _lost(factorials, concentration, places, items, law.size)
     return law
 
@@ -209,7 +209,9 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
     n = factorials.size - 1
     x = min(a, b) - np.arange(cells, dtype=np.int64)
     x = x[(a - x) <= n - b]
-    logs = -factorials[x] - factorials[b - x] - factorials[a - x] - factorials[n - b - a + x] - theta * (b - x) * (a - x)
+    logs = (
+        -factorials[x] - factorials[b - x] - factorials[a - x] - factorials[n - b - a + x] - theta * (b - x) * (a - x)
+    )
     weights = np.zeros(cells)
     weights[: x.size] = np.exp(logs - logs.max())
     return weights / weights.sum()
@@ -266,7 +268,7 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
     factorials = _log_factorials(num_items, concentration)
     reach = num_items
     if concentration > 0:
-        # [m, d]_q < exp(pi^2 / (6 theta)), so d crossings have less than exp(pi^2 / (3 theta) - theta d^2) of the weight.
+        # [m, d]_q < exp(pi^2 / (6 theta)), so d crossings have less than exp(pi^2 / (3 theta) - theta d^2) of it.
         reach = math.ceil(min(math.sqrt(3.3 + _NEGLIGIBLE * concentration) / concentration, num_items)) + 1
     crossings = 0.0
     for cut in range(1, num_items // 2 + 1):

@@ -1,5 +1,6 @@
 """Sorting by positions plus noise: who is near in position may change places, who is far hardly ever does."""
 
+import itertools
 import math
 from decimal import Decimal, getcontext, localcontext
 from typing import TYPE_CHECKING
@@ -72,7 +73,7 @@ def sample_noisy_sort(
     at = checked_positions(positions)
     blocks = _blocks(block_starts, at.size)
     source = resolve_source(source)
-    if scale == math.inf:
+    if at.size == 0 or scale == math.inf:
         order = random_permutation(at.size, source=source)
         return order[np.argsort(blocks[order], kind="stable")]
     words = source.words(at.size)
@@ -82,7 +83,8 @@ def sample_noisy_sort(
         undecided = _undecided(keys[order], margins[order], blocks[order])
     for start, stop in undecided:
         chain = order[start:stop]
-        order[start:stop] = _settled(chain, at, float(scale), words, noise, source)
+        chain_keys = [_Key(float(at[rank]), float(scale), int(words[rank]), noise) for rank in chain]
+        order[start:stop] = _settled(chain, chain_keys, source)
     words.fill(0)
     return order.astype(np.int64, copy=False)
 
@@ -94,7 +96,9 @@ def checked_positions(positions: ArrayLike) -> Floats:
     except (TypeError, ValueError) as error:
         raise InvalidParameterError("positions must be an array of numbers.") from error
     if at.ndim != 1 or not np.isfinite(at).all():
-        raise InvalidParameterError(f"positions must be finite numbers in one dimension; got an array of shape {at.shape}.")
+        raise InvalidParameterError(
+            f"positions must be finite numbers in one dimension; got an array of shape {at.shape}."
+        )
     return at
 
 
@@ -140,7 +144,7 @@ def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[in
         affected = np.isin(blocks, blocks[wide])
         highest[affected], lowest[affected] = math.inf, -math.inf
     # A wide margin may reach beyond the next key. Blocks far apart make running extremes start anew with each block.
-    span = (np.ptp(keys) + 2 * margins[np.isfinite(margins)].max(initial=0)) + 1
+    span = np.ptp(keys) + 2 * margins[np.isfinite(margins)].max(initial=0) + 1
     highest = np.maximum.accumulate(highest + span * blocks)
     lowest = np.minimum.accumulate((lowest + span * blocks)[::-1])[::-1]
     separate = np.append(True, (highest[:-1] < lowest[1:]) | (blocks[:-1] != blocks[1:]))
@@ -150,29 +154,31 @@ def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[in
     return list(zip(starts[long].tolist(), stops[long].tolist(), strict=True))
 
 
-def _settled(
-    chain: Integers, at: Floats, scale: float, words: NDArray[np.uint64], noise: str, source: "RandomSource"
-) -> Integers:
+class _Key:
+    """The key of one rank: its position plus noise of which some bits are known, in units of the scale."""
+
+    def __init__(self, position: float, scale: float, word: int, noise: str) -> None:
+        self._position, self._scale, self._noise = Decimal(position), Decimal(scale), noise
+        self._negative, self.bits = bool(word & 1), Bits(word >> 1, 63)
+
+    def interval(self) -> tuple[Decimal, Decimal]:
+        """Between which two numbers the key lies."""
+        center = self._position / self._scale
+        most, least = (_magnitude(u, self._noise) for u in self.bits.ends())
+        if self._negative:
+            least, most = -most, -least
+        return center + least - ERROR, center + most + ERROR
+
+
+def _settled(chain: Integers, keys: list[_Key], source: "RandomSource") -> Integers:
     """The ranks of a chain by their keys, computed with as many digits and bits as it takes."""
-    bits = {rank: Bits(int(words[rank]) >> 1, 63) for rank in chain.tolist()}
     while True:
-        with localcontext(precise(100 + next(iter(bits.values())).count)):
-            intervals = sorted((*_interval(rank, each, at, scale, words, noise), rank) for rank, each in bits.items())
-        if all(high < following for (_, high, _), (following, _, _) in zip(intervals, intervals[1:], strict=False)):
-            return np.array([rank for _, _, rank in intervals], dtype=np.int64)
-        for each in bits.values():
-            each.extend(source)
-
-
-def _interval(
-    rank: int, bits: Bits, at: Floats, scale: float, words: NDArray[np.uint64], noise: str
-) -> tuple[Decimal, Decimal]:
-    """Between which two numbers the key of a rank lies."""
-    center = Decimal(float(at[rank])) / Decimal(scale)
-    most, least = (_magnitude(u, noise) for u in bits.ends())
-    if int(words[rank]) & 1:
-        return center - most - ERROR, center - least + ERROR
-    return center + least - ERROR, center + most + ERROR
+        with localcontext(precise(100 + keys[0].bits.count)):
+            intervals = sorted((*key.interval(), place) for place, key in enumerate(keys))
+        if all(high < low for (_, high, _), (low, _, _) in itertools.pairwise(intervals)):
+            return chain[[place for _, _, place in intervals]]
+        for key in keys:
+            key.bits.extend(source)
 
 
 def _magnitude(u: Decimal, noise: str) -> Decimal:
@@ -196,7 +202,7 @@ def _normal_above(chance: Decimal) -> Decimal:
 
 
 def _odd_series(x: Decimal) -> Decimal:
-    """x + x^3 / 3 + x^5 / (3 * 5) + ..., which times the normal density is the probability from 0 to x."""
+    """The sum x + x^3 / 3 + x^5 / (3 * 5) + ..., which times the normal density is the probability from 0 to x."""
     total, term, odd = x, x, 1
     while True:
         odd += 2
@@ -217,4 +223,5 @@ def _pi() -> Decimal:
             power, odd = power // inverse**2, odd + 2
         return total
 
-    return Decimal(16 * arctan(5) - 4 * arctan(239)) / unit
+    pi: Decimal = Decimal(16 * arctan(5) - 4 * arctan(239)) / unit
+    return pi

@@ -61,7 +61,9 @@ class RankGroups(NamedTuple):
             if group.ndim != 1 or not ranks or (np.diff(group) <= 0).any():
                 raise InvalidParameterError(f"groups must hold distinct ranks; group {number} does not.")
             if group.size and not 0 <= group[0] <= group[-1] < num_items:
-                raise InvalidParameterError(f"groups must hold ranks from 0 to {num_items - 1}; group {number} does not.")
+                raise InvalidParameterError(
+                    f"groups must hold ranks from 0 to {num_items - 1}; group {number} does not."
+                )
         starts = np.cumsum([0, *(group.size for group in lists)], dtype=np.int64)
         joined = np.concatenate([np.empty(0, dtype=np.int64), *lists]).astype(np.int64)
         return cls(joined, starts)
@@ -163,7 +165,7 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
         float64 array of n - 1 gaps.
 
     Example:
-        >>> uniform_gaps(3, 4, 2.0).tolist()
+        >>> uniform_gaps(3, 4, 2.0).round(12).tolist()
         [0.5, 0.5]
     """
     _validate.integer_at_least(1, num_items=num_items)
@@ -237,9 +239,7 @@ def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Fl
     return least
 
 
-def refined_gaps(
-    gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200
-) -> Floats:
+def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200) -> Floats:
     """Gaps with a larger product within the same budget, starting from feasible ones.
 
     Maximizing the sum of the logarithms of the gaps, no group's spread above the budget, is a convex program. At its
