@@ -1,7 +1,7 @@
 """Permutations near the identity in Hamming's and in Cayley's distance, drawn without error."""
 
 from decimal import Decimal, getcontext, localcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +132,8 @@ def _below(bounds: Integers, source: "RandomSource") -> Integers:
     out = np.empty(bounds.size, dtype=np.int64)
     pending = np.arange(bounds.size)
     while pending.size:
-        words, factors = source.words(pending.size), bounds[pending].astype(np.uint64)
+        words = source.words(pending.size)
+        factors: Any = bounds[pending].astype(np.uint64)
         out[pending] = high_product(words, factors)
         kept = words * factors >= (~factors + np.uint64(1)) % factors
         pending = pending[~kept]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +135,7 @@ def _take(codes: Integers, num_items: int) -> None:
                 lefts[node] = left - 1
                 node = 2 * node
             else:
-                code -= left
+                code -= int(left)
                 node = 2 * node + 1
         node -= leaves
         bit = _place_of_bit(words[node], code)
@@ -143,7 +143,7 @@ def _take(codes: Integers, num_items: int) -> None:
         codes[place] = 64 * node + bit
 
 
-def _place_of_bit(word: np.uint64, skipped: int) -> int:
+def _place_of_bit(word: Any, skipped: Any) -> int:
     """The place of the one of a word before which there are ``skipped`` others."""
     place, width = 0, 32
     while width:

@@ -161,9 +161,10 @@ def _checked_rank(num_items: int, concentration: float, rank: int) -> None:
 
 def _truncated(size: int, concentration: float) -> Floats:
     if concentration == math.inf:
-        return (np.arange(size) == 0).astype(np.float64)
+        concentration = 1e300  # infinity times 0 would be no number
     weights: Floats = np.exp(-concentration * np.arange(size))
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
@@ -214,7 +215,8 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
     )
     weights = np.zeros(cells)
     weights[: x.size] = np.exp(logs - logs.max())
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights
 
 
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:

@@ -105,7 +105,8 @@ def hamming_lost_law(num_items: int, concentration: float, set_size: int) -> Flo
         for j in range(min(int(set_size), outside) + 1)
     ]
     law[: len(logs)] = np.exp(np.array(logs) - max(logs))
-    return law / law.sum()
+    law /= law.sum()
+    return law
 
 
 def _log_choose(factorials: Floats, m: int, i: int) -> float:
