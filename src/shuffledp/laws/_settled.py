@@ -7,16 +7,15 @@ laws are exact, and the same words give the same draws on every machine.
 
 import math
 from collections.abc import Callable
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext, localcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ERROR", "RELATIVE_ERROR", "Bits", "precise", "settled_floor"]
+__all__ = ["RELATIVE_ERROR", "Bits", "lost", "precise", "settled_floor"]
 
 RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
-ERROR = Decimal(10) ** -30  # what a decimal computation below may lose
 
 
 class Bits:
@@ -48,13 +47,18 @@ def precise(digits: int) -> Context:
     return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
+def lost() -> Decimal:
+    """What a computation in the current decimal context may lose: half of the digits, far more than any here does."""
+    return Decimal(10) ** -(getcontext().prec // 2)
+
+
 def settled_floor(
     value: Callable[[Decimal], Decimal], word: int, source: "RandomSource", *, most: int, digits: int = 0
 ) -> int:
     """The integer part of ``value(u)`` for a uniform u whose first 64 bits are known.
 
     Args:
-        value: nondecreasing, computed in the precision of the decimal context to within 1e-30.
+        value: nondecreasing, computed in the precision of the decimal context, to within `lost`.
         word: the first 64 bits.
         source: where further bits come from, if these do not decide.
         most: larger results are replaced by it.
@@ -64,8 +68,8 @@ def settled_floor(
     while True:
         with localcontext(precise(100 + bits.count + digits)):
             low, high = bits.ends()
-            least = min(max(value(low) - ERROR, Decimal(0)), Decimal(most))
-            largest = min(max(value(high) + ERROR, Decimal(0)), Decimal(most))
+            least = min(max(value(low) - lost(), Decimal(0)), Decimal(most))
+            largest = min(max(value(high) + lost(), Decimal(0)), Decimal(most))
             if math.floor(least) == math.floor(largest):
                 return math.floor(least)
         bits.extend(source)

@@ -115,6 +115,7 @@ def sample_mallows_blocks(
         [0, 1, 2, 3]
     """
     sizes = np.asarray(block_sizes)
+    sizes = sizes if sizes.size else sizes.astype(np.int64)
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or (sizes < 0).any():
         raise InvalidParameterError("block_sizes must be integers of 0 or more in one dimension.")
     thetas = np.asarray(concentrations, dtype=np.float64)

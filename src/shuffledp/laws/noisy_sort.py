@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
-from shuffledp.laws._settled import ERROR, Bits, precise
+from shuffledp.laws._settled import Bits, lost, precise
 from shuffledp.permutations import random_permutation
 from shuffledp.randomness import resolve_source
 
@@ -167,7 +167,7 @@ class _Key:
         most, least = (_magnitude(u, self._noise) for u in self.bits.ends())
         if self._negative:
             least, most = -most, -least
-        return center + least - ERROR, center + most + ERROR
+        return center + least - lost(), center + most + lost()
 
 
 def _settled(chain: Integers, keys: list[_Key], source: "RandomSource") -> Integers:
@@ -197,7 +197,7 @@ def _normal_above(chance: Decimal) -> Decimal:
         density = (-x * x / 2).exp() / root
         step = (Decimal("0.5") - density * _odd_series(x) - chance) / density
         x += step
-        if abs(step) < ERROR / 1000:
+        if abs(step) < lost() / 1000:
             return x
 
 
