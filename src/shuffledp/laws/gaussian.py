@@ -7,7 +7,7 @@ from shuffledp._validate import invalid
 
 __all__ = ["gaussian_delta", "gaussian_mu"]
 
-_ROUNDING = 1e-11  # of each normal probability: erfc errs by 1e-15, and by 1e-12 where its argument is rounded
+_ROUNDING = 2.0**-48  # of a normal probability at 0; with the distance from 0 the error of its argument counts more
 _SMALLEST = 1e-300
 _LARGEST_MU = 60.0
 
@@ -41,11 +41,13 @@ def gaussian_delta(mu: float, alpha: float) -> float:
         return 0.0
     if mu == math.inf:
         return 1.0
-    center = alpha / mu
+    if alpha == 0:
+        return min(math.erf(mu / math.sqrt(8)) * (1 + _ROUNDING) + _SMALLEST, 1.0)
+    center, reach = alpha / mu, mu / 2 + alpha / mu
     likely = _normal_below(mu / 2 - center)
-    power = alpha + _log(_normal_below(-mu / 2 - center))
-    unlikely = math.exp(min(power, 0.0))
-    return min(max(likely * (1 + _ROUNDING) - unlikely * (1 - _ROUNDING - 1e-15 * abs(alpha)), _SMALLEST), 1.0)
+    unlikely = math.exp(min(alpha + _log(_normal_below(-reach)), 0.0))
+    error = _ROUNDING * (2 + reach + reach**2)
+    return min(max(likely * (1 + error) - unlikely * (1 - error), _SMALLEST), 1.0) if error < 1 else 1.0
 
 
 def _normal_below(x: float) -> float:
