@@ -104,8 +104,8 @@ def test_the_loss_is_that_of_all_neighboring_inputs_and_all_outputs():
     # Straight from Definition 4.2: two inputs that differ by an exchange within the group, with equal values too.
     order, group = (2, 0, 3, 1), (0, 1, 3)
     law = law_around(mallows_law(4, ratio=HALF), order)
-    worst = {2: Fraction(0), 4: Fraction(0)}
-    for letters in worst:
+    worst = dict.fromkeys((2, 4), Fraction(0))
+    for letters in (2, 4):
         for values in itertools.product(range(letters), repeat=4):
             outputs = {}
             for relabeled in relabelings(4, group):

@@ -47,7 +47,7 @@ def gaussian_delta(mu: float, alpha: float) -> float:
     likely = _normal_below(mu / 2 - center)
     unlikely = math.exp(min(alpha + _log(_normal_below(-reach)), 0.0))
     error = _ROUNDING * (2 + reach + reach**2)
-    return min(max(likely * (1 + error) - unlikely * (1 - error), _SMALLEST), 1.0) if error < 1 else 1.0
+    return min(max(likely * (1 + error) - unlikely * max(1 - error, 0.0), _SMALLEST), 1.0)
 
 
 def _normal_below(x: float) -> float:

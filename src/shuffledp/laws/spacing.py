@@ -197,8 +197,8 @@ def adaptive_gaps(
         cap: what a gap is that no group spans. Infinity marks a cut; sort what lies on its sides apart.
 
     Returns:
-        float64 array of n - 1 gaps, each rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is at
-        most the budget for groups of up to 2^15 members.
+        float64 array of n - 1 gaps, each rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is
+        at most the budget for groups of up to 2^15 members.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
