@@ -32,7 +32,7 @@ from shuffledp.randomness import resolve_source
 def compare(draws, right, wrong):
     """Accept the right law and reject the wrong one; permutations that are rare under the right one share a cell."""
     found = Counter(draws)
-    least = 2 * LEAST_EXPECTED / sum(found.values())
+    least = 4 * LEAST_EXPECTED / sum(found.values())
     by_chance = sorted(right, key=right.get)
     shared = sum(chance < least for chance in right.values())
     shared += 0 < sum(right[each] for each in by_chance[:shared]) < least
