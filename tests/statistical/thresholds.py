@@ -48,3 +48,14 @@ def assert_rejects(counts: ArrayLike, probabilities: ArrayLike) -> None:
     """The counts refute the law: the test that accepted the right one had power against this one."""
     found = p_value(counts, probabilities)
     assert found < SIGNIFICANCE, f"the counts do not tell this law from the right one: p = {found:.3g}"
+
+
+def lies_near(value: float, mean: float, standard_deviation: float) -> bool:
+    """Whether a value that is nearly normal is no reason to doubt its mean."""
+    return bool(abs(value - mean) < -stats.norm.ppf(SIGNIFICANCE / 2) * standard_deviation)
+
+
+def assert_lies_near(value: float, mean: float, standard_deviation: float) -> None:
+    """The value is no reason to doubt its mean; show with `lies_near` that another mean would be rejected."""
+    away = (value - mean) / standard_deviation
+    assert lies_near(value, mean, standard_deviation), f"the value lies {away:.1f} standard deviations from its mean"

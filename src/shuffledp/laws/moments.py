@@ -1,0 +1,280 @@
+"""What Mallows laws do on average: normalizing constants, inversions, and where the item of a rank lands."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.laws.mallows import DISTANCES
+
+__all__ = [
+    "kendall_corner_law",
+    "kendall_inversions",
+    "kendall_kept_in_interval",
+    "kendall_mean_displacement",
+    "kendall_position_law",
+    "log_partition",
+]
+
+Floats = NDArray[np.float64]
+
+_SERIES = 1e-2  # below it closed forms lose digits, and two terms of a series are good to 1e-10 of the result
+_NEGLIGIBLE = 50.0
+
+
+def log_partition(num_items: int, concentration: float, *, distance: str = "kendall") -> float:
+    """The logarithm of the sum over all permutations of exp(-concentration * distance); "log psi".
+
+    Args:
+        num_items: n, 0 or more.
+        concentration: 0 or more, infinity included.
+        distance: "kendall", "hamming" or "cayley".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> round(math.exp(log_partition(3, 0.0)), 9)
+        6.0
+    """
+    _validate.integer_at_least(0, num_items=num_items)
+    _validate.nonnegative(concentration=concentration)
+    _validate.one_of(DISTANCES, distance=distance)
+    if concentration == math.inf:
+        return 0.0
+    if concentration == 0:
+        return math.lgamma(num_items + 1)
+    if distance == "kendall":
+        return math.fsum(_log_integers(num_items, concentration).tolist())
+    if distance == "cayley":
+        return math.fsum(np.log1p(np.arange(num_items) * math.exp(-concentration)).tolist())
+    return _log_hamming(num_items, concentration)
+
+
+def _log_hamming(num_items: int, theta: float) -> float:
+    """Log of exp(-theta n) times the sum over s of n! / s! (exp(theta) - 1)^s."""
+    from scipy.special import gammaln, logsumexp
+
+    counts = np.arange(num_items + 1)
+    log_ratio = theta + math.log(-math.expm1(-theta))
+    terms = math.lgamma(num_items + 1) - gammaln(counts + 1) + counts * log_ratio - theta * num_items
+    return float(logsumexp(terms))
+
+
+def _log_integers(count: int, theta: float) -> Floats:
+    """log((1 - q^m) / (1 - q)) for m = 1, ..., count: how many values a truncated geometric number has, in effect."""
+    m = np.arange(1, count + 1, dtype=np.float64)
+    if theta * count < 1e-12:
+        return np.log(m)
+    out: Floats = np.log(-np.expm1(-theta * m)) - math.log(-math.expm1(-theta))
+    return out
+
+
+def kendall_inversions(num_items: int, concentration: float) -> tuple[float, float]:
+    """Mean and variance of the number of inversions, which is Kendall's distance from the identity.
+
+    Sums of the means and variances of truncated geometric numbers, right to about 1e-9 of themselves.
+
+    Args:
+        num_items: n, 0 or more.
+        concentration: 0 or more, infinity included.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> kendall_inversions(10, 0.0)
+        (22.5, 31.25)
+    """
+    _validate.integer_at_least(0, num_items=num_items)
+    _validate.nonnegative(concentration=concentration)
+    if concentration == math.inf:
+        return 0.0, 0.0
+    m = np.arange(1, num_items + 1, dtype=np.float64)
+    span = concentration * m
+    near = span < _SERIES
+    mean = (m - 1) / 2 - concentration * (m**2 - 1) / 12 + concentration**3 * (m**4 - 1) / 720
+    variance = (m**2 - 1) / 12 - concentration**2 * (m**4 - 1) / 240
+    theta, far = concentration, ~near
+    if far.any():
+        with np.errstate(over="ignore"):
+            mean[far] = _over_expm1(theta) - m[far] * _over_expm1(span[far])
+            variance[far] = _squared(theta) - m[far] ** 2 * _squared(span[far])
+    return math.fsum(mean.tolist()), math.fsum(variance.tolist())
+
+
+def _over_expm1(x: float | Floats) -> Floats:
+    out: Floats = np.exp(-x) / -np.expm1(-x)
+    return out
+
+
+def _squared(x: float | Floats) -> Floats:
+    """exp(-x) / (1 - exp(-x))^2."""
+    out: Floats = np.exp(-x) / np.expm1(-x) ** 2
+    return out
+
+
+def kendall_position_law(num_items: int, concentration: float, rank: int) -> Floats:
+    """The law of w[rank] for Kendall's distance, which is also that of the place where item ``rank`` lands.
+
+    The draw before place ``rank`` takes an item that is below or above; so the law for m items follows from the one for
+    m - 1 items, whose place is one less. Time O(n * rank); use n - 1 - rank and mirror if that is less.
+
+    Args:
+        num_items: n, 1 or more.
+        concentration: 0 or more, infinity included.
+        rank: from 0 to n - 1.
+
+    Returns:
+        float64 array of shape (n,).
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> kendall_position_law(4, 0.0, 1).tolist()
+        [0.25, 0.25, 0.25, 0.25]
+    """
+    _checked_rank(num_items, concentration, rank)
+    if rank > (num_items - 1) // 2:
+        return kendall_position_law(num_items, concentration, num_items - 1 - rank)[::-1].copy()
+    law = _truncated(num_items - rank, concentration)
+    for size in range(num_items - rank + 1, num_items + 1):
+        first = _truncated(size, concentration)
+        at_most = np.cumsum(first)
+        longer = np.zeros(size)
+        longer[:-1] += law * (np.cumsum(first[::-1])[::-1][1:])
+        longer[1:] += law * at_most[:-1]
+        law = longer
+    return law
+
+
+def _checked_rank(num_items: int, concentration: float, rank: int) -> None:
+    _validate.integer_at_least(1, num_items=num_items)
+    _validate.nonnegative(concentration=concentration)
+    _validate.integer_at_least(0, rank=rank)
+    if rank >= num_items:
+        raise invalid(f"below num_items={num_items}", rank=rank)
+
+
+def _truncated(size: int, concentration: float) -> Floats:
+    if concentration == math.inf:
+        concentration = 1e300  # infinity times 0 would be no number
+    weights: Floats = np.exp(-concentration * np.arange(size))
+    weights /= weights.sum()
+    return weights
+
+
+def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
+    """The law of how many of the first ``items`` items lie in the first ``places`` places, for Kendall's distance.
+
+    It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items.
+
+    Args:
+        num_items: n, 0 or more.
+        concentration: 0 or more; finite.
+        places: a, from 0 to n.
+        items: b, from 0 to n.
+
+    Returns:
+        float64 array: probabilities of x = 0, ..., min(a, b).
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> kendall_corner_law(2, 0.0, 1, 1).tolist()
+        [0.5, 0.5]
+    """
+    _validate.integer_at_least(0, num_items=num_items, places=places, items=items)
+    _validate.nonnegative(concentration=concentration)
+    if concentration == math.inf:
+        raise invalid("finite", concentration=concentration)
+    for name, value in (("places", places), ("items", items)):
+        if value > num_items:
+            raise invalid(f"at most num_items={num_items}", **{name: value})
+    factorials = _log_factorials(num_items, concentration)
+    law: Floats = np.zeros(min(places, items) + 1)
+    law[::-1] = _lost(factorials, concentration, places, items, law.size)
+    return law
+
+
+def _log_factorials(count: int, theta: float) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(_log_integers(count, theta))))
+
+
+def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Floats:
+    """Probabilities that 0, 1, ..., cells - 1 fewer than min(a, b) of the items lie in the places."""
+    n = factorials.size - 1
+    x = min(a, b) - np.arange(cells, dtype=np.int64)
+    x = x[(a - x) <= n - b]
+    logs = (
+        -factorials[x] - factorials[b - x] - factorials[a - x] - factorials[n - b - a + x] - theta * (b - x) * (a - x)
+    )
+    weights = np.zeros(cells)
+    weights[: x.size] = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    return weights
+
+
+def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
+    """The mean number of items start, ..., stop - 1 in places start, ..., stop - 1, for Kendall's distance.
+
+    Args:
+        num_items: n, 0 or more.
+        concentration: 0 or more; finite.
+        start: the first rank, 0 or more.
+        stop: the rank after the last, at most n.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> kendall_kept_in_interval(4, 0.0, 1, 3)
+        1.0
+    """
+    _validate.integer_at_least(0, start=start)
+    if start > stop:
+        raise invalid(f"at least start={start}", stop=stop)
+
+    def corner(places: int, items: int) -> float:
+        law = kendall_corner_law(num_items, concentration, places, items)
+        return float(law @ np.arange(law.size))
+
+    return corner(stop, stop) - corner(start, stop) - corner(stop, start) + corner(start, start)
+
+
+def kendall_mean_displacement(num_items: int, concentration: float) -> float:
+    """The mean of |w[k] - k| over all ranks k and all draws, for Kendall's distance.
+
+    Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
+    2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).
+
+    Args:
+        num_items: n, 1 or more.
+        concentration: 0 or more, infinity included.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> kendall_mean_displacement(2, 0.0)
+        0.5
+    """
+    _validate.integer_at_least(1, num_items=num_items)
+    _validate.nonnegative(concentration=concentration)
+    if concentration == math.inf:
+        return 0.0
+    factorials = _log_factorials(num_items, concentration)
+    reach = num_items
+    if concentration > 0:
+        # [m, d]_q < exp(pi^2 / (6 theta)), so d crossings have less than exp(pi^2 / (3 theta) - theta d^2) of it.
+        reach = math.ceil(min(math.sqrt(3.3 + _NEGLIGIBLE * concentration) / concentration, num_items)) + 1
+    crossings = 0.0
+    for cut in range(1, num_items // 2 + 1):
+        law = _lost(factorials, concentration, cut, cut, min(cut + 1, reach))
+        mean = float(law @ np.arange(law.size))
+        crossings += mean if 2 * cut == num_items else 2 * mean
+    return 2 * crossings / num_items

@@ -1,0 +1,1 @@
+"""Laws of permutations, beside enumeration."""

@@ -1,0 +1,163 @@
+"""Moments and what is preserved, beside sums over all permutations."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from laws.enumerated import MEASURES, footrule, inversions
+from shuffledp import laws
+from shuffledp.errors import InvalidParameterError
+
+THETAS = (0.0, 1e-9, 0.3, 2.0, math.inf)
+
+
+def mean(law, function):
+    return sum(chance * function(each) for each, chance in law.items())
+
+
+@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize("distance", MEASURES)
+def test_normalizing_constants(theta, distance):
+    weights = [
+        math.exp(-theta * MEASURES[distance](each)) if MEASURES[distance](each) else 1.0
+        for each in itertools.permutations(range(5))
+    ]
+    assert laws.log_partition(5, theta, distance=distance) == pytest.approx(math.log(sum(weights)), rel=1e-9)
+    assert laws.log_partition(0, theta, distance=distance) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_mean_and_variance_of_inversions(theta):
+    law = laws.mallows_law(6, theta)
+    average = mean(law, inversions)
+    variance = mean(law, lambda each: (inversions(each) - average) ** 2)
+    assert laws.kendall_inversions(6, theta) == pytest.approx((average, variance), rel=1e-8, abs=1e-12)
+
+
+def test_inversions_do_not_jump_where_the_series_takes_over():
+    below, above = (laws.kendall_inversions(1000, 1e-5 * factor)[0] for factor in (1 - 1e-9, 1 + 1e-9))
+    assert above == pytest.approx(below, rel=1e-8)
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_where_the_item_of_a_rank_lands_and_how_far(theta):
+    law = laws.mallows_law(6, theta)
+    for rank in range(6):
+        found = laws.kendall_position_law(6, theta, rank)
+        expected = [sum(chance for each, chance in law.items() if each[rank] == item) for item in range(6)]
+        inverse = [sum(chance for each, chance in law.items() if each[item] == rank) for item in range(6)]
+        assert found == pytest.approx(expected, abs=1e-13)
+        assert found == pytest.approx(inverse, abs=1e-13)
+    assert laws.kendall_mean_displacement(6, theta) == pytest.approx(mean(law, footrule) / 6, rel=1e-12, abs=1e-15)
+
+
+def test_mean_displacement_in_the_bulk_is_twice_log_two_over_the_concentration():
+    assert laws.kendall_mean_displacement(20_000, 0.02) == pytest.approx(2 * math.log(2) / 0.02, rel=0.01)
+    position = laws.kendall_position_law(2000, 0.05, 1000)
+    displacement = position @ np.abs(np.arange(2000) - 1000)
+    assert displacement == pytest.approx(2 * math.log(2) / 0.05, rel=0.01)
+
+
+def test_displacement_leaves_out_only_what_is_negligible():
+    exact = (
+        2 / 400 * sum(cut - laws.kendall_corner_law(400, 0.1, cut, cut) @ np.arange(cut + 1) for cut in range(1, 400))
+    )
+    assert laws.kendall_mean_displacement(400, 0.1) == pytest.approx(exact, rel=1e-11)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.3, 2.0])
+def test_corners_and_intervals(theta):
+    law = laws.mallows_law(5, theta)
+    for places, items in itertools.product(range(6), repeat=2):
+        found = laws.kendall_corner_law(5, theta, places, items)
+        for x, chance in enumerate(found):
+            exact = sum(p for w, p in law.items() if sum(item < items for item in w[:places]) == x)
+            assert chance == pytest.approx(exact, abs=1e-13)
+    for start, stop in itertools.combinations(range(6), 2):
+        exact = mean(law, lambda w, start=start, stop=stop: sum(start <= item < stop for item in w[start:stop]))
+        assert laws.kendall_kept_in_interval(5, theta, start, stop) == pytest.approx(exact, rel=1e-12)
+
+
+def lost_by_enumeration(law, num_items, set_size):
+    found = [0.0] * (set_size + 1)
+    for each, chance in law.items():
+        found[sum(item >= set_size for item in each[:set_size])] += chance
+    return found
+
+
+@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize(
+    ("distance", "lost_law"), [("hamming", laws.hamming_lost_law), ("cayley", laws.cayley_lost_law)]
+)
+@pytest.mark.parametrize("num_items", [1, 4, 6])
+def test_how_many_values_a_set_loses(distance, lost_law, num_items, theta):
+    law = laws.mallows_law(num_items, theta, distance=distance)
+    for set_size in range(num_items + 1):
+        expected = lost_by_enumeration(law, num_items, set_size)
+        assert lost_law(num_items, theta, set_size) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_counts_of_theorem_a4_are_those_of_its_corrected_terms():
+    # c_h: permutations at Hamming distance h for which a set of l loses more than k of its values.
+    for num_items, set_size, most in ((4, 2, 0), (5, 2, 1), (6, 3, 1)):
+        counts = [0] * (num_items + 1)
+        for each in itertools.permutations(range(num_items)):
+            lost = sum(item >= set_size for item in each[:set_size])
+            counts[MEASURES["hamming"](each)] += lost > most
+        for theta in (0.3, 2.0):
+            weight = sum(math.exp(-theta * h) * count for h, count in enumerate(counts))
+            expected = weight / math.exp(laws.log_partition(num_items, theta, distance="hamming"))
+            assert laws.hamming_lost_law(num_items, theta, set_size)[most + 1 :].sum() == pytest.approx(expected)
+
+
+def test_how_many_may_be_lost_is_exact_where_floats_are_one_off():
+    wrong = 0
+    for percent, size in itertools.product(range(101), range(1, 200)):
+        exact = size - math.ceil(Fraction(percent, 100) * size)
+        assert laws.most_lost(size, percent / 100) == exact
+        assert laws.most_lost(size, Fraction(percent, 100)) == exact
+        wrong += math.floor((1 - percent / 100) * size) != exact
+    assert wrong > 0
+
+
+def test_delta_rounds_up_and_everybody_keeps_nothing():
+    assert laws.preservation_delta([0.5, 0.25, 0.25], 0.5) > 0.25
+    assert laws.preservation_delta([0.5, 0.25, 0.25], 0) == 0
+    assert laws.preservation_delta([0.0, 0.0, 1.0], 1) == 1
+
+
+def test_shares_of_draws():
+    draws = iter([np.array([0, 1, 2]), np.array([2, 1, 0])])
+    assert laws.preserved_shares(lambda: next(draws), [0, 1], 2).tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: laws.log_partition(-1, 1.0), "num_items must be"),
+        (lambda: laws.log_partition(1, math.nan), "concentration must be"),
+        (lambda: laws.log_partition(1, 1.0, distance="x"), "distance must be"),
+        (lambda: laws.kendall_inversions(2, -1.0), "concentration must be"),
+        (lambda: laws.kendall_position_law(3, 1.0, 3), "rank must be below num_items=3; got rank=3"),
+        (lambda: laws.kendall_corner_law(3, 1.0, 4, 0), "places must be at most num_items=3; got places=4"),
+        (lambda: laws.kendall_corner_law(3, 1.0, 0, 4), "items must be at most"),
+        (lambda: laws.kendall_corner_law(3, math.inf, 1, 1), "concentration must be finite"),
+        (lambda: laws.kendall_kept_in_interval(3, 1.0, 2, 1), "stop must be at least start=2"),
+        (lambda: laws.kendall_kept_in_interval(3, 1.0, 0, 4), "places must be at most"),
+        (lambda: laws.kendall_mean_displacement(0, 1.0), "num_items must be"),
+        (lambda: laws.hamming_lost_law(3, 1.0, 4), "set_size must be at most num_items=3"),
+        (lambda: laws.cayley_lost_law(3, -1.0, 1), "concentration must be"),
+        (lambda: laws.most_lost(3, 1.5), "eta must be a number from 0 to 1"),
+        (lambda: laws.preservation_delta([], 0.5), "law must be probabilities"),
+        (lambda: laws.preservation_delta([math.nan], 0.5), "law must be probabilities"),
+        (lambda: laws.preserved_shares(lambda: np.array([0]), [1], 1), "members must be below 1; got members=1"),
+        (lambda: laws.preserved_shares(lambda: np.array([0]), [], 1), "members must be items"),
+        (lambda: laws.preserved_shares(lambda: np.array([0]), [0], 0), "num_draws must be"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
