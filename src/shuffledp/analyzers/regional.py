@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,11 @@ from shuffledp.errors import IncomparableError, InvalidParameterError, Unsupport
 from shuffledp.estimates import Estimate
 from shuffledp.flow import Summary, View
 from shuffledp.models import FrequencyModel, LabelMeaning, LocalModel, MeanModel
+from shuffledp.permutations import invert
+from shuffledp.testing import SeededSource
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
 
 __all__ = ["RegionalAnalyzer", "RegionalSummary"]
 
@@ -50,6 +55,50 @@ class RegionalSummary(Summary):
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
+class _Drawing(Protocol):
+    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+        """The permutation of people: whose report lies in each slot."""
+
+
+class _Landing(NamedTuple):
+    """From where the reports in a region's slots come, in simulated draws.
+
+    Attributes:
+        shares: of a region's slots, that hold a report from each region; shape (draws, regions, regions).
+        chances: for each pair of regions the sum, over the people j of the second, of the variance of "the report of j
+            lies in the first", over the squared number of the first's slots.
+    """
+
+    shares: Floats
+    chances: Floats
+
+    def variance(self, within: Floats, spreads: Floats) -> Floats:
+        """Of the averages over regions' slots, if a person's value has this mean and this variance by region."""
+        moved: Floats = (self.shares @ within).var(axis=0, ddof=1)
+        out: Floats = moved + np.maximum(self.chances @ spreads, 0.0)
+        return out
+
+
+def _simulated(shuffler: _Drawing, region: Integers, count: int, num_draws: int) -> _Landing:
+    """Draws with fixed seeds, so that everybody finds the same errors."""
+    sizes = np.bincount(region, minlength=count).astype(np.float64)
+    shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
+    last: Integers | None = None
+    for number in range(num_draws):
+        permutation = shuffler.draw(source=SeededSource(0).substream("regions", number))
+        if permutation.size != region.size:
+            raise invalid(f"of the shuffler's {permutation.size} people", num_slots=region.size)
+        lands = region[invert(permutation)]
+        pairs = lands * count + region
+        shares[number] = np.bincount(pairs, minlength=count**2).reshape(count, count) / sizes[:, None]
+        if last is not None:
+            again = pairs[last == lands]
+            overlaps += np.bincount(again, minlength=count**2).reshape(count, count)
+        last = lands
+    chances = shares.mean(axis=0) / sizes[:, None] - overlaps / (num_draws - 1) / sizes[:, None] ** 2
+    return _Landing(shares, np.maximum(chances, 0.0))
+
+
 class RegionalAnalyzer:
     """Frequencies or means by region, from the reports in the region's slots.
 
@@ -58,15 +107,18 @@ class RegionalAnalyzer:
     the region itself only as far as answers vary slowly from place to place. Nothing is sharpened.
 
     Guarantees:
-        1. Unbiased for the weighted share (mean) of the answers that lie in the region's slots; ``standard_error`` is
-           the error from randomizing alone, given which answers lie there.
-        2. ``sampling_error`` is the further error if each answer is a draw of its own from the chances of its place,
-           which the shuffle smooths: with it, intervals are for these smoothed chances.
+        1. Unbiased for the smoothed target of this batch: the expected share (or mean) of the answers that lie in the
+           region's slots, over the shuffle's randomness.
+        2. ``standard_error`` is the error from randomizing, and with a ``shuffler`` also that from which answers happen
+           to lie there; without one it is about those that do. ``sampling_error`` is the further error if each answer
+           is itself a draw, from chances that depend on the place.
         3. Summaries of parts add up to that of the whole.
 
     Args:
         regions: the public region of each slot, any labels, shape (slots,); or None, and
         weights: shape (regions, slots), 0 or more: how much the report in a slot counts for a region.
+        shuffler: what shuffled, whose public law is simulated; None if nothing was shuffled, or with ``weights``.
+        num_draws: of the simulation, 2 or more.
         where: a public description of each region; None is its label or number.
         level: coverage of the intervals, strictly between 0 and 1.
 
@@ -75,11 +127,11 @@ class RegionalAnalyzer:
 
     Example:
         >>> from shuffledp import IdentityShuffler, KaryRandomizedResponse
-        >>> reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=2).randomize([0, 1, 1, 1])
+        >>> reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=2).randomize([0, 1, 0, 0])
         >>> analyzer = RegionalAnalyzer(regions=["west", "west", "east", "east"])
         >>> estimate = analyzer.estimate(analyzer.summarize(IdentityShuffler().shuffle(reports)))
         >>> [(row["where"]["region"], row["target"], round(row["estimate"], 6)) for row in estimate.rows()][:2]
-        [('east', '0', 0.0), ('east', '1', 1.0)]
+        [('east', '0', 1.0), ('east', '1', -0.0)]
     """
 
     def __init__(
@@ -87,13 +139,19 @@ class RegionalAnalyzer:
         *,
         regions: ArrayLike | None = None,
         weights: ArrayLike | None = None,
+        shuffler: "_Drawing | None" = None,
+        num_draws: int = 64,
         where: "tuple[Mapping[str, Any], ...] | None" = None,
         level: float = 0.95,
     ) -> None:
         _validate.open_probability(level=level)
         if (regions is None) == (weights is None):
             raise InvalidParameterError("exactly one of regions and weights must be given.")
+        _validate.integer_at_least(2, num_draws=num_draws)
+        if shuffler is not None and regions is None:
+            raise InvalidParameterError("shuffler must be given with regions, not with weights.")
         self.level = level
+        self._landing: _Landing | None = None
         self._weights: Floats | None = None
         if weights is not None:
             self._weights = _checked_weights(weights)
@@ -108,6 +166,9 @@ class RegionalAnalyzer:
         self.where = tuple({"region": name} for name in names) if where is None else tuple(where)
         if len(self.where) != count:
             raise invalid(f"one for each of {count} regions", len_where=len(self.where))
+
+        if shuffler is not None:
+            self._landing = _simulated(shuffler, self._region, count, int(num_draws))
 
     @classmethod
     def from_kernel(cls, points: ArrayLike, centers: ArrayLike, bandwidth: float, *, level: float = 0.95) -> Self:
@@ -184,13 +245,20 @@ class RegionalAnalyzer:
         model = summary.model
         of = _of_frequencies if isinstance(model, FrequencyModel) else _of_means
         estimate, noise, spread = of(model, summary.sums[seen] / total, summary.second[seen] / total)
+        shuffling = np.zeros_like(estimate)
+        if self._landing is not None:
+            within = np.zeros((len(self.where), estimate.shape[1]))
+            spreads = within.copy()
+            within[seen], spreads[seen] = estimate, spread
+            shuffling = self._landing.variance(within, spreads)[seen]
+        drawing = np.maximum(spread * per_report - shuffling, 0.0)
         names = [str(target) for target in range(estimate.shape[1])] if estimate.shape[1] > 1 else ["value"]
         return Estimate(
             statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region",
             target=tuple(name for _ in seen for name in names),
             estimate=estimate.ravel(),
-            standard_error=np.sqrt(noise * per_report).ravel(),
-            sampling_error=np.sqrt(spread * per_report).ravel(),
+            standard_error=np.sqrt(noise * per_report + shuffling).ravel(),
+            sampling_error=np.sqrt(drawing).ravel(),
             level=self.level,
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,

@@ -196,9 +196,8 @@ class MallowsShuffler(SlotShuffler):
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
-        sensitive = np.maximum(sensitivities, 1)
-        thetas = np.nextafter(np.nextafter(budget / sensitive, 0), 0)
-        return np.where(sensitivities > 0, thetas if math.isfinite(budget) else budget, math.inf)
+        distinct, place = np.unique(sensitivities, return_inverse=True)
+        return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
     def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
         """See `SlotShuffler.draw_ranks`."""
@@ -231,6 +230,14 @@ class MallowsShuffler(SlotShuffler):
             return DSigmaPrivacy(alpha=math.inf, groups_digest=groups.digest)
         losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, costs, strict=True)}
         return DSigmaPrivacy(alpha=max(_product_rounded_up(*each) for each in losses), groups_digest=groups.digest)
+
+
+def _quotient_rounded_down(budget: float, sensitivity: int) -> float:
+    """The largest float whose product with the sensitivity is within the budget."""
+    if sensitivity == 0 or math.isinf(budget):
+        return math.inf
+    nearest = budget / sensitivity
+    return nearest if Fraction(nearest) * sensitivity <= Fraction(budget) else math.nextafter(nearest, 0)
 
 
 def _product_rounded_up(theta: float, sensitivity: int) -> float:
