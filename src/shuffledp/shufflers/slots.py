@@ -151,6 +151,7 @@ class SlotShuffler:
         Raises:
             InvalidParameterError: if the shuffler was made for another number of people.
         """
+        _validate.integer_at_least(1, num_users=num_users)
         found = self.prepare().model
         if num_users != found.num_users:
             raise _validate.invalid(f"the number of people of the groups, {found.num_users}", num_users=num_users)
