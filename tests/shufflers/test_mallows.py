@@ -162,7 +162,7 @@ def test_bad_parameters_are_refused(options, message):
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [0, 0, 1, 2, 3, 4], "nearest"])
 def test_orders_that_are_none_are_refused(order):
-    with pytest.raises(InvalidParameterError, match="order must|method must"):
+    with pytest.raises(InvalidParameterError, match=r"order must|method must"):
         MallowsShuffler(groups=LINE, alpha=1.0, order=order).prepare()
 
 
