@@ -230,7 +230,7 @@ def test_a_mixture_of_two_private_laws_is_within_exp_alpha_not_within_alpha():
 def test_orders_survive_json_and_say_what_they_hide():
     assert Guarantee.from_dict(json.loads(json.dumps(ORDERS.to_dict()))) == ORDERS
     assert ORDERS.to_dict()["neighbors"] == "orders-in-group"
-    assert "factor of at most 1.65 (alpha = 0.5): this hides who said what" in ORDERS.text("at most")
+    assert "factor of at most 1.649 (alpha = 0.5): this hides who said what" in ORDERS.text("at most")
     assert "a remainder of 0.01 (delta)" in replace(ORDERS, delta=0.01).text("at most")
     assert ORDERS.nothing().text("at most").startswith("Not private")
     with pytest.raises(InvalidParameterError, match="alpha must be"):

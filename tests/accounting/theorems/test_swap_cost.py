@@ -71,9 +71,9 @@ def test_colluding_people_hide_nobody_wherever_they_are():
 def test_delta_and_epsilon_are_two_readings_of_one_bound():
     model = protocol(MallowsShuffler(groups=ALL, concentration=1e-3))
     epsilon = SwapCost().epsilon(model, delta=DELTA)
-    assert SwapCost().delta(model, epsilon=epsilon) == pytest.approx(DELTA, rel=0.05)
+    assert DELTA / 2 < SwapCost().delta(model, epsilon=epsilon) <= DELTA  # another window may be the better one here
     assert SwapCost().delta(model, epsilon=0.001) == 1.0  # below the cost of any window nothing is said
-    assert delta_at(model, epsilon=epsilon).guarantee.delta <= DELTA * 1.05
+    assert delta_at(model, epsilon=epsilon).guarantee.delta <= DELTA
 
 
 def test_the_statement_names_the_theorem_its_hypotheses_and_whom_to_trust():
