@@ -197,4 +197,5 @@ def test_the_model_survives_json_and_refuses_what_does_not_add_up():
 
 def test_swap_costs_are_what_exchanging_two_people_changes_at_most():
     shuffler = MallowsShuffler(groups=LINE, concentration=0.5, order=range(6))
-    assert shuffler.swap_costs(0).tolist() == [0.0, 0.5, 1.5, math.inf, math.inf, math.inf]
+    assert shuffler.swap_costs(0)[:3] == pytest.approx([0.0, 0.5, 1.5])
+    assert shuffler.swap_costs(0)[3:].tolist() == [math.inf] * 3
