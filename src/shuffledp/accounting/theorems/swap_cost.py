@@ -55,7 +55,7 @@ class SwapCost(Theorem):
             value=f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}",
             holds=known,
         )
-        blankets = [each.id for each in _applying(model, 2, delta)]
+        blankets = [each.id for each in _applying(model, 2, delta)] if known else []
         blanket = Hypothesis(
             name="blanket-bound",
             requirement="a blanket bound for these reports",
