@@ -40,6 +40,24 @@ def test_every_draw_is_the_exact_quantile_of_its_word(draw, theta, monkeypatch):
                 assert code[0] == code_of(mpmath.mpf(word) / 2**64, remaining, theta)
 
 
+@pytest.mark.parametrize("draw", [_lehmer._draw, _lehmer._draw_compiled])
+@pytest.mark.parametrize("theta", [1e-6, 1e-3, 0.1, 0.7])
+def test_words_next_to_a_boundary_fall_on_its_right_side_far_out_in_the_tail_too(draw, theta, monkeypatch):
+    monkeypatch.setattr(_lehmer, "_draw_for", lambda _: draw)
+    for tail in (0.01, 1, 8, 15, 20, 26):
+        v = math.ceil(tail / theta)
+        for remaining in (2 * v, None):
+            with mpmath.workdps(60):
+                filled = -mpmath.expm1(-mpmath.mpf(theta) * remaining) if remaining else 1
+                boundary = int(mpmath.floor(-mpmath.expm1(-mpmath.mpf(theta) * v) / filled * 2**64))
+            drawn = []
+            for word in (boundary - 1, boundary, boundary + 1):
+                code = np.empty(1, dtype=np.int64)
+                _lehmer.draw_codes(theta, code, RecordedSource([word, 0, 0, 0]), remaining=remaining)
+                drawn.append(int(code[0]) - v)
+            assert drawn == [-1, -1, 0]
+
+
 def test_a_word_that_contains_a_boundary_is_followed_by_another_and_others_are_not():
     with mpmath.workdps(60):
         boundary = mpmath.floor((1 - mpmath.exp(-0.5)) / (1 - mpmath.exp(-1.0)) * 2**64)

@@ -22,6 +22,7 @@ from shuffledp.laws.moments import (
     kendall_mean_displacement,
     kendall_position_law,
     log_partition,
+    sampled_displacement,
 )
 from shuffledp.laws.noisy_sort import NOISES, sample_noisy_sort
 from shuffledp.laws.preservation import (
@@ -71,6 +72,7 @@ __all__ = [
     "sample_mallows",
     "sample_mallows_blocks",
     "sample_noisy_sort",
+    "sampled_displacement",
     "shuffle_around",
     "sort_spreads",
     "stream_buffer",

@@ -1,6 +1,7 @@
 """What Mallows laws do on average: normalizing constants, inversions, and where the item of a rank lands."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ __all__ = [
     "kendall_mean_displacement",
     "kendall_position_law",
     "log_partition",
+    "sampled_displacement",
 ]
 
 Floats = NDArray[np.float64]
@@ -278,3 +280,28 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
         mean = float(law @ np.arange(law.size))
         crossings += mean if 2 * cut == num_items else 2 * mean
     return 2 * crossings / num_items
+
+
+def sampled_displacement(draw: Callable[[], NDArray[np.int64]], num_draws: int) -> tuple[float, float]:
+    """The mean of ``abs(w[k] - k)`` over all ranks in independent draws, and its standard error: for any law.
+
+    Args:
+        draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_noisy_sort(positions)``.
+        num_draws: 2 or more.
+
+    Returns:
+        The mean over all draws, and its standard error.
+
+    Raises:
+        InvalidParameterError: if ``num_draws`` is out of range.
+
+    Example:
+        >>> sampled_displacement(lambda: np.array([1, 0, 2]), 3)
+        (0.6666666666666666, 0.0)
+    """
+    _validate.integer_at_least(2, num_draws=num_draws)
+    means = np.empty(int(num_draws))
+    for number in range(means.size):
+        permutation = draw()
+        means[number] = np.abs(permutation - np.arange(permutation.size)).mean() if permutation.size else 0.0
+    return float(means.mean()), float(means.std(ddof=1) / math.sqrt(means.size))

@@ -31,9 +31,7 @@ _DAMPING = 0.5
 class RankGroups(NamedTuple):
     """Groups as ascending ranks, one group after the other.
 
-    Attributes:
-        ranks: int64 array of all memberships.
-        starts: int64 array: group i has ``ranks[starts[i]:starts[i + 1]]``; one entry more than there are groups.
+    Group i has ``ranks[starts[i]:starts[i + 1]]``; ``starts`` has one entry more than there are groups.
     """
 
     ranks: Integers
@@ -165,7 +163,7 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
         float64 array of n - 1 gaps.
 
     Example:
-        >>> uniform_gaps(3, 4, 2.0).round(12).tolist()
+        >>> uniform_gaps(3, 4, 2.0).round(9).tolist()
         [0.5, 0.5]
     """
     _validate.integer_at_least(1, num_items=num_items)
