@@ -11,7 +11,7 @@ __all__ = ["LawFamily"]
 
 _CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
 _MOST_STEPS = 40
-_TOLERANCE = 1e-4  # relative, between the two sides of delta
+_COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 _LARGEST_EPSILON = 300.0
 
 
@@ -67,7 +67,7 @@ class LawFamily:
         worst = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if worst < self.limit and self._roughly(law, worst)[1] > delta and alone.upper(worst) > delta:
+            if worst < self.limit and self._may_exceed(law, worst, delta):
                 worst = alone._solve(alone.upper, delta, start=worst, aim=_CLOSE)[1]
         return worst
 
@@ -81,7 +81,7 @@ class LawFamily:
         best = start
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if best < self.limit and self._roughly(law, best)[1] > delta and alone.lower(best) > delta:
+            if best < self.limit and self._may_exceed(law, best, delta) and alone.lower(best) > delta:
                 best = alone._solve(alone.lower, delta, start=best, aim=-_CLOSE)[0]
         return best
 
@@ -92,6 +92,11 @@ class LawFamily:
 
     def _roughly(self, law: ReportLaw, epsilon: float) -> tuple[float, float]:
         return law.deltas(epsilon, self.users, tolerance=math.inf)
+
+    def _may_exceed(self, law: ReportLaw, epsilon: float, delta: float) -> bool:
+        """Whether upper bounds leave that open: ever better ones, since the first one mostly tells."""
+        looks = (_COARSE, math.inf, _TOLERANCE)
+        return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
 
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
         """Two close epsilons: at the first the curve was found above delta, at the second not (or it is the limit).
