@@ -33,7 +33,8 @@ _FEWEST_TERMS = 1 << 8
 _MOST_TERMS = 1 << 17  # frequencies: 20 MB
 _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
 _ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
-_NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt
+_NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
+_MOST_NOISE = 0.2  # the same, where little is asked for
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
 _ROUNDED_UP = 1.01  # a bound that need not be sharp, and may have lost digits in an n-th power
@@ -105,7 +106,7 @@ def mean_positive_part(
     if not (values[used] > 0).any():
         return 0.0, 0.0
     tilted = _tilted(values[used], masses[used], users, errors[used])
-    noise, least, most = _NOISE, 0.0, math.inf
+    noise, least, most = _first_noise(tolerance), 0.0, math.inf
     while True:
         lower, upper, terms = _bracket(tilted, noise / tilted.tilt)
         least, most = max(least, lower), min(most, upper)
@@ -113,6 +114,11 @@ def mean_positive_part(
         if most - least <= tolerance * most or larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS:
             return least, max(most, SMALLEST)
         noise /= 3
+
+
+def _first_noise(tolerance: float) -> float:
+    """The error goes with the variance of the normal variable."""
+    return _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
