@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.numerics import SMALLEST
+from shuffledp.accounting.numerics import SMALLEST, exp
 
 __all__ = ["mean_positive_part"]
 
@@ -189,9 +189,9 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)
     if log_scale + guard + math.log(abs(positive) + spread + SMALLEST) < _FLOOR:
         return 0.0, SMALLEST, terms
-    upper = math.exp(log_scale + guard + math.log(abs(positive) + spread))
+    upper = exp(log_scale + guard + math.log(abs(positive) + spread))
     left = positive - spread - aliasing - variance * density
-    lower = math.exp(log_scale - guard + math.log(left)) if left > 0 else 0.0
+    lower = exp(log_scale - guard + math.log(left)) if left > 0 else 0.0
     return lower, upper, terms
 
 
@@ -265,6 +265,7 @@ def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float)
         after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))
     growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
     shift = variance * (tilted.tilt * slopes + slopes**2 / 2)
+    growth = np.maximum(growth, _ROUNDING - 1)  # where all that is left is below the floats
     powers = tilted.users * np.log1p(growth) + shift - np.abs(slopes) * distance
     bounds = np.exp(np.minimum(powers, 0.0)) / -np.expm1(-np.abs(slopes) * distance)
     return _ROUNDED_UP * float(bounds.min())

@@ -6,8 +6,9 @@ A real data set, so whatever it loses, no theorem can promise less: a lower boun
 import math
 from typing import ClassVar
 
+from shuffledp.accounting.by_law import is_moderate
 from shuffledp.accounting.evaluators.family import LawFamily
-from shuffledp.accounting.evaluators.laws import LARGEST_EPSILON0, two_level_homogeneous
+from shuffledp.accounting.evaluators.laws import two_level_homogeneous
 from shuffledp.accounting.numerics import (
     SMALLEST,
     binomial_error,
@@ -90,7 +91,7 @@ class LdpWitness(Theorem):
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The larger delta of the two witnesses, from below."""
-        known = epsilon < model.local.epsilon0 <= LARGEST_EPSILON0
+        known = epsilon < model.local.epsilon0 and is_moderate(model, delta=0.5)
         three = _three_values(model).lower(epsilon) * (1 - _GUARD) if known else 0.0
         return max(_all_equal_delta(model, epsilon), three)
 
@@ -104,7 +105,7 @@ def _three_values(model: ProtocolModel) -> LawFamily:
 
 def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
     """The largest epsilon above the start at which its delta is known to exceed the one given, or the start."""
-    if not 0 < model.local.epsilon0 <= LARGEST_EPSILON0:
+    if not is_moderate(model, delta=delta):
         return start
     return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
 
