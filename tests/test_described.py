@@ -226,3 +226,35 @@ def test_a_model_in_a_file_names_its_kind_and_its_module_is_found():
 def test_an_unreadable_annotation_is_an_error_and_not_a_guess():
     with pytest.raises(InvalidParameterError, match="x must be of type"):
         decode(set[int], [1, 2], "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1e200000000",
+        "1e2",
+        "0.5",
+        " 1/2",
+        "1/0",
+        "1_0/3",
+        "+1/2",
+        "1/-2",
+        "1/02",
+        "9" * 101,
+        f"1/{'9' * 101}",
+        "\u0661",
+    ],
+)
+def test_a_fraction_is_read_only_as_it_is_written(text):
+    with pytest.raises(InvalidParameterError, match="exact must be of type Fraction"):
+        decode(Fraction, text, "exact")
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(-7), Fraction(2**60, 3**30), Fraction(0)])
+def test_what_is_written_of_a_fraction_is_read(value):
+    assert decode(Fraction, encode(value), "exact") == value
+
+
+def test_an_integer_that_no_float_holds_is_refused():
+    with pytest.raises(InvalidParameterError, match="epsilon must be a number of usual size"):
+        decode(float, 10**400, "epsilon")

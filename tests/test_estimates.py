@@ -90,3 +90,34 @@ def test_an_estimate_prints_as_a_small_table():
 def test_an_estimate_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         estimate().level = 0.5
+
+
+def test_covariances_are_in_the_rows_by_the_names_of_the_others_as_far_as_they_are_not_zero():
+    covariance = np.array([[0.0004, -0.0001], [-0.0001, 0.0016]])
+    given = estimate(covariance=covariance)
+    assert given.is_correlated
+    assert [row["covariance"] for row in given.rows()] == [{"no": -0.0001}, {"yes": -0.0001}]
+    apart = estimate(covariance=np.diag([0.0004, 0.0016]))
+    assert not apart.is_correlated
+    assert [row["covariance"] for row in apart.rows()] == [{}, {}]
+    assert all("covariance" not in row for row in estimate().rows())
+
+
+@pytest.mark.parametrize("covariance", [np.ones((2, 3)), np.ones((3, 3)), np.full((2, 2), np.nan)])
+def test_a_covariance_that_is_no_matrix_of_the_rows_is_refused(covariance):
+    with pytest.raises(InvalidParameterError):
+        estimate(covariance=covariance)
+
+
+@pytest.mark.parametrize("level", [math.nextafter(1.0, 0.0), 0.9999999999999999, 5e-324])
+def test_a_level_next_to_certainty_or_to_nothing_has_an_interval(level):
+    sure = Estimate(
+        statistic="frequency",
+        target=("a",),
+        estimate=np.array([0.5]),
+        standard_error=np.array([0.1]),
+        level=level,
+        num_reports=9,
+    )
+    assert 0 <= sure.margin[0] < 1
+    assert (sure.margin[0] > 0.8) == (level > 0.5)

@@ -1,5 +1,7 @@
 """Reports and views one by one; what all five kinds of views share is in contracts/test_five_views.py."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,11 +11,12 @@ from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
-from shuffledp.shufflers import UniformShuffleModel, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffleModel, UniformShuffler
 from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
 
 MODEL = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=5)
+RANDOMIZER = KaryRandomizedResponse.from_model(MODEL)
 OTHER = KaryRandomizedResponseModel.from_epsilon0(epsilon0=2.0, domain_size=5)
 REPORTS = Reports({"value": np.array([4, 0, 2, 2], dtype=np.uint8)}, MODEL)
 
@@ -69,11 +72,11 @@ def test_arrow_carries_the_model_and_a_table_without_one_says_what_to_do():
     assert Reports.from_table(Table.from_arrow(pl.DataFrame({"value": [4, 0, 2, 2]})), MODEL) == REPORTS
 
 
-@pytest.mark.parametrize("missing", ["columns", "model"])
+@pytest.mark.parametrize("missing", ["columns", "model", "seeded"])
 def test_a_description_that_lacks_a_part_is_refused(missing):
     written = REPORTS.to_dict()
     del written[missing]
-    with pytest.raises(InvalidParameterError, match=f"keys columns, model; got none for '{missing}'"):
+    with pytest.raises(InvalidParameterError, match=f"keys columns, model, seeded; got none for '{missing}'"):
         Reports.from_dict(written)
 
 
@@ -186,3 +189,59 @@ def test_interfaces_are_kept_by_shape_and_not_by_descent():
 def test_a_summary_is_a_description():
     reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0, 1])
     assert isinstance(FrequencyAnalyzer().summarize(UniformShuffler().shuffle(reports)), Summary)
+
+
+# ---- a seed is not forgotten ----------------------------------------------------------------------------------------
+
+
+def test_what_is_made_of_seeded_reports_is_seeded():
+    plain = RANDOMIZER.randomize([0, 1, 0])
+    seeded = RANDOMIZER.randomize([0, 1, 0], source=SeededSource(1))
+    assert (plain.seeded, seeded.seeded) == (False, True)
+    for made in (
+        seeded.take([1]),
+        Reports.concat([plain, seeded]),
+        Reports.concat([seeded, plain]),
+        Reports.from_dict(json.loads(json.dumps(seeded.to_dict()))),
+        Reports.from_arrow(seeded.to_arrow()),
+        Reports.from_table(seeded, seeded.model, seeded=seeded.seeded),
+        UniformShuffler().shuffle(seeded),
+        IdentityShuffler().shuffle(seeded),
+    ):
+        assert made.seeded is True
+    assert Reports.from_arrow(plain.to_arrow()).seeded is False
+    assert Reports.from_dict(plain.to_dict()).seeded is False
+    assert Reports.concat([plain, plain]).seeded is False
+
+
+@pytest.mark.parametrize("shuffler", [UniformShuffler(), IdentityShuffler()])
+def test_a_view_is_seeded_if_anything_that_made_it_was(shuffler):
+    plain = RANDOMIZER.randomize([0, 1, 0])
+    assert shuffler.shuffle(plain).seeded is False
+    view = shuffler.shuffle(plain, source=SeededSource(1))
+    assert view.seeded is True
+    assert View.from_dict(json.loads(json.dumps(view.to_dict()))).seeded is True
+    assert [part.seeded for part in view.parts(2)] == [True, True]
+    assert View.from_dict(shuffler.shuffle(plain).to_dict()).seeded is False
+
+
+def test_a_table_that_does_not_say_whether_it_is_seeded_is_not_read_as_reports():
+    table = RANDOMIZER.randomize([0, 1]).to_arrow()
+    metadata = {key: value for key, value in table.schema.metadata.items() if key != b"shuffledp.seeded"}
+    with pytest.raises(InvalidParameterError, match="table must hold a model, as to_arrow writes it"):
+        Reports.from_arrow(table.replace_schema_metadata(metadata))
+
+
+@pytest.mark.parametrize("count", [2_000, 250_000])
+def test_a_view_is_in_random_order_however_many_reports_it_has(count):
+    # Far more than any block of words or batch of a kernel, and than what is exchanged in plain Python.
+    many = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=2**20)
+    places = np.arange(count, dtype=np.uint32)
+    first, second = (
+        View(reports=Reports({"value": places}, many), shuffle=UniformShuffleModel(num_users=count)).reports["value"]
+        for _ in range(2)
+    )
+    for order in (first, second):
+        assert (order == places).sum() < 20
+        assert abs(np.corrcoef(order, places)[0, 1]) < 0.15
+    assert (first == second).sum() < 20

@@ -182,3 +182,10 @@ def test_a_trivial_upper_bound_says_that_nothing_is_promised_and_not_that_nothin
 
 def test_the_neighboring_relation_is_put_into_words():
     assert Neighbors.REPLACE_ONE.text == "one person's answer is replaced by any other; the number of people is public"
+
+
+def test_a_remainder_is_shown_no_smaller_than_it_is_in_a_promise():
+    guarantee = CentralDP(epsilon=1.0, delta=1.0000041e-6)
+    assert "a remainder of 1.001e-06 (delta)" in guarantee.text("at most")
+    assert "a remainder of 1e-06 (delta)" in guarantee.text("at least")
+    assert "a remainder of 1e-06 (delta)" in CentralDP(epsilon=1.0, delta=1e-6).text("at most")

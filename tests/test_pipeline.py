@@ -227,3 +227,14 @@ def test_a_release_prints_as_its_estimate_and_paragraphs():
     assert str(release.estimate) in shown
     assert all(str(statement) in shown for statement in release.statements)
     assert "PrivacyStatement(" not in f"{release} {release.statements!r}"
+
+
+@pytest.mark.parametrize(("randomized", "shuffled"), [(SeededSource(1), None), (None, SeededSource(1))])
+def test_a_seed_in_any_piece_withdraws_the_statements_of_an_analysis(randomized, shuffled):
+    reports = BINARY.randomizer.randomize([0, 1] * 500, source=randomized)
+    view = BINARY.shuffler.shuffle(reports, source=shuffled)
+    for release in (BINARY.analyze(view, delta=1e-6, seeded=False), BINARY.analyze_parts([view], delta=1e-6)):
+        assert release.seeded is True
+        assert {each.withdrawn for each in release.statements} == {"seeded"}
+    fresh = BINARY.shuffler.shuffle(BINARY.randomizer.randomize([0, 1] * 500))
+    assert BINARY.analyze(fresh, delta=1e-6).seeded is False

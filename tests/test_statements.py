@@ -88,9 +88,13 @@ def test_composition_adds_losses_and_collects_trust_bases_and_remarks():
     assert both.guarantee == CentralDP(epsilon=0.75, delta=3e-6)
     assert both.kind is Kind.UPPER_BOUND
     assert both.trust == (Trust.OWN_DEVICE, Trust.SHUFFLER, Trust.OPERATOR)
-    assert both.remarks == ("First.", "Same.", "Second.")
+    assert both.remarks == ()
+    assert both.all_remarks == ("About part 1: First.", "About each part: Same.", "About part 2: Second.")
     assert both.basis.theorem == "basic-composition"
-    assert both.basis.parts == (UPPER.basis, other.basis)
+    assert [(part.label, part.statement) for part in both.parts] == [
+        ("part 1", UPPER.remarking("First.", "Same.")),
+        ("part 2", other),
+    ]
 
 
 def test_composition_of_one_statement_is_that_statement_and_of_none_is_refused():
@@ -283,6 +287,29 @@ def test_the_paragraph_has_no_gaps_where_there_is_nothing_to_say():
     assert "It holds as long as" not in str(statement(trust=()))
 
 
+def test_a_composition_speaks_of_all_answers_and_tells_its_parts_apart():
+    own = dataclasses.replace(UPPER, basis=dataclasses.replace(BASIS, theorem="ours", status=Status.OWN_PROOF))
+    inner = compose([own.remarking("Mind."), UPPER], labels=["age", "town"])
+    outer = compose([inner, UPPER], labels=["this", "that"]).remarking("Two.")
+    assert "replacing all of that person's answers by any others" in str(outer)
+    assert "in all the released data together" in str(outer)
+    assert "Theorem 3.16), of parts of which ours is proven in this project." in str(outer)
+    assert [leaf.label for leaf in outer.leaves()] == ["this: age", "this: town", "that"]
+    assert str(outer).endswith("Two. About this: age: Mind.")
+    assert f"  this: town: {HOLDS.text}" in outer.explain().splitlines()
+    assert "all reports that left" in str(compose([LOCAL, LOCAL]))
+    assert "that answer by any other" in str(mix(UPPER, UPPER, weight=0.5))
+    assert [part.label for part in mix(UPPER, UPPER, weight=0.25).parts] == [
+        "with probability 0.25",
+        "with probability 0.75",
+    ]
+
+
+def test_every_part_has_a_label():
+    with pytest.raises(InvalidParameterError, match="one for each of 2 statements"):
+        compose([UPPER, UPPER], labels=["one"])
+
+
 @pytest.mark.parametrize("given", [*ALL, compose([UPPER, EXACT]), mix(UPPER, UPPER, weight=0.5)])
 def test_a_statement_survives_json(given):
     written = json.loads(json.dumps(given.to_dict(), allow_nan=False))
@@ -291,8 +318,8 @@ def test_a_statement_survives_json(given):
 
 def test_the_schema_of_a_statement_has_these_keys():
     written = UPPER.to_dict()
-    assert list(written) == ["guarantee", "kind", "basis", "trust", "unit", "remarks", "withdrawn", "claimed"]
-    assert list(written["basis"]) == ["theorem", "citation", "hypotheses", "status", "parts", "library_version"]
+    assert list(written) == ["guarantee", "kind", "basis", "trust", "unit", "remarks", "withdrawn", "claimed", "parts"]
+    assert list(written["basis"]) == ["theorem", "citation", "hypotheses", "status", "library_version"]
     assert written["basis"]["hypotheses"] == [
         {"name": "small-epsilon0", "requirement": "epsilon0 <= 1.41", "value": "epsilon0=1", "holds": True}
     ]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.table import Table
+from shuffledp.table import Table, frozen
 
 MIXED = Table(
     {
@@ -38,11 +38,41 @@ def test_a_table_cannot_be_changed():
         MIXED["size"][0] = 7
 
 
-def test_the_array_that_was_given_stays_writeable():
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda given: given,
+        lambda given: given[:],
+        lambda given: frozen(given[:]),
+        memoryview,
+    ],
+)
+def test_the_array_that_was_given_stays_writeable_and_writing_into_it_changes_no_table(column):
     given = np.array([1, 2])
-    Table({"a": given})
+    table = Table({"a": column(given)})
     given[0] = 5
     assert given.tolist() == [5, 2]
+    assert table["a"].tolist() == [1, 2]
+
+
+def test_the_columns_of_a_table_cannot_be_made_writeable_again():
+    for table in (MIXED, MIXED.take([0, 2]), MIXED.take(slice(1)), Table.concat([MIXED, MIXED])):
+        for name in table:
+            assert not table[name].flags.writeable
+            assert table[name].base is None or not table[name].base.flags.writeable
+
+
+def test_what_nobody_can_write_into_is_not_copied():
+    given = frozen(np.arange(3))
+    assert np.shares_memory(Table({"a": given})["a"], given)
+    assert np.shares_memory(Table({"a": given}).take(slice(2))["a"], given)
+
+
+def test_masked_rows_are_refused():
+    for masked in (np.ma.array([1, 2, 3], mask=[0, 1, 0]), np.ma.array(np.ones((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])):
+        with pytest.raises(InvalidParameterError, match=r"columns must be complete; 1 masked, first columns\[1\]"):
+            Table({"a": masked})
+    assert Table({"a": np.ma.array([1, 2])})["a"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

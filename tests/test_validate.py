@@ -37,6 +37,20 @@ def test_numbers_out_of_range_and_everything_else_are_refused_by_name(check, val
         check(parameter=value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 1]), np.ma.array(np.ones((4, 2)), mask=[[0, 0], [1, 1], [0, 0], [1, 0]])],
+)
+def test_masked_entries_are_refused_by_their_places(value):
+    with pytest.raises(InvalidParameterError, match=r"^values must be complete; 2 masked, first values\[1\]\.$"):
+        _validate.unmasked(values=value)
+
+
+@pytest.mark.parametrize("value", [[1, 2], None, np.zeros(2), np.ma.array([1, 2]), np.ma.array([1], mask=[False])])
+def test_what_has_no_masked_entry_passes(value):
+    assert _validate.unmasked(values=value) is None
+
+
 @pytest.mark.parametrize("value", [2, 3, 10**30, np.int64(2), np.uint8(200)])
 def test_integers_from_the_least_on_pass(value):
     assert _validate.integer_at_least(2, num_users=value) is None

@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import inspect
 import math
+import re
 import types
 import typing
 from enum import Enum
@@ -20,6 +21,9 @@ from shuffledp.errors import InvalidParameterError
 
 # Where tagged classes live that nothing may have imported yet: a model in a JSON file names its kind, not its module.
 _HOMES = ("shuffledp.randomizers", "shuffledp.shufflers", "shuffledp.analyzers", "shuffledp.tasks")
+
+# As ``encode`` writes one. `Fraction` would take "1e999999999" too, and compute all its digits.
+_FRACTION = re.compile("-?[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 
 
 class Described:
@@ -174,12 +178,14 @@ def _decode_plain(annotation: type, value: Any, name: str) -> Any:
             allowed = ", ".join(str(member.value) for member in annotation)
             raise InvalidParameterError(f"{name} must be one of {allowed}; got {name}={value!r}.") from None
     if annotation is float and (value in ("inf", "-inf") or _is_number(value)):
-        return float(value)
-    if annotation is Fraction and isinstance(value, str):
         try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise _wrong_type(annotation, value, name) from None
+            return float(value)
+        except OverflowError:
+            raise InvalidParameterError(
+                f"{name} must be a number of usual size; got one of 300 digits or more."
+            ) from None
+    if annotation is Fraction and isinstance(value, str) and _FRACTION.fullmatch(value):
+        return Fraction(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
         return value
     raise _wrong_type(annotation, value, name)

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from shuffledp.errors import InvalidParameterError
 
 
@@ -76,3 +78,11 @@ def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
             kinds = kind if isinstance(kind, tuple) else (kind,)
             expected = " or ".join(each.__name__ for each in kinds)
             raise InvalidParameterError(f"{name} must be a {expected}; got {name} of type {type(value).__name__}.")
+
+
+def unmasked(**values: Any) -> None:
+    """Anything but numpy's masked arrays with an entry masked, whose stand-in numbers would be taken for answers."""
+    for name, value in values.items():
+        if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+            masked = np.flatnonzero(np.ma.getmaskarray(value).reshape(len(np.atleast_1d(value)), -1).any(axis=1))
+            raise InvalidParameterError(f"{name} must be complete; {len(masked)} masked, first {name}[{masked[0]}].")

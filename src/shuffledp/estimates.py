@@ -26,6 +26,8 @@ class Estimate:
         standard_error: shape (rows,), of the error that randomizing and shuffling add, for the people in this batch.
         sampling_error: shape (rows,), the further error if the batch is a random sample of a large population; None
             where it makes no sense.
+        covariance: shape (rows, rows), of the errors that randomizing and shuffling add, with the squares of
+            ``standard_error`` on the diagonal; None where it is not given.
         level: coverage of the intervals, strictly between 0 and 1.
         where: one public description of a region per row, or None.
         num_reports: reports that went in.
@@ -39,6 +41,7 @@ class Estimate:
     estimate: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     sampling_error: NDArray[np.float64] | None = None
+    covariance: NDArray[np.float64] | None = None
     level: float = 0.95
     where: tuple[Mapping[str, Any], ...] | None = None
     num_reports: int
@@ -46,17 +49,26 @@ class Estimate:
     def __post_init__(self) -> None:
         _validate.open_probability(level=self.level)
         rows = len(self.target)
-        for name in ("estimate", "standard_error", "sampling_error", "where"):
+        for name in ("estimate", "standard_error", "sampling_error", "covariance", "where"):
             column = getattr(self, name)
             if column is not None and len(column) != rows:
                 raise invalid(f"of length {rows}, one per target", **{f"len_{name}": len(column)})
             if isinstance(column, np.ndarray) and not np.isfinite(column).all():
                 raise invalid("finite numbers", **{name: column})
+        if self.covariance is not None and self.covariance.shape != (rows, rows):
+            raise invalid(f"of shape {(rows, rows)}", shape_of_covariance=self.covariance.shape)
+
+    @property
+    def is_correlated(self) -> bool:
+        """Whether errors of different rows are known to hang together."""
+        return self.covariance is not None and bool(
+            np.count_nonzero(self.covariance - np.diag(np.diag(self.covariance)))
+        )
 
     @property
     def margin(self) -> NDArray[np.float64]:
         """Half the width of the intervals: the normal quantile times the standard error."""
-        return NormalDist().inv_cdf((1 + self.level) / 2) * self.standard_error
+        return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -76,7 +88,10 @@ class Estimate:
         return np.hypot(self.standard_error, self.sampling_error)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per target, in the schema that every command prints."""
+        """One dictionary per target, in the schema that every command prints.
+
+        Where covariances are given, ``covariance`` holds those with other targets that are not zero.
+        """
         sampling = self.sampling_error if self.sampling_error is not None else [None] * len(self.target)
         keys = ("target", "estimate", "standard_error", "lower", "upper", "sampling_error")
         columns = (self.target, self.estimate, self.standard_error, self.lower, self.upper, sampling)
@@ -86,6 +101,12 @@ class Estimate:
         ]
         order = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
         ordered = [{key: encode(row[key]) for key in order} for row in rows]
+        if self.covariance is not None:
+            for place, row in enumerate(ordered):
+                others = {
+                    other: float(self.covariance[place, other]) for other in np.flatnonzero(self.covariance[place])
+                }
+                row["covariance"] = {self.target[other]: value for other, value in others.items() if other != place}
         if self.where is not None:
             return [row | {"where": dict(place)} for row, place in zip(ordered, self.where, strict=True)]
         return ordered

@@ -19,6 +19,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.estimates import Estimate
 from shuffledp.models import LabelMeaning, LocalModel, ShuffleModel
 from shuffledp.permutations import random_permutation
+from shuffledp.randomness import resolve_source
 from shuffledp.table import Table, _columns_from_dict
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Analyzer", "Randomizer", "Reports", "Shuffler", "Summary", "View"]
 
 _MODEL_KEY = b"shuffledp.model"
+_SEEDED_KEY = b"shuffledp.seeded"
 
 
 class Reports(Table):
@@ -39,18 +41,22 @@ class Reports(Table):
     Args:
         columns: as the model says, such as ``value`` for randomized response.
         model: the public description of the randomizer; estimators read their parameters from it.
+        seeded: whether they were made with randomness that can be replayed, so that they are not private. What is made
+            of such reports is seeded too. Equality does not look at it.
 
     Raises:
         InvalidParameterError: if the columns cannot be reports of this model.
     """
 
-    __slots__ = ("model",)
+    __slots__ = ("model", "seeded")
     model: LocalModel
+    seeded: bool
 
-    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel) -> None:
+    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel, *, seeded: bool = False) -> None:
         super().__init__(columns)
         model.check(self.columns)
         object.__setattr__(self, "model", model)
+        object.__setattr__(self, "seeded", bool(seeded))
 
     @property
     def num_users(self) -> int:
@@ -67,8 +73,8 @@ class Reports(Table):
     __hash__ = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns and model, as JSON can hold them."""
-        return super().to_dict() | {"model": self.model.to_dict()}
+        """Columns, model and ``seeded``, as JSON can hold them."""
+        return super().to_dict() | {"model": self.model.to_dict(), "seeded": self.seeded}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -77,17 +83,18 @@ class Reports(Table):
         Raises:
             InvalidParameterError: if it wrote something else.
         """
-        _require_keys(data, "columns", "model")
-        return cls(_columns_from_dict(data), LocalModel.from_dict(data["model"]))
+        _require_keys(data, "columns", "model", "seeded")
+        seeded = decode(bool, data["seeded"], "seeded")
+        return cls(_columns_from_dict(data), LocalModel.from_dict(data["model"]), seeded=seeded)
 
     @classmethod
-    def from_table(cls, table: Table, model: LocalModel) -> Self:
+    def from_table(cls, table: Table, model: LocalModel, *, seeded: bool = False) -> Self:
         """A table, read as reports of a model."""
-        return cls(table.columns, model)
+        return cls(table.columns, model, seeded=seeded)
 
     def to_arrow(self) -> "pa.Table":
-        """The same rows as an Arrow table, with the model in its metadata."""
-        metadata = {_MODEL_KEY: json.dumps(self.model.to_dict())}
+        """The same rows as an Arrow table, with the model and ``seeded`` in its metadata."""
+        metadata = {_MODEL_KEY: json.dumps(self.model.to_dict()), _SEEDED_KEY: json.dumps(self.seeded)}
         return super().to_arrow().replace_schema_metadata(metadata)
 
     @classmethod
@@ -97,18 +104,22 @@ class Reports(Table):
         Raises:
             InvalidParameterError: if there is no model in the metadata, or the columns cannot be its reports.
         """
-        written = (table.schema.metadata or {}).get(_MODEL_KEY) if hasattr(table.schema, "metadata") else None
-        if written is None:
+        metadata = (table.schema.metadata or {}) if hasattr(table.schema, "metadata") else {}
+        if _MODEL_KEY not in metadata or _SEEDED_KEY not in metadata:
             raise InvalidParameterError("table must hold a model, as to_arrow writes it; use from_table with a model.")
-        return cls.from_table(Table.from_arrow(table), LocalModel.from_dict(json.loads(written)))
+        model, seeded = LocalModel.from_dict(json.loads(metadata[_MODEL_KEY])), json.loads(metadata[_SEEDED_KEY])
+        return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
-        return type(self)(columns, self.model)
+        return type(self)(columns, self.model, seeded=self.seeded)
 
     def _joined(self, parts: Sequence[Table]) -> Self:
-        if any(not isinstance(part, Reports) or part.model != self.model for part in parts):
+        reports = [part for part in parts if isinstance(part, Reports) and part.model == self.model]
+        if len(reports) < len(parts):
             raise InvalidParameterError(f"parts must all be reports of one model; the first is of {self.model!r}.")
-        return super()._joined(parts)
+        joined = super()._joined(parts)
+        object.__setattr__(joined, "seeded", any(part.seeded for part in reports))
+        return joined
 
 
 def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
@@ -138,6 +149,8 @@ class View:
         labels: one integer per report, or None if reports are indistinguishable.
         label_table: one public row per label, also for labels that hold no report; row i belongs to label i.
         shuffle: the public description of the shuffler.
+        seeded: whether it was made with randomness that can be replayed; True also if its reports or ``source`` say so.
+            Equality does not look at it.
         source: randomness of the permutation; None is the cryptographic source.
 
     Raises:
@@ -149,14 +162,17 @@ class View:
     labels: NDArray[np.int64] | None = None
     label_table: Table | None = None
     shuffle: ShuffleModel
+    seeded: bool = False
     source: InitVar["RandomSource | None"] = None
 
     def __post_init__(self, source: "RandomSource | None") -> None:
+        object.__setattr__(self, "seeded", self.seeded or self.reports.seeded or resolve_source(source).reproducible)
         if self.labels is None:
             self._check_unlabelled()
             order = random_permutation(len(self.reports), source=source)
             object.__setattr__(self, "reports", self.reports.take(order))
             return
+        _validate.unmasked(labels=self.labels)
         labels = np.asarray(self.labels)
         self._check_labels(labels)
         labels = labels.astype(np.int64, copy=False)
@@ -235,6 +251,7 @@ class View:
                 labels=None if self.labels is None else self.labels[rows],
                 label_table=self.label_table,
                 shuffle=self.shuffle,
+                seeded=self.seeded,
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,6 +261,7 @@ class View:
             "labels": encode(self.labels),
             "label_table": None if self.label_table is None else self.label_table.to_dict(),
             "shuffle": self.shuffle.to_dict(),
+            "seeded": self.seeded,
         }
 
     @classmethod
@@ -253,13 +271,14 @@ class View:
         Raises:
             InvalidParameterError: if it wrote something else.
         """
-        _require_keys(data, "reports", "labels", "label_table", "shuffle")
+        _require_keys(data, "reports", "labels", "label_table", "shuffle", "seeded")
         labels, table = data["labels"], data["label_table"]
         return cls(
             reports=Reports.from_dict(data["reports"]),
             labels=None if labels is None else decode(NDArray[np.int64], labels, "labels"),
             label_table=None if table is None else Table.from_dict(table),
             shuffle=ShuffleModel.from_dict(data["shuffle"]),
+            seeded=decode(bool, data["seeded"], "seeded"),
         )
 
 

@@ -34,7 +34,13 @@ class Neighbors(StrEnum):
         """The relation in words."""
         return _NEIGHBORS_IN_WORDS[self]
 
+    @property
+    def text_of_sum(self) -> str:
+        """The same for all that one person answered, in several columns or releases."""
+        return self.text.replace("one person's answer is replaced by any other", _ALL_REPLACED)
 
+
+_ALL_REPLACED = "all answers of one person are replaced by any others"
 _NEIGHBORS_IN_WORDS = {
     Neighbors.REPLACE_ONE: "one person's answer is replaced by any other; the number of people is public",
 }
@@ -83,6 +89,10 @@ class Guarantee(Described):
     def text(self, relation: str) -> str:
         """One sentence for a non-specialist; ``relation`` is "at most", "exactly", "at least" or "about"."""
 
+    def text_of_sum(self, relation: str) -> str:
+        """The same where all that one person answered may be replaced, in several columns or releases."""
+        return self.text(relation)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferentialPrivacy(Guarantee):
@@ -113,8 +123,8 @@ class DifferentialPrivacy(Guarantee):
         if self.is_trivial or self.epsilon <= _WEAK_ABOVE:
             return ""
         if self.epsilon <= _HARDLY_ABOVE:
-            return "This is a weak promise: what is seen may tell a lot about that answer."
-        return "This is hardly a promise: what is seen may all but give that answer away."
+            return "This is a weak promise: what is seen may tell a lot about what one person answered."
+        return "This is hardly a promise: what is seen may all but give away what one person answered."
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
@@ -146,16 +156,16 @@ class DifferentialPrivacy(Guarantee):
         if type(other) is not type(self) or other.neighbors != self.neighbors:
             raise IncomparableError(f"guarantees must be of one type and relation; got {self!r} and {other!r}.")
 
-    def _sentence(self, observed: str, relation: str) -> str:
+    def _sentence(self, observed: str, relation: str, *, replacing: str = "that answer by any other") -> str:
         if self.is_trivial and relation == "at most":  # no bound is known, which is not the same as knowing the worst
             return f"Nothing is promised about what {observed} reveals about one person."
         if self.is_trivial:
             return f"Not private: nothing limits what {observed} reveals about one person."
-        remainder = f", apart from a remainder of {self.delta:g} (delta)" if self.delta else ""
+        remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
         factor, epsilon = factor_in_digits(self.epsilon, relation), in_digits(self.epsilon, relation)
         approximate = "about " if shown_relation(self.epsilon, epsilon, relation) != relation else ""
         return (
-            f"Whatever one person answered, replacing that answer by any other changes the probability of "
+            f"Whatever one person answered, replacing {replacing} changes the probability of "
             f"{_SEEN.get(relation, 'anything')} seen in {observed} by a factor of {_FACTORS.get(relation, relation)} "
             f"{factor} (epsilon = {approximate}{epsilon}){remainder}."
         )
@@ -175,6 +185,7 @@ def _sum_rounded_up(
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
+_ALL_ANSWERS = "all of that person's answers by any others"
 # A lower bound is about some outcome; the factor of an exact epsilon is a rounded number.
 _SEEN = {"at least": "something"}
 _FACTORS = {"exactly": "up to about", "about": "up to about"}
@@ -195,6 +206,10 @@ class LocalDP(DifferentialPrivacy):
         """One sentence for a non-specialist."""
         return self._sentence("the report that left that person's device", relation)
 
+    def text_of_sum(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence("all reports that left that person's device", relation, replacing=_ALL_ANSWERS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentralDP(DifferentialPrivacy):
@@ -210,6 +225,10 @@ class CentralDP(DifferentialPrivacy):
     def text(self, relation: str) -> str:
         """One sentence for a non-specialist."""
         return self._sentence("the released data", relation)
+
+    def text_of_sum(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence("all the released data together", relation, replacing=_ALL_ANSWERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -274,6 +274,17 @@ class MeanModel(LocalModel):
             Shape (dimension,), above 0, in squared units of the values.
         """
 
+    def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Covariance that randomizing adds to a contribution; None where it is not known.
+
+        Args:
+            second_moment: the average of x x' over the people's vectors x, shape (dimension, dimension).
+
+        Returns:
+            Shape (dimension, dimension).
+        """
+        return None
+
     @property
     @abstractmethod
     def noise_curvature(self) -> float:

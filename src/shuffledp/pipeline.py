@@ -146,7 +146,7 @@ class Pipeline:
         Args:
             view: what came from the shuffler.
             delta: as in `run`.
-            seeded: whether the view was made with randomness that can be replayed.
+            seeded: True if the view was made with randomness that can be replayed, whatever it says itself.
             trust: what must hold besides, such as that one operator ran all the steps.
         """
         return replace(self.analyze_parts([view], delta=delta, seeded=seeded, trust=trust), view=view)
@@ -173,7 +173,7 @@ class Pipeline:
                 raise InvalidParameterError(f"views must all be of one model; the first is of {model!r}.")
             part: Summary = self.analyzer.summarize(view)
             summary = part if summary is None else summary + part
-            model, num_reports = described, num_reports + len(view)
+            model, num_reports, seeded = described, num_reports + len(view), seeded or view.seeded
         if model is None:
             raise _validate.invalid("one part of a view or more", number_of_views=0)
         estimate = self.analyzer.estimate(summary)
@@ -199,7 +199,7 @@ class Pipeline:
         origins = view.reports[_TAG]
         # The same rows in the same order, less the tag: a new View would permute them again.
         columns = {name: view.reports[name] for name in reports}
-        object.__setattr__(view, "reports", Reports(columns, reports.model))
+        object.__setattr__(view, "reports", Reports(columns, reports.model, seeded=reports.seeded))
         return Transcript(values=np.asarray(values), reports=reports, view=view, origins=origins)
 
 
@@ -211,19 +211,20 @@ class _TaggedReports(Reports):
 
     __slots__ = ()
 
-    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel) -> None:
+    def __init__(self, columns: Mapping[str, ArrayLike], model: LocalModel, *, seeded: bool = False) -> None:
         Table.__init__(self, columns)
         object.__setattr__(self, "model", model)
+        object.__setattr__(self, "seeded", seeded)
 
     @classmethod
     def tag(cls, reports: Reports) -> "_TaggedReports":
-        return cls({**reports.columns, _TAG: np.arange(len(reports))}, reports.model)
+        return cls({**reports.columns, _TAG: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
 
     def _joined(self, parts: Sequence[Table]) -> "_TaggedReports":
         """Dummies, which a shuffler adds at the end, come from nobody's place."""
         nobody = {len(part): np.full(len(part), -1) for part in parts}
         tagged = [
-            type(self)({**part.columns, _TAG: nobody[len(part)]}, part.model)
+            type(self)({**part.columns, _TAG: nobody[len(part)]}, part.model, seeded=part.seeded)
             if isinstance(part, Reports) and _TAG not in part.columns
             else part
             for part in parts

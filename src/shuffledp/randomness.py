@@ -121,10 +121,12 @@ class RandomSource(ABC):
 
     @abstractmethod
     def substream(self, *labels: int | str) -> "RandomSource":
-        """A source of the calling thread, independent of this one and of other labels; the same for the same labels.
+        """A source of the calling thread, independent of this one and of other labels.
 
-        It does not depend on what this source has handed out. One key per job and a substream per (stage, partition)
-        make a distributed job repeatable for whoever holds the key, and for nobody else.
+        Of a source made with a key or a seed, the same labels give the same substream, whatever the source has handed
+        out: one key per job and a substream per (stage, partition) make a distributed job repeatable for whoever holds
+        the key, and for nobody else. Use labels once in a job. Of a `SecureSource` made without a key, which is what
+        ``source=None`` means, every call gives a substream that was never given before.
 
         Args:
             *labels: one or more integers or strings; 1 and "1" are different labels.
@@ -165,7 +167,7 @@ class KeyedSource(RandomSource):
 
     @abstractmethod
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """The source of the same kind that has the key of these labels."""
+        """A source of the same kind that has the key of these labels, or a fresh one."""
 
 
 class SecureSource(KeyedSource):
@@ -174,10 +176,11 @@ class SecureSource(KeyedSource):
     Guarantees:
         1. Without the key the words cannot be told from uniform ones, if AES-256 is a pseudorandom permutation and
            HMAC-SHA2 a pseudorandom function; one key makes at most 1 MiB.
-        2. No word is handed out twice, through whichever face.
+        2. No word is handed out twice, through whichever face. Made without ``key``, it gives no substream twice, under
+           the same labels neither.
         3. Earlier words cannot be found from the memory of the source: keys are overwritten by their successors, and
-           words by zeros as they are handed out. (Substreams, and words of a source made with ``key``, can be made
-           again by whoever holds that key or the source: destroy both when the job is done.)
+           words by zeros as they are handed out. (Words and substreams of a source made with ``key`` can be made again
+           by whoever holds that key or the source: destroy both when the job is done.)
         4. A forked child hands out none of its parent's words: it starts again with a key from the operating system.
            Substreams of a source made with ``key`` remain the same there, as they must for one key per job.
         5. Words and ``bit_generator`` are refused to every thread but the one that made the source.
@@ -209,13 +212,12 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
+        """By name only if the key was given: a fresh source lives as long as its thread, and names come again."""
         del labels
-        return type(self)(key)
+        return type(self)(key if self._given else None)
 
     def _start_anew(self) -> None:
-        word_key, root = split_key(os.urandom(KEY_BYTES))
-        if not self._given:
-            self._root = root
+        word_key, _ = split_key(os.urandom(KEY_BYTES))
         self._buffer.restart(KeyErasingCipher(word_key))
 
 

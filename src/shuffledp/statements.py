@@ -6,11 +6,11 @@ theorem.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp._version import __version__
+from shuffledp._vocabulary import Kind, Status, Trust, Unit, Withdrawal
 from shuffledp.errors import IncomparableError
 from shuffledp.guarantees import CentralDP, Guarantee, LocalDP
 
@@ -18,6 +18,7 @@ __all__ = [
     "Basis",
     "Hypothesis",
     "Kind",
+    "Part",
     "PrivacyStatement",
     "Statements",
     "Status",
@@ -27,81 +28,6 @@ __all__ = [
     "compose",
     "mix",
 ]
-
-
-class Kind(StrEnum):
-    """How the guarantee relates to the truth."""
-
-    EXACT = "exact"
-    UPPER_BOUND = "upper-bound"
-    LOWER_BOUND = "lower-bound"
-    ESTIMATE = "estimate"
-
-    @property
-    def relation(self) -> str:
-        """The kind as it is read before a number."""
-        return {"exact": "exactly", "upper-bound": "at most", "lower-bound": "at least", "estimate": "about"}[
-            self.value
-        ]
-
-    @property
-    def promises(self) -> bool:
-        """True if people may rely on it: the truth is no worse than the number."""
-        return self in (Kind.EXACT, Kind.UPPER_BOUND)
-
-
-class Status(StrEnum):
-    """Who has checked the proof."""
-
-    PUBLISHED = "published"
-    OWN_PROOF = "own-proof"
-
-
-class Unit(StrEnum):
-    """Whose change the guarantee speaks about."""
-
-    REPORT = "one-report"
-    USER = "one-user"
-
-
-class Trust(StrEnum):
-    """What must hold in the world, and no computation can check, for the statement to be worth anything."""
-
-    OWN_DEVICE = "own-device"
-    SHUFFLER = "shuffler"
-    NO_COLLUSION = "no-collusion"
-    HONEST_USERS = "honest-users"
-    OPERATOR = "operator"
-
-    @property
-    def text(self) -> str:
-        """The requirement in words."""
-        return _TRUST_IN_WORDS[self]
-
-
-_TRUST_IN_WORDS = {
-    Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
-    Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
-    Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
-    Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
-    Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
-}
-
-
-class Withdrawal(StrEnum):
-    """Why a statement no longer promises anything."""
-
-    SEEDED = "seeded"
-
-    @property
-    def text(self) -> str:
-        """The reason in words."""
-        return _WITHDRAWAL_IN_WORDS[self]
-
-
-_WITHDRAWAL_IN_WORDS = {
-    Withdrawal.SEEDED: "the randomness came from a seed, and anyone who knows the seed can undo it",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +63,6 @@ class Basis(Described):
         citation: where it is proven, with the theorem's number.
         hypotheses: all hypotheses, each with its value; a statement that promises has none that fails.
         status: published, or proven in this project.
-        parts: the bases that were put together, for a composition or a mixture.
         library_version: the version that made the statement.
     """
 
@@ -145,8 +70,20 @@ class Basis(Described):
     citation: str
     hypotheses: tuple[Hypothesis, ...] = ()
     status: Status = Status.PUBLISHED
-    parts: tuple["Basis", ...] = ()
     library_version: str = __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Described):
+    """One of the statements that another one was put together from: a share of it, which by itself says too little.
+
+    Args:
+        label: what it is about, in a few words, such as the name of a column.
+        statement: what holds for that alone.
+    """
+
+    label: str
+    statement: "PrivacyStatement"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,9 +106,11 @@ class PrivacyStatement(Described):
         remarks: what a reader should know besides, such as why no amplification is stated.
         withdrawn: why the statement promises nothing, or None.
         claimed: after a withdrawal, the guarantee that would have been stated without it.
+        parts: for a composition or a mixture, what was put together.
 
     Raises:
-        InvalidParameterError: if a promising statement has a hypothesis that does not hold, or for unknown trust.
+        InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is withdrawn
+            promises something, if another one has ``claimed``, or for unknown trust.
     """
 
     guarantee: Guarantee
@@ -182,6 +121,7 @@ class PrivacyStatement(Described):
     remarks: tuple[str, ...] = ()
     withdrawn: Withdrawal | None = None
     claimed: Guarantee | None = None
+    parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         ordered = tuple(member for member in Trust if member in self.trust)
@@ -191,26 +131,67 @@ class PrivacyStatement(Described):
         failing = [hypothesis.text for hypothesis in self.basis.hypotheses if not hypothesis.holds]
         if self.kind.promises and failing:
             raise invalid("hypotheses that all hold in a statement that promises", failing=failing)
+        if self.withdrawn is None and self.claimed is not None:
+            raise invalid("None in a statement that is not withdrawn", claimed=self.claimed)
+        if self.withdrawn is not None and not self.guarantee.is_trivial:
+            raise invalid("nothing in a statement that is withdrawn", guarantee=self.guarantee)
 
     def __str__(self) -> str:
         if self.withdrawn is not None:
-            would = f" Without that: {self.claimed.text(self.kind.relation)}" if self.claimed else ""
+            would = f" Without that: {self.sentence_of(self.claimed)}" if self.claimed else ""
             return f"WITHDRAWN: nothing is promised, because {self.withdrawn.text}.{would}"
         needs = "; ".join(member.text for member in self.trust)
-        own = ", proven in this project" if self.basis.status is Status.OWN_PROOF else ""
+        own = f", {self.proof}" if self.basis.status is Status.OWN_PROOF else ""
         unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
         sentences = [
-            self.guarantee.text(self.kind.relation),
+            self.sentence_of(self.guarantee),
             self.guarantee.weakness if self.kind.promises else "",
             f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
-            *self.remarks,
+            *self.all_remarks,
         ]
         return " ".join(sentence for sentence in sentences if sentence)
 
+    def sentence_of(self, guarantee: Guarantee) -> str:
+        """A guarantee about what this statement is about, in one sentence."""
+        is_sum = self.basis.theorem == _COMPOSITION
+        return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
+
+    def leaves(self) -> tuple[Part, ...]:
+        """What this was put together from in the end, each under the labels that lead to it; none if it was not."""
+        return tuple(
+            replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
+            for part in self.parts
+            for leaf in part.statement.leaves() or (part,)
+        )
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The remarks, and those of all that was put together, each with what it is about."""
+        leaves, about = self.leaves(), dict[str, list[str]]()
+        for leaf in leaves:
+            for remark in leaf.statement.remarks:
+                about.setdefault(remark, []).append(leaf.label)
+        return self.remarks + tuple(
+            f"About {'each part' if len(labels) == len(leaves) else '; '.join(labels)}: {remark}"
+            for remark, labels in about.items()
+        )
+
+    @property
+    def proof(self) -> str:
+        """Who has checked the proof, in words; of what was put together, by which theorems of this project."""
+        bases = [leaf.statement.basis for leaf in self.leaves()]
+        own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
+        if own:
+            return f"of parts of which {' and '.join(own)} {'are' if len(own) > 1 else 'is'} proven in this project"
+        return "published" if self.basis.status is Status.PUBLISHED else "proven in this project"
+
     def explain(self) -> str:
         """The paragraph of ``print``, and below it every hypothesis with the value that it met, or did not meet."""
-        return "\n".join([str(self), *(f"  {hypothesis.text}" for hypothesis in self.basis.hypotheses)])
+        lines = [f"  {hypothesis.text}" for hypothesis in self.basis.hypotheses]
+        for leaf in self.leaves():
+            lines += [f"  {leaf.label}: {hypothesis.text}" for hypothesis in leaf.statement.basis.hypotheses]
+        return "\n".join([str(self), *lines])
 
     def __lt__(self, other: "PrivacyStatement") -> bool:
         return self._epsilon_beside(other) < other._epsilon_beside(self)
@@ -291,6 +272,7 @@ class Statements(tuple[PrivacyStatement, ...]):
     __repr__ = __str__
 
 
+_COMPOSITION = "basic-composition"
 _KIND_IN_WORDS = {
     Kind.EXACT: "This is the exact value,",
     Kind.UPPER_BOUND: "This is an upper bound (the truth is this good or better),",
@@ -305,15 +287,16 @@ def _central(local: Guarantee) -> CentralDP:
     return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 
 
-def compose(statements: Sequence[PrivacyStatement]) -> PrivacyStatement:
+def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | None = None) -> PrivacyStatement:
     """The statement for publishing all of several results about the same people (basic composition).
 
     Args:
         statements: one or more, all promising (exact or upper bounds), of one guarantee type.
+        labels: for each what it is about, such as a column; None numbers them.
 
     Raises:
         IncomparableError: for lower bounds, estimates, or guarantees of different types.
-        InvalidParameterError: for an empty sequence.
+        InvalidParameterError: for an empty sequence, or not one label for each.
     """
     first, *rest = _promising(statements)
     if not rest:
@@ -322,7 +305,8 @@ def compose(statements: Sequence[PrivacyStatement]) -> PrivacyStatement:
     for statement in rest:
         guarantee = guarantee.compose(_claim(statement))
     citation = "basic composition; Dwork and Roth 2014, Theorem 3.16"
-    return _combined(statements, guarantee, theorem="basic-composition", citation=citation)
+    parts = _labelled(statements, [f"part {place}" for place in range(1, len(statements) + 1)], labels)
+    return _combined(parts, guarantee, theorem=_COMPOSITION, citation=citation)
 
 
 def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> PrivacyStatement:
@@ -336,7 +320,8 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
     """
     left, right = _promising([first, second])
     guarantee = _claim(left).mix(_claim(right), weight)
-    return _combined([left, right], guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
+    parts = _labelled([left, right], [f"with probability {share:g}" for share in (weight, 1 - weight)])
+    return _combined(parts, guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
@@ -353,22 +338,28 @@ def _promising(statements: Sequence[PrivacyStatement]) -> Sequence[PrivacyStatem
     return statements
 
 
-def _combined(
-    statements: Sequence[PrivacyStatement], guarantee: Guarantee, *, theorem: str, citation: str
-) -> PrivacyStatement:
-    parts = tuple(statement.basis for statement in statements)
-    own = any(part.status is Status.OWN_PROOF for part in parts)
+def _labelled(
+    statements: Sequence[PrivacyStatement], usual: Sequence[str], labels: Sequence[str] | None = None
+) -> tuple[Part, ...]:
+    labels = usual if labels is None else labels
+    if len(labels) != len(statements):
+        raise invalid(f"one for each of {len(statements)} statements", num_labels=len(labels))
+    return tuple(Part(label=label, statement=each) for label, each in zip(labels, statements, strict=True))
+
+
+def _combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
+    statements = [part.statement for part in parts]
+    # A conclusion is published only if all that it rests on is.
+    own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
     withdrawn = next((statement.withdrawn for statement in statements if statement.withdrawn), None)
     # Whoever changes all that a user sent changes one report too, but not the other way round.
     per_report = any(statement.unit is Unit.REPORT for statement in statements)
     combined = PrivacyStatement(
         guarantee=guarantee,
         kind=Kind.UPPER_BOUND,
-        basis=Basis(
-            theorem=theorem, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED, parts=parts
-        ),
+        basis=Basis(theorem=theorem, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
         trust=tuple(trust for statement in statements for trust in statement.trust),
         unit=Unit.REPORT if per_report else Unit.USER,
-        remarks=tuple(dict.fromkeys(remark for statement in statements for remark in statement.remarks)),
+        parts=parts,
     )
     return combined if withdrawn is None else combined.withdraw(withdrawn)

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp._validate import unmasked
 from shuffledp.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Table"]
+__all__ = ["Table", "frozen"]
 
 
 class Table:
     """Columns of equal length; rows along the first axis.
 
     Args:
-        columns: at least one name with its array of shape (rows,) or (rows, width). Arrays are not copied; the table's
-            views of them are read-only.
+        columns: at least one name with its array of shape (rows,) or (rows, width). An array is copied if somebody
+            could still write into it, and would go round whatever was checked.
 
     Raises:
-        InvalidParameterError: if there is no column, the lengths differ, or an array has another shape.
+        InvalidParameterError: if there is no column, the lengths differ, or an array has another shape or masked rows.
 
     Example:
         >>> table = Table({"place": ["Ulm", "Bonn"], "size": [3, 4]})
@@ -69,7 +70,7 @@ class Table:
         chosen = index if isinstance(index, slice) else np.asarray(index)
         if isinstance(chosen, np.ndarray) and chosen.size == 0:
             chosen = chosen.astype(np.intp)  # numpy makes floats of an empty list
-        return self._with({name: array[chosen] for name, array in self.columns.items()})
+        return self._with({name: frozen(array[chosen]) for name, array in self.columns.items()})
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -112,7 +113,7 @@ class Table:
         import pyarrow as pa
 
         table = table if isinstance(table, pa.Table) else pa.table(table)
-        return cls({name: _from_arrow(table.column(name)) for name in table.column_names})
+        return cls({name: frozen(_from_arrow(table.column(name))) for name in table.column_names})
 
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
         """A table of the same kind with other columns; subclasses pass on what else they hold."""
@@ -124,15 +125,33 @@ class Table:
         for part in parts:
             if list(part.columns) != names:
                 raise InvalidParameterError(f"parts must all have the columns {names}; got {list(part.columns)}.")
-        return self._with({name: np.concatenate([part[name] for part in parts]) for name in names})
+        return self._with({name: frozen(np.concatenate([part[name] for part in parts])) for name in names})
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """An array that nobody else holds, made read-only: then a table takes it without a copy."""
+    array.setflags(write=False)
+    return array
 
 
 def _read_only(values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values).view()
+    unmasked(columns=values)
+    array = np.asarray(values)
     if array.ndim not in (1, 2):
         raise InvalidParameterError(f"columns must have shape (rows,) or (rows, width); got {array.ndim} dimensions.")
-    array.setflags(write=False)
-    return array
+    if not isinstance(values, list | tuple) and _is_writeable(array):
+        array = array.copy()
+    return frozen(array.view() if array is values else array)
+
+
+def _is_writeable(array: NDArray[Any]) -> bool:
+    """Whether somebody can write into the array, or into one that it is a view of."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            return True
+        holder = holder.base
+    return False
 
 
 def _columns_from_dict(data: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

@@ -175,8 +175,9 @@ def test_dummies_of_a_value_that_nobody_can_hold_are_unsupported(model, columns,
 
 
 def test_summaries_of_very_different_sizes_add_up_exactly_in_any_order():
-    columns = [{"value": np.array([value])} for value in (2**60, 1, -(2**60), 7)]
-    parts = [summary_of(LAPLACE.model, each) for each in columns]
+    noisy = DiscreteLaplaceMean(epsilon0=1e-6, lower=-1, upper=1, num_steps=2**18).model
+    columns = [{"value": np.array([value])} for value in (2**44, 1, -(2**44), 7)]
+    parts = [summary_of(noisy, each) for each in columns]
     forward, backward = functools.reduce(operator.add, parts), functools.reduce(operator.add, parts[::-1])
     assert forward.to_dict() == backward.to_dict()
     assert forward.num_reports == 4
@@ -238,3 +239,39 @@ def test_fractions_keep_the_mean_of_a_narrow_range_far_from_zero():
     found = estimate(randomizer, np.full(1000, 1e9 + 0.5))
     assert found.estimate[0] == pytest.approx(1e9 + 0.5, abs=0.02)
     assert 0 < found.standard_error[0] < 0.01
+
+
+# ---- guarantee 4: the covariance of a mean vector -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", [None, 0.9])
+def test_guarantee_4_the_covariance_is_that_of_the_errors_of_vectors_that_are_alike(split):
+    vector, people, runs = np.array([0.8, 0.6, 0.0]), 20, 3000
+    randomizer = PrivUnit(epsilon0=4.0, dimension=3, budget_split=split)
+    contributions = randomizer.model.contributions(
+        randomizer.randomize(np.tile(vector, (people * runs, 1)), source=SeededSource(5)).columns
+    )
+    errors = contributions.reshape(runs, people, 3).mean(axis=1)
+    found = np.mean([estimate(randomizer, np.tile(vector, (people, 1)), seed).covariance for seed in range(60)], axis=0)
+    true = np.cov(errors.T)
+    scale = np.sqrt(np.outer(np.diag(true), np.diag(true)))
+    assert np.abs(found - true).max() < 0.15 * scale.max()
+    if split is None:
+        assert np.count_nonzero(found) == 3
+    else:  # the test can tell it from an uncorrelated one
+        assert abs(true[0, 1]) > 0.25 * scale[0, 1]
+        assert found[0, 1] == pytest.approx(true[0, 1], rel=0.25)
+
+
+def test_the_covariance_has_the_squared_standard_errors_on_its_diagonal():
+    vectors = np.eye(4)[np.arange(200) % 4]
+    for split in (None, 0.8):
+        found = estimate(PrivUnit(epsilon0=3.0, dimension=4, budget_split=split), vectors)
+        assert np.diag(found.covariance) == pytest.approx(found.standard_error**2)
+        assert np.linalg.eigvalsh(found.covariance).min() > 0
+
+
+def test_numbers_and_very_long_vectors_have_no_covariance(monkeypatch):
+    assert estimate(LAPLACE, [0.0, 0.5]).covariance is None
+    monkeypatch.setattr("shuffledp.analyzers.means._LARGEST_COVARIANCE", 2)
+    assert estimate(PrivUnit(epsilon0=3.0, dimension=3), np.eye(3)).covariance is None

@@ -49,7 +49,7 @@ LEVELS = (
     ),
     Level(
         "vocabulary",
-        ("guarantees", "statements", "models", "channels", "table", "flow", "estimates"),
+        ("_vocabulary", "guarantees", "statements", "models", "channels", "table", "flow", "estimates"),
         siblings_may_import=True,
     ),
     Level("public structure", ("graphs", "groups", "laws")),

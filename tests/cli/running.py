@@ -24,6 +24,12 @@ TASK: dict[str, Any] = {
 }
 
 
+def without_operator(statement: dict) -> dict:
+    """A statement as JSON, and all parts of it, less that one operator ran all stages."""
+    parts = [part | {"statement": without_operator(part["statement"])} for part in statement["parts"]]
+    return statement | {"trust": [each for each in statement["trust"] if each != "operator"], "parts": parts}
+
+
 def task_with(**changes: Any) -> dict[str, Any]:
     """The usual task with other entries; a table is changed key by key, None takes an entry away."""
     task = {key: dict(value) if isinstance(value, dict) else value for key, value in TASK.items()}
@@ -93,7 +99,7 @@ def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8
     """Run a command, with its error stream on a terminal or not."""
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
     err = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     code: Any = 0
     try:
         with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", ["shuffledp", *map(str, arguments)]):
@@ -101,7 +107,8 @@ def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8
     except SystemExit as ended:
         code = ended.code
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
     return Result(code or 0, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
 
 

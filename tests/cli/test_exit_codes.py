@@ -68,7 +68,10 @@ def test_a_batch_that_is_too_small_is_exit_code_4_and_nothing_is_released(folder
     source = {"run": "answers.csv", "shuffle": "r.parquet", "analyze": "v.parquet"}[command]
     before = set(folder.iterdir())
     text = refused(4, command, "task.toml", "--input", source, "--output", "out")
-    assert "a release needs at least minimum_batch = 201 reports; got 200. Nothing was released." in text
+    assert (
+        "a release needs at least minimum_batch = 201 reports of column 'cheated'; got 200. Nothing was released."
+        in text
+    )
     assert set(folder.iterdir()) == before
 
 

@@ -11,7 +11,7 @@ def test_a_plan_says_what_to_expect_and_what_would_do_better(folder):
     text = " ".join(result.out.split())
     assert "Planned for 5,000 people; nothing has been collected." in text
     assert "Whatever one person answered, replacing that answer by any other" in text
-    assert "reports of 5 bits by k-rr; at a frequency of 1/30" in text
+    assert "reports of 5 bits by k-rr. For a frequency of 1/30" in text
     assert "subset would have a standard error that is" in text
     assert result.out.splitlines()[-1].startswith("k-rr (yours)")
 
@@ -39,7 +39,7 @@ def test_a_run_composes_with_the_releases_that_its_task_names(folder):
     assert shuffledp("run", "task.toml", "--input", "answers.csv", "--output", "first").code == 0
     write_task(folder, name="second", people={"earlier": [Task.read("task.toml").sha256]})
     run = ("run", "task.toml", "--input", "answers.csv", "--output", "second")
-    assert "--earlier FILE must be given once for each task" in refused(2, *run)
+    assert "--earlier FILE must be given for each task" in refused(2, *run)
     result = shuffledp(*run, "--earlier", "first/statement.json", "--json")
     assert result.code == 0
     assert result.json["statements"][0]["basis"]["theorem"] == "basic-composition"

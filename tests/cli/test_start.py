@@ -1,6 +1,7 @@
 """Processes of their own: what is imported when, how the command is started, and how it is stopped."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
 from shuffledp._version import __version__
 from shuffledp.cli import commands
+from shuffledp.tables import writing
 
 HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "jinja2", "pandas"}
 
@@ -63,16 +65,65 @@ def test_a_reader_who_has_left_is_no_error_to_complain_about(tmp_path):
     assert reports.is_file()
 
 
-def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypatch):
+ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypatch, number):
     def be_stopped(outcome, folder):
         stub_page(outcome, folder)
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
 
+    def clean_up(folder, **options):
+        for each in ENDINGS:
+            os.kill(os.getpid(), each)  # whoever waits presses the key again
+        remove(folder, **options)
+
+    remove = shutil.rmtree
     monkeypatch.setattr(commands, "write_page", be_stopped)
+    monkeypatch.setattr(writing.shutil, "rmtree", clean_up)
     answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
-    result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out")
-    assert result.code == 128 + signal.SIGTERM
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDINGS}  # the tests may run in the background
+    try:
+        result = shuffledp("run", task, "--input", answers, "--output", tmp_path / "out")
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert result.code == 128 + number
+    assert result.err == ""
     assert {path.name for path in tmp_path.iterdir()} == {"answers.csv", "task.toml"}
+
+
+def test_a_process_that_must_outlive_its_terminal_does(tmp_path, monkeypatch):
+    def hang_up(outcome, folder):
+        os.kill(os.getpid(), signal.SIGHUP)
+        return stub_page(outcome, folder)
+
+    monkeypatch.setattr(commands, "write_page", hang_up)
+    answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+    try:
+        assert shuffledp("run", task, "--input", answers, "--output", tmp_path / "out").code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (tmp_path / "out" / "release.html").is_file()
+
+
+def test_an_interrupt_while_the_commands_are_imported_shows_no_trace():
+    program = """
+import importlib.util, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+find_spec = importlib.util.find_spec
+def interrupted(name, *rest):
+    os.kill(os.getpid(), signal.SIGINT)
+    return find_spec(name, *rest)
+from shuffledp.cli import main
+importlib.util.find_spec = interrupted
+sys.argv = ["shuffledp", "--help"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
 
 
 def test_a_terminal_that_cannot_show_a_letter_gets_its_number(tmp_path):

@@ -17,6 +17,7 @@ import pytest
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer, Reports
 from shuffledp.models import LocalModel
+from shuffledp.randomizers import HadamardResponseModel, OptimizedUnaryEncodingModel
 from shuffledp.testing import SeededSource
 
 SECRET = 987654321  # occurs in inputs that must be refused, and must not occur in what is said about them
@@ -53,12 +54,36 @@ class RandomizerContract:
             with pytest.raises(dataclasses.FrozenInstanceError):
                 setattr(model, parameter.name, getattr(model, parameter.name))
 
+    def test_the_model_of_another_randomizer_is_refused(self):
+        for other in (None, self.randomizer, type(self.randomizer.model), self.another_model):
+            with pytest.raises(InvalidParameterError, match="model must be a "):
+                type(self.randomizer).from_model(other)
+
+    @property
+    def another_model(self) -> LocalModel:
+        """A model that this randomizer is not described by."""
+        one = HadamardResponseModel.from_epsilon0(epsilon0=1.0, domain_size=4)
+        other = OptimizedUnaryEncodingModel.from_epsilon0(epsilon0=1.0, domain_size=4)
+        return other if isinstance(self.randomizer.model, HadamardResponseModel) else one
+
     # ---- one report per value ----
+
+    def test_a_masked_value_is_refused(self):
+        values = np.asarray(self.values)
+        mask = np.zeros(values.shape, dtype=bool)
+        mask[1] = True
+        assert len(self.randomize(np.ma.array(values, mask=False))) == len(self.randomize(self.values))
+        with pytest.raises(InvalidParameterError, match=r"values must be complete; 1 masked, first values\[1\]"):
+            self.randomize(np.ma.array(values, mask=mask))
 
     def test_every_value_gets_its_reports_and_they_carry_the_model(self):
         reports = self.randomize(self.values)
         assert len(reports) == len(self.values) * self.randomizer.model.num_messages
         assert reports.model == self.randomizer.model
+
+    def test_reports_say_whether_they_are_seeded(self):
+        assert self.randomize(self.values[:3]).seeded is True
+        assert self.randomizer.randomize(self.values[:3]).seeded is False
 
     def test_no_values_give_no_reports(self):
         for nothing in ([], np.array([], dtype=np.int64), pd.Series([], dtype="int64"), pa.array([], pa.int32())):

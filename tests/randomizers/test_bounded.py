@@ -87,7 +87,12 @@ def test_the_bound_on_rounding_is_reached_near_the_ends_and_halfway_between_grid
 WRONG_RANGES = [
     (1.0, 1.0, "upper must be above lower; got lower=1.0, upper=1.0."),
     (2, 1, "upper must be above lower; got lower=2, upper=1."),
-    (-1e308, 1e308, "upper - lower must be finite"),
+    (-1e308, 1e308, "lower must be a finite number from -1e\\+100 to 1e\\+100"),
+    (0.0, 1e155, "upper must be a finite number from"),
+    (0, 10**400, "upper must be a finite number from"),
+    (-(10**400), 0, "lower must be a finite number from"),
+    (0.0, 1e-320, "upper - lower must be 1e-100 or more; got lower=0.0, upper=1e-320."),
+    (0, 1e-101, "upper - lower must be 1e-100 or more"),
     (0.0, np.inf, "upper must be a finite number"),
     (-np.inf, 0.0, "lower must be a finite number"),
     (np.nan, 1.0, "lower must be a finite number"),
@@ -149,3 +154,14 @@ def test_a_randomizer_made_from_its_model_is_the_same_and_refuses_the_model_of_a
 
 def test_every_randomizer_shows_how_to_make_it_again():
     assert [eval(repr(each)).model for each in SHARED] == [each.model for each in SHARED]  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [([None, 0.5], r"1 are something else, first values\[0\]"), ([0.5, "0.25", None], "values of type str_|2 are")],
+)
+def test_what_is_no_number_among_objects_is_counted_and_never_shown(values, found):
+    with pytest.raises(InvalidParameterError, match=found) as caught:
+        as_numbers(np.array(values, dtype=object), lower=0, upper=1)
+    assert "object_" not in str(caught.value)
+    assert "0.25" not in str(caught.value)

@@ -93,8 +93,25 @@ def test_guarantee_2_every_integer_can_be_reported_for_every_value():
     ]
     for reports in seen:
         assert set(range(-10, 14)) <= reports
-    for far in (-(2**62), 2**62):
-        found.check({"value": np.array([far])})
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(1, 2**40), Fraction(300)])
+def test_a_report_that_noise_never_brings_is_refused_and_the_last_that_it_does_is_not(rate):
+    found = model(num_steps=3, rate=rate)
+    furthest = math.ceil(71 / rate)
+    for kept in (-furthest, 3 + furthest):
+        found.check({"value": np.array([0, kept])})
+    for beyond in (-furthest - 1, 4 + furthest, 2**63 - 1, -(2**63)):
+        with pytest.raises(InvalidParameterError, match="reports must be integers from") as caught:
+            found.check({"value": np.array([0, beyond])})
+        assert str(beyond) not in str(caught.value)
+    with pytest.raises(InvalidParameterError, match="reports must be integers from"):
+        found.check({"value": np.array([2**64 - 1], dtype=np.uint64)})
+    with localcontext() as context:
+        context.prec = 60
+        ratio = (-Decimal(rate.numerator) / rate.denominator).exp()
+        chance = 2 * ratio ** (furthest + 1) / (1 + ratio)  # of noise further than that
+        assert chance < Decimal(2) ** -100
 
 
 # ---- guarantee 3: the law (the statistical tests have its chi-square) -----------------------------------------------

@@ -118,3 +118,9 @@ def test_a_model_from_json_with_a_wrong_range_is_refused():
     assert written["response"]["kind"] == "k-rr"
     with pytest.raises(InvalidParameterError, match="upper must be above lower"):
         LocalModel.from_dict(written | {"upper": -1.0})
+
+
+@pytest.mark.parametrize("response", [None, 2, OneBitMean(epsilon0=1.0, lower=0, upper=1).model])
+def test_a_response_that_is_none_is_refused(response):
+    with pytest.raises(InvalidParameterError, match="response must be a KaryRandomizedResponseModel"):
+        OneBitMeanModel(lower=0, upper=1, response=response)

@@ -207,3 +207,31 @@ def test_a_wrong_model_is_refused(changes, message):
 def test_columns_that_cannot_be_its_reports_are_refused(columns):
     with pytest.raises(InvalidParameterError, match="must"):
         Reports(columns, PrivUnit(epsilon0=1.0, dimension=3).model)
+
+
+@pytest.mark.parametrize("collect", [list, tuple, lambda rows: np.array([*rows, None], dtype=object)[:-1]])
+def test_a_masked_coordinate_in_a_column_of_vectors_is_refused(collect):
+    rows = [np.array([1.0, 0.0]), np.ma.array([1.0, 0.0], mask=[True, False])]
+    with pytest.raises(InvalidParameterError, match="values must be complete; 1 masked"):
+        PrivUnit(epsilon0=2.0, dimension=2).randomize(collect(rows))
+
+
+def test_reports_keep_length_one_where_the_direction_drawn_is_nearly_that_of_the_vector():
+    # In the plane some of so many directions lie within 1e-5 of the vector: what is left across it has few digits.
+    randomizer = PrivUnit(epsilon0=2.0, dimension=2)
+    vectors = randomizer.randomize(np.tile([0.6, 0.8], (200_000, 1)), source=SeededSource(3))["vector"]
+    lengths = np.sqrt((vectors**2).sum(axis=1))
+    assert np.abs(lengths - 1).max() < 2e-15
+
+
+@pytest.mark.parametrize("epsilon0", [1e-6, 1e-3, 1.0, 12.0])
+@pytest.mark.parametrize("dimension", [2, 50, 20_000])
+def test_the_scale_is_as_precise_as_it_says(epsilon0, dimension):
+    model = PrivUnitModel.from_epsilon0(epsilon0=epsilon0, dimension=dimension)
+    with mpmath.workdps(40):
+        half, depth = mpmath.mpf(dimension - 1) / 2, mpmath.mpf(model.depth)
+        square = 4 * depth * (1 - depth)
+        mass = mpmath.betainc(half, mpmath.mpf(1) / 2, 0, square, regularized=True) / 2
+        moment = square**half / ((dimension - 1) * mpmath.beta(mpmath.mpf(1) / 2, half))
+        scale = moment * (mpmath.mpf(model.cap_words) / 2**64 - mass) / (mass * (1 - mass))
+        assert abs(model.scale / scale - 1) < 1e-11 / min(1.0, epsilon0)

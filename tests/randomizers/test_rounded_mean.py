@@ -152,3 +152,9 @@ def test_of_very_many_levels_there_is_no_channel():
     model = RoundedMean(epsilon0=20.0, lower=0, upper=1, num_levels=600).model
     assert model.channel() is None
     assert model.response.channel().matrix.shape == (601, 601)
+
+
+@pytest.mark.parametrize("response", [None, 2, OneBitMean(epsilon0=1.0, lower=0, upper=1).model])
+def test_a_response_that_is_none_is_refused(response):
+    with pytest.raises(InvalidParameterError, match="response must be a KaryRandomizedResponseModel"):
+        RoundedMeanModel(lower=0, upper=1, response=response)

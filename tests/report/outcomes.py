@@ -34,7 +34,7 @@ def make_outcome(
     if numbers is not None:
         fixed = pipeline.run(values, delta=described.release.delta, source=numbers)
         release = replace(release, estimate=fixed.estimate)
-    release = replace(release, estimate=release.estimate.with_targets(described.randomizer.targets))
+    release = replace(release, estimate=release.estimate.with_targets(described.targets))
     counts = {"received": len(release.view), "missing": 0, "released": len(release.view)} | (flow or {})
     files = {"release.parquet": "4f" * 32, "estimates.csv": "0a" * 32}
     return Outcome(task=described, flow=DataFlow(**counts), release=release, files=files)

@@ -53,8 +53,10 @@ def test_the_sum_over_all_columns_is_said_before_anything_else(private):
     joint, page = private
     assert [element.text for element in page.all("h2")] == ["What is promised", "smokes", HOSTILE, "How it was made"]
     text = page.text_unfolded
-    assert joint.statements[0].guarantee.text("at most") in text
-    assert text.index(joint.statements[0].guarantee.text("at most")) < text.index("3,000 reports, randomized by k-rr")
+    assert joint.statements[0].guarantee.text_of_sum("at most") in text
+    assert text.index(joint.statements[0].guarantee.text_of_sum("at most")) < text.index(
+        "3,000 reports, randomized by k-rr"
+    )
     assert "One person answers in 2 columns" in text
     assert "on all reports of one person together" in text
 

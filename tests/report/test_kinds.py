@@ -59,6 +59,23 @@ def test_a_mean_near_the_end_of_its_range_says_which_values_are_impossible(tmp_p
     assert "Gray: where no true mean can lie" in page.text_unfolded
 
 
+def test_a_page_says_what_the_mean_is_of_where_answers_are_clipped(tmp_path):
+    randomizer = {"kind": "laplace-mean", "epsilon0": 2.0, "lower": 0, "upper": 60}
+    said = "Answers outside 0 to 60 count as the nearer end: the truth meant here is the mean"
+    assert said not in page_of(tmp_path, [5.0] * 50, randomizer=randomizer).text_unfolded
+    assert said in page_of(tmp_path, [5.0] * 50, randomizer=randomizer | {"out_of_range": "clip"}).text_unfolded
+
+
+def test_a_sampling_error_of_means_that_is_not_seen_is_explained_by_the_reports(tmp_path):
+    randomizer = {"kind": "laplace-mean", "epsilon0": 0.2, "lower": -10, "upper": 1200}
+    outcomes = (make_outcome([500.0] * 50, randomizer=randomizer, numbers=SeededSource(seed)) for seed in range(50))
+    outcome = next(each for each in outcomes if not each.release.estimate.sampling_error.all())
+    write_page(outcome, tmp_path)
+    text = Page.read((tmp_path / "release.html").read_text(encoding="utf-8")).text
+    assert "\N{EN DASH}: the reports differ no more than randomizing makes them" in text
+    assert "at or beyond an end of its range" not in text
+
+
 def test_a_vector_has_a_row_for_each_coordinate_and_the_largest_in_the_picture(tmp_path):
     vectors = np.zeros((300, 60))
     vectors[:, 7] = -1.0
@@ -78,7 +95,7 @@ def test_a_release_without_a_shuffle_says_what_stands_beside_each_report(tmp_pat
 def test_nothing_is_said_about_reports_of_a_withdrawn_run(tmp_path):
     page = page_of(tmp_path, [0, 1] * 50, source=SeededSource(1))
     assert DEFINITION not in page.text_unfolded
-    assert "A second release" not in page.text_unfolded
+    assert "A further release" not in page.text_unfolded
 
 
 def test_a_weak_promise_is_called_weak_and_its_numbers_are_written_out(tmp_path):
@@ -92,7 +109,10 @@ def test_a_weak_promise_is_called_weak_and_its_numbers_are_written_out(tmp_path)
 
 
 def test_a_second_release_adds_to_the_loss(page):
-    assert "A second release about the same people adds to the loss: this statement covers one release." in page
+    assert (
+        "A further release about the same people adds to the loss: what is promised here covers this release alone."
+        in page
+    )
 
 
 def test_a_sampling_error_that_cannot_be_estimated_is_not_shown_as_zero(tmp_path):

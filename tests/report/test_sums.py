@@ -2,7 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from report.outcomes import make_outcome
+from report.reading import Page
+from shuffledp.report import write_page
 from shuffledp.report.sections.reproduction import reproduction_section
 from shuffledp.report.sections.statement import statement_section
 from shuffledp.statements import Trust
@@ -17,15 +21,17 @@ def summed(*, trust=()):
     own = tuple(replace(each, trust=tuple(set(each.trust) - {Trust.OPERATOR} | set(trust)))
                 for each in outcome.release.statements)  # fmt: skip
     headline = outcome.release.statements[0]
-    earlier = EarlierRelease(name="first", task_sha256=OTHER, headline=headline, local=outcome.release.statements[-1])
-    statements = composed_with(outcome.task, [earlier], own)
-    return replace(outcome, release=replace(outcome.release, statements=statements))
+    earlier = EarlierRelease(
+        name="first", task_sha256=OTHER, file_sha256="5e" * 32, headline=headline, local=outcome.release.statements[-1]
+    )
+    release = replace(outcome.release, statements=own)
+    return replace(outcome, release=release, composed=composed_with(outcome.task, [earlier], own), earlier=(earlier,))
 
 
 def test_the_sum_is_the_headline_of_the_page():
     outcome = summed()
     first = statement_section(outcome).context["first"]
-    assert first.statement == outcome.release.statements[0]
+    assert first.statement == outcome.composed[0]
     assert "task 4f4f4f4f4f4f (first) takes epsilon = " in " ".join(first.statement.remarks)
 
 
@@ -35,3 +41,25 @@ def test_how_it_was_made_is_that_of_this_release_and_names_the_files_of_the_othe
     ran = reproduction_section(summed(trust=[Trust.OPERATOR])).context["command"]
     assert ran[0] == "shuffledp run TASK.toml"
     assert ran[-1] == "--earlier FILE"
+
+
+def test_every_share_is_in_the_table_with_what_it_is_a_share_of():
+    first = statement_section(summed()).context["first"]
+    labels = [label for label, _ in first.parts]
+    assert labels[0].startswith("this release of task ")
+    assert labels[1] == "release 5e5e5e5e5e5e of task 4f4f4f4f4f4f (first)"
+    assert sum(part.statement.guarantee.epsilon for _, part in first.parts) == pytest.approx(
+        first.statement.guarantee.epsilon
+    )
+
+
+def test_the_page_says_how_many_releases_it_covers_and_leaves_no_share_among_the_promises(tmp_path):
+    write_page(summed(), tmp_path)
+    page = Page.read((tmp_path / "release.html").read_text(encoding="utf-8"))
+    assert page.errors == []
+    assert "what is promised here covers this release and 1 earlier one." in page.text
+    assert "all answers of one person are replaced by any others" in page.text
+    assert "sets of answers" in page.text
+    assert "a share of the sum that is promised above" in page.text
+    assert "on one person's report by itself" not in page.text
+    assert page.text.count("A promise: the loss is this small or smaller.") == 2

@@ -6,7 +6,7 @@ import pytest
 from shuffledp.estimates import Estimate
 from shuffledp.guarantees import CentralDP
 from shuffledp.report.sections.errors import effective_size
-from shuffledp.report.sections.statement import Guess
+from shuffledp.report.sections.statement import Guess, Loss
 from shuffledp.report.words import Scale, count_of, listed, number, percent, printable, short_count, shortened
 
 
@@ -77,3 +77,21 @@ def test_the_guess_is_the_best_one_and_rounded_up(epsilon, delta):
 )
 def test_a_share_is_told_apart_from_nothing_and_from_certainty(share, relation, shown):
     assert percent(share, relation) == shown
+
+
+@pytest.mark.parametrize(
+    ("delta", "relation", "shown", "share"),
+    [
+        (1e-6, "at most", "0.000001", "one in 1,000,000"),
+        (3e-6, "at most", "0.000003", "one in 333,333"),
+        (3e-6, "at least", "0.000003", "one in 333,334"),
+        (1.2345612e-6, "at most", "0.000001235", "one in 810,004"),
+        (1.2345612e-6, "at least", "0.000001234", "one in 810,005"),
+        (1.2345612e-12, "at most", "1.235e-12", "one in 810,004,396,703"),
+        (5e-324, "at most", "4.941e-324", "less than one in 1,000,000,000,000,000"),
+        (0.0, "at most", "0", ""),
+    ],
+)
+def test_a_remainder_is_rounded_as_the_bound_says(delta, relation, shown, share):
+    loss = Loss.of(CentralDP(epsilon=1.0, delta=delta), relation)
+    assert (loss.delta, loss.allowance) == (shown, share)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from cli.running import write_csv
+from cli.running import without_operator, write_csv
+from shuffledp._numerals import in_digits
 from shuffledp.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.guarantees import CentralDP, LocalDP
 from shuffledp.statements import Trust
@@ -49,22 +50,28 @@ def epsilons(statements, kind):
 def test_what_one_person_loses_is_the_sum_over_the_columns_and_comes_first(tmp_path):
     outcome = run(task(), tmp_path)
     columns = list(outcome.columns.values())
-    headlines = [column.release.statements[1] for column in columns]
-    assert outcome.statements[0].guarantee == CentralDP(
-        epsilon=sum(each.guarantee.epsilon for each in headlines), delta=1e-6
+    headlines = [column.release.statements[0] for column in columns]
+    total = sum(each.guarantee.epsilon for each in headlines)
+    assert outcome.statements[0].guarantee.epsilon == pytest.approx(total, rel=1e-12)
+    assert outcome.statements[0].guarantee.delta == 1e-6
+    assert outcome.statements[-1].guarantee.epsilon == pytest.approx(1.5, abs=1e-5)
+    assert [(part.label, part.statement) for part in outcome.statements[0].parts] == list(
+        zip(["cheated", "hours"], headlines, strict=True)
     )
-    assert outcome.statements[1].guarantee.epsilon == pytest.approx(1.5, abs=1e-5)
     for column in columns:
-        statements = column.release.statements
-        assert statements[0] == outcome.statements[0]
-        assert statements[-2:] == (outcome.statements[1], column.release.statements[-1])
-        assert epsilons(statements, LocalDP)[0] > epsilons(statements, LocalDP)[1]
+        assert column.statements == outcome.statements
+        data = json.loads((tmp_path / "out" / column.task.value / "statement.json").read_text())
+        assert data["statements"] == [each.to_dict() for each in outcome.statements]
+    upper = [each.guarantee for each in outcome.statements if each.kind.promises]
+    assert [type(each) for each in upper] == [CentralDP, LocalDP]
 
 
 def test_the_statement_says_which_column_takes_what(tmp_path):
-    text = str(run(task(), tmp_path).statements[0])
+    outcome = run(task(), tmp_path)
+    text, guarantee = str(outcome.statements[0]), outcome.columns["cheated"].release.statements[0].guarantee
     assert "One person answers in 2 columns, each randomized and shuffled by itself, so that nobody can link" in text
-    assert "cheated takes epsilon = 0.3143, delta = 5e-07 (epsilon0 = 1); hours takes epsilon = " in text
+    share = in_digits(guarantee.epsilon, "at most")
+    assert f"cheated takes epsilon = {share}, delta = 5e-07 (epsilon0 = 1); hours takes epsilon = " in text
 
 
 def by_stages(joint, tmp_path, *, sources=(None, None), rows=ROWS, **options):
@@ -86,8 +93,8 @@ def test_stage_by_stage_the_statements_are_those_of_a_run_less_its_operator(tmp_
     for ours, theirs in [(staged.statements, ran.statements)] + [
         (staged.columns[name].release.statements, ran.columns[name].release.statements) for name in ran.columns
     ]:
-        without = [replace(each, trust=[one for one in each.trust if one is not Trust.OPERATOR]) for each in theirs]
-        assert list(ours) == without
+        assert [each.to_dict() for each in ours] == [without_operator(each.to_dict()) for each in theirs]
+        assert all(Trust.OPERATOR in each.trust for each in theirs[:1])
     assert is_release(tmp_path / "analyzed")
     assert staged.columns["cheated"].release.estimate.estimate[0] == pytest.approx(2 / 3, abs=0.15)
 
@@ -185,15 +192,30 @@ def test_earlier_releases_add_to_those_of_all_columns(tmp_path):
     with pytest.raises(InvalidParameterError, match="--earlier"):
         run(second, tmp_path, name="refused")
     outcome = run(second, tmp_path, name="second", earlier=[first])
-    central, local = epsilons(outcome.statements, CentralDP), epsilons(outcome.statements, LocalDP)
-    assert central[0] == pytest.approx(central[1] + EarlierRelease.read(first).headline.guarantee.epsilon)
-    assert local == pytest.approx([2.5, 1.5], abs=1e-5)
+    headline, local = outcome.statements[0], epsilons(outcome.statements, LocalDP)
+    mine, theirs = (part.statement.guarantee.epsilon for part in headline.parts)
+    assert theirs == EarlierRelease.read(first).headline.guarantee.epsilon
+    assert headline.guarantee.epsilon == pytest.approx(mine + theirs)
+    assert local == pytest.approx([2.5], abs=1e-5)
     again = EarlierRelease.read(tmp_path / "second" / "statement.json")
     assert again.headline == outcome.statements[0]
-    assert outcome.columns["hours"].release.statements[:2] == outcome.statements[:2]
+    assert outcome.columns["hours"].statements == outcome.statements
 
 
 def test_missing_as_a_category_is_for_categories_only():
     assert task(CHEATED, missing="category").parts()[0].missing is Missing.CATEGORY
     with pytest.raises(InvalidParameterError, match="where answers are averaged"):
         task(missing="category")
+
+
+def test_every_one_of_three_columns_adds_its_loss(tmp_path):
+    columns = [
+        {"column": name, "randomizer": {**CHEATED["randomizer"], "epsilon0": epsilon0}}
+        for name, epsilon0 in (("person", 0.5), ("cheated", 1.0), ("hours", 2.0))
+    ]
+    outcome = run(task(*columns), tmp_path, rows=[["No", "Yes", "No"]] * 3000)
+    headlines = [column.release.statements[0].guarantee for column in outcome.columns.values()]
+    assert len({each.epsilon for each in headlines}) == 3
+    assert outcome.statements[0].guarantee.epsilon == pytest.approx(sum(each.epsilon for each in headlines))
+    assert outcome.statements[0].guarantee.delta == pytest.approx(1.5e-6)
+    assert outcome.statements[-1].guarantee.epsilon == pytest.approx(3.5, abs=1e-4)

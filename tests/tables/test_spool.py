@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.flow import Reports
-from shuffledp.randomizers import KaryRandomizedResponseModel
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.tables.spool import ReportSpool
 from shuffledp.testing import SeededSource
@@ -80,3 +80,27 @@ def test_the_same_seed_gives_the_same_order(tmp_path):
     first = shuffled(tmp_path, parts, in_memory=0, source=SeededSource(1))
     assert first == shuffled(tmp_path, parts, in_memory=0, source=SeededSource(1))
     assert first != shuffled(tmp_path, parts, in_memory=0, source=SeededSource(2))
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+def test_one_seeded_part_makes_every_view_seeded(tmp_path, in_memory):
+    randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+    plain, seeded = (randomizer.randomize([0, 1] * 300, source=source) for source in (None, SeededSource(1)))
+    for parts, expected in (([plain, seeded], True), ([seeded, plain], True), ([plain, plain], False)):
+        with ReportSpool(tmp_path, in_memory=in_memory) as spool:
+            for part in parts:
+                spool.add(part)
+            assert {view.seeded for view in spool.views(UniformShuffleModel(num_users=1200))} == {expected}
+
+
+def test_reports_are_in_random_order_within_each_of_all_buckets(tmp_path):
+    many = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=2**20)
+    with ReportSpool(tmp_path, in_memory=0) as spool:
+        for start in range(0, 100_000, 10_000):
+            spool.add(Reports({"value": np.arange(start, start + 10_000, dtype=np.uint32)}, many))
+        buckets = [view.reports["value"].astype(int) for view in spool.views(UniformShuffleModel(num_users=100_000))]
+    assert len(buckets) == 256
+    assert sorted(np.concatenate(buckets)) == list(range(100_000))
+    rises = [(np.diff(bucket) > 0).mean() for bucket in buckets]  # 1 in the order in which they came
+    assert max(rises) < 0.7
+    assert min(rises) > 0.3

@@ -119,7 +119,7 @@ def test_a_batch_that_is_too_small_is_released_at_no_stage(tmp_path, run, run_st
     answers = write_answers(tmp_path, ["No", "", "Yes"])
     enough, demanding = ({"missing": "drop", "release": {"minimum_batch": size}} for size in (2, 3))
     assert run(task_of(**enough), answers)[0].flow.released == 2
-    with pytest.raises(BatchTooSmallError, match=r"at least minimum_batch = 3 reports; got 2\. Nothing"):
+    with pytest.raises(BatchTooSmallError, match=r"at least minimum_batch = 3 reports of column '.*'; got 2\. Nothing"):
         run(task_of(**demanding), answers, name="small")
     with pytest.raises(BatchTooSmallError):
         run_stages(task_of(**demanding), answers)

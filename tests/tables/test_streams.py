@@ -168,9 +168,10 @@ def test_wide_reports_go_through_buckets_row_by_row(tmp_path):
     numbers = np.arange(1000)
 
     class Wide(Reports):
-        def __init__(self, columns, model):
+        def __init__(self, columns, model, *, seeded=False):
             super(Reports, self).__init__(columns)
             object.__setattr__(self, "model", model)
+            object.__setattr__(self, "seeded", seeded)
 
     with ReportSpool(tmp_path, in_memory=0) as held:
         for part in np.split(numbers, 10):

@@ -50,7 +50,7 @@ def test_all_kinds_take_the_keys_of_randomized_response(kind):
     ours, theirs = section(kind), section("k-rr")
     assert ours.targets == theirs.targets == tuple(CATEGORIES)
     assert ours.categories_of_answers == theirs.categories_of_answers
-    assert ours.to_dict() | {"kind": "k-rr"} == theirs.to_dict()
+    assert ours.to_dict() | {"kind": "k-rr"} == theirs.to_dict() | ({"hash_range": None} if kind == "olh" else {})
     assert RandomizerSection.from_dict(json.loads(json.dumps(ours.to_dict()))) == ours
     assert ours != theirs
 
@@ -72,7 +72,7 @@ def test_people_who_did_not_answer_are_one_more_category(kind):
         ("categories", ["one"], "categories must be two or more"),
         ("categories", ["one", "one"], "categories must be all different"),
         ("categories", ["one", 2], "categories must be all of one type"),
-        ("hash_range", 1, r"\[randomizer\] must have only the keys"),
+        ("num_levels", 1, r"\[randomizer\] must have only the keys"),
     ],
 )
 def test_a_wrong_key_is_refused_with_the_name_of_the_section(kind, key, value, message):
@@ -141,3 +141,11 @@ def test_a_column_that_is_not_the_packed_bits_of_the_task_is_no_report(kind, wro
     table = pa.table({"bits": WRONG_BITS[wrong]})
     with pytest.raises(InvalidParameterError):
         Reports.from_table(Table.from_arrow(section(kind).numbered(table)), section(kind).randomizer().model)
+
+
+def test_local_hashing_takes_the_range_of_its_hash():
+    keys = {"kind": "olh", "epsilon0": 2.0, "categories": ["a", "b", "c"]}
+    assert RandomizerSection.from_dict(keys).randomizer().model.hash_range == 8
+    assert RandomizerSection.from_dict({**keys, "hash_range": 2}).randomizer().model.hash_range == 2
+    with pytest.raises(InvalidParameterError, match="hash_range"):
+        RandomizerSection.from_dict({**keys, "hash_range": 1})

@@ -71,6 +71,13 @@ def test_a_command_for_one_column_refuses_blocks(tmp_path):
         Task.read(tmp_path / "task.toml")
 
 
+def test_what_is_wrong_with_a_block_is_said_with_its_column(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"^\[\[value\]\] of column 'drinks' .*epsilon0"):
+        read(tmp_path, TEXT.replace("epsilon0 = 2.0", "epsilon0 = -2"))
+    with pytest.raises(InvalidParameterError, match=r"^\[\[value\]\] of column 'smokes': missing_values must be"):
+        read(tmp_path, 'missing_values = ["No"]' + TEXT)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -103,5 +110,5 @@ def test_folders_are_plain_names_all_different_in_any_case():
 
 
 def test_a_part_names_the_whole_by_its_digest():
-    with pytest.raises(InvalidParameterError, match="part_of must be the SHA-256"):
+    with pytest.raises(InvalidParameterError, match="part_of must be a SHA-256"):
         Task.from_dict(task_with(part_of="habits"))

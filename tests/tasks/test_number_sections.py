@@ -82,3 +82,17 @@ WRONG = [
 def test_a_wrong_section_is_refused_before_anything_is_collected(written, message):
     with pytest.raises(InvalidParameterError, match=rf"\[randomizer\] .*{message}"):
         RandomizerSection.from_dict(written)
+
+
+def test_priv_unit_takes_the_split_of_its_loss():
+    keys = {"kind": "priv-unit", "epsilon0": 4.0, "dimension": 5}
+    best, other = (RandomizerSection.from_dict(keys | more).randomizer().model for more in ({}, {"budget_split": 0.9}))
+    assert best.noise_curvature == pytest.approx(0, abs=1e-9)
+    assert abs(other.noise_curvature) > 0.01
+    with pytest.raises(InvalidParameterError, match=r"\[randomizer\] budget_split"):
+        RandomizerSection.from_dict(keys | {"budget_split": 1.0})
+
+
+def test_a_release_names_means_by_their_column():
+    keys = {"kind": "priv-unit", "epsilon0": 4.0, "dimension": 2}
+    assert RandomizerSection.from_dict(keys).targets_of("gradient") == ("gradient[0]", "gradient[1]")

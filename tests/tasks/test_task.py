@@ -212,7 +212,7 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path):
 
 def test_a_number_beyond_all_floats_is_refused(tmp_path):
     text = toml(TASK).replace("2.0", "1" + "0" * 400)
-    assert unreadable(tmp_path, text).startswith("the task file must hold numbers of usual size")
+    assert unreadable(tmp_path, text).startswith("[randomizer] epsilon0 must be a number of usual size")
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400", "-0.0", "0"])

@@ -207,8 +207,8 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     if delta * num_users <= 1:
         return ()
     return (
-        f"Beware: a remainder of {delta:g} is more than one in the number of people ({num_users}), which would even "
-        "permit publishing one person's answer outright; choose a far smaller delta.",
+        f"Beware: a remainder of {in_digits(delta, 'at most')} is more than one in the number of people ({num_users}), "
+        "which would even permit publishing one person's answer outright; choose a far smaller delta.",
     )
 
 

@@ -19,7 +19,7 @@ from shuffledp.accounting.profile import profile_at
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, PrivacyStatement, Status
+from shuffledp.statements import Basis, Kind, Part, PrivacyStatement, Status
 
 __all__ = ["compose_releases", "to_privacy_loss_distribution"]
 
@@ -77,7 +77,7 @@ def compose_releases(
     each = [account(model, delta=delta / count, published_only=published_only) for model in counted]
     if count == 1:
         return each[0]
-    basic = num_releases * sum(epsilon_of(statement.guarantee) for statement in each)
+    basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
     adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, published_only=published_only)
     guarantee = CentralDP(epsilon=min(basic, adding), delta=delta)
     return _combined(each, guarantee, num_releases, adding_losses=adding < basic)
@@ -174,16 +174,18 @@ def _combined(
     statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
 ) -> PrivacyStatement:
     """One statement for all releases, trusting whomever one of them trusts."""
-    parts = tuple(statement.basis for statement in statements)
-    own = any(part.status is Status.OWN_PROOF for part in parts)
+    own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
     name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
+    each = "" if num_releases == 1 else f", {num_releases} times"
     return PrivacyStatement(
         guarantee=guarantee,
         kind=Kind.UPPER_BOUND,
-        basis=Basis(theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED, parts=parts),
+        basis=Basis(theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
         trust=tuple(trust for statement in statements for trust in statement.trust),
         remarks=(
             f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh.",
-            *dict.fromkeys(remark for statement in statements for remark in statement.remarks),
+        ),
+        parts=tuple(
+            Part(label=f"release {place}{each}", statement=statement) for place, statement in enumerate(statements, 1)
         ),
     )

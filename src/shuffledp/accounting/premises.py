@@ -83,9 +83,10 @@ def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limi
     """Epsilon0 is at most the logarithm of ``exp_limit``, which ``formula`` spells out."""
     limit = math.log(exp_limit) if exp_limit > 0 else -math.inf
     epsilon0 = model.local.epsilon0
+    value = f" = {limit:.6g}" if exp_limit > 0 else ", which no epsilon0 is for so few users"
     return Hypothesis(
         name="small-epsilon0",
-        requirement=f"epsilon0 <= {formula} = {limit:.6g}",
+        requirement=f"epsilon0 <= {formula}{value}",
         value=f"epsilon0={epsilon0:.6g} with num_users={model.num_users}, delta={delta:g}",
         holds=epsilon0 <= limit,
     )

@@ -18,6 +18,8 @@ __all__ = ["MeanAnalyzer", "MeanSummary"]
 
 # Reports that carry at least half of the values' spread tell it well enough; from others it is not estimated.
 _LEAST_CURVATURE = -0.5
+_LARGEST_COVARIANCE = 2048  # coordinates: the matrix takes 32 MiB
+_LEAST_CORRELATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,6 +86,9 @@ class MeanAnalyzer:
            the first is then an upper bound for the people in the batch, and both together are right: of the spread of
            the values, the part within one step of a grid; and all of it for one bit, where ``sampling_error`` is None.
         3. Nothing is clipped: an estimate may lie outside the range.
+        4. For vectors of up to 2048 coordinates ``covariance`` is that of the errors from randomizing, if the people's
+           vectors are all alike; so too if they are not, where the noise is the same in all directions, as for PrivUnit
+           with the best split: then different coordinates are uncorrelated.
 
     Dummies are corrected for. If they were made from a value, that value is taken off; if they average out to nothing,
     their contributions have mean 0, and what the spread of the dummies adds is taken from the reports themselves.
@@ -149,6 +154,7 @@ class MeanAnalyzer:
             estimate=mean,
             standard_error=np.sqrt(error),
             sampling_error=np.sqrt(spread / people) if told else None,
+            covariance=_covariance(summary, error),
             level=self.level,
             num_reports=total,
         )
@@ -174,6 +180,22 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
     spread = np.clip((variance - at_mean) / (1 + curvature), 0.0, most)
     noise: NDArray[np.float64] = at_mean + curvature * spread
     return noise
+
+
+def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Of the errors from randomizing, whose squared standard errors these are; None for numbers, and where unknown."""
+    model, mean = summary.model, summary.mean
+    if not 1 < model.dimension <= _LARGEST_COVARIANCE or summary.dummies is not None:
+        return None
+    noise = model.noise_covariance(np.outer(mean, mean))
+    if noise is None:
+        return None
+    covariance: NDArray[np.float64] = noise / summary.num_reports
+    np.fill_diagonal(covariance, error)
+    # What is left of equal directions is rounding.
+    deviations = np.sqrt(error)
+    covariance[np.abs(covariance) < _LEAST_CORRELATION * np.outer(deviations, deviations)] = 0.0
+    return covariance
 
 
 def _without_dummies(

@@ -1,17 +1,21 @@
 """The command line: arguments in, one library call, results printed."""
 
 import importlib.util
+import signal
 import sys
+from contextlib import suppress
 
 from shuffledp._version import __version__
 
 __all__ = ["main"]
 
+_ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
 
 
 def main() -> None:
     """Run the command line; says which packages to install where the extra is missing."""
+    asked = _end_in_order()
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing and sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"shuffledp {__version__}\n")
@@ -24,4 +28,19 @@ def main() -> None:
         )
     from shuffledp.cli.app import run_app
 
-    run_app()
+    run_app(asked)
+
+
+def _end_in_order() -> list[int]:
+    """So that outputs begun are taken away when the process is asked to end; the signals that came, so far none."""
+    asked: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        asked.append(number)
+        sys.exit(128 + number)
+
+    with suppress(ValueError):  # not in the main thread
+        for each in _ENDINGS:
+            if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` wants it
+                signal.signal(each, end)
+    return asked

@@ -1,10 +1,9 @@
 """The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
 
 import io
-import signal
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -47,23 +46,41 @@ Earlier = Annotated[
     ),
 ]
 
+_FOLDER = (
+    "Folder to make: release.html, estimates.csv, statement.json, release.parquet; for several columns a folder of "
+    "these for each, beside a page and a statement about all."
+)
 
-def run_app() -> None:
-    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer."""
+
+def run_app(asked: Sequence[int] = ()) -> None:
+    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer.
+
+    Args:
+        asked: the signals that have asked the process to end; then their number is the exit code, whatever a library
+            below makes of the interruption.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than a task
-    with suppress(ValueError):  # not in the main thread
-        # So that outputs begun are taken away when the process is asked to end.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app()
+        _run_quietly(asked)
     except ShuffleDPError as error:
         _fail(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
     except MemoryError:
         _fail("there is not enough memory for this.", 1)
     except Exception as error:
         _fail(f"this is a bug, please report it: {_place(error)}. No message is shown: it might quote an answer.", 1)
+
+
+def _run_quietly(asked: Sequence[int]) -> None:
+    """Run a command; once the process has been asked to end, nothing but that counts."""
+    try:
+        app()
+    except BaseException:
+        if not asked:
+            raise
+    if asked:
+        sys.exit(128 + asked[0])
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -101,7 +118,10 @@ def plan(
     earlier: Earlier = None,
     json: Json = False,
 ) -> None:
-    """Before collection: what to expect of a task, and which other randomizer would do better."""
+    """Say what to expect of a task before its collection.
+
+    Prints the report size, the errors, the guarantees, and which other randomizer would do better.
+    """
     from shuffledp.cli import commands, plan_screen
 
     plan_screen.show_plan(commands.plan(task, users=users, earlier=earlier or ()), as_json=json)
@@ -112,13 +132,16 @@ def run(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    output: Annotated[Path, typer.Option(help=_FOLDER)],
     earlier: Earlier = None,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Play all parties: randomize, shuffle and analyze a table of answers. Whoever runs this sees the raw answers."""
+    """Randomize, shuffle and analyze a table of answers.
+
+    Whoever runs this plays all parties and sees the raw answers.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.run(task, input, output, earlier=earlier or (), seed=seed, force=force)
@@ -135,7 +158,10 @@ def randomize(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Stage 1, on the devices' side: answers in, randomized reports out, still in the order of the people."""
+    """Stage 1, on the devices: answers in, reports out.
+
+    The reports are still in the order of the people: they are for the shuffler only.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.randomize(task, input, output, seed=seed, force=force)
@@ -152,7 +178,10 @@ def shuffle(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Stage 2, at the shuffler: reports in, the view out, whose order tells nothing."""
+    """Stage 2, at the shuffler: reports in, the view out.
+
+    The order of the view tells nothing.
+    """
     from shuffledp.cli import commands, screen
 
     outcome = commands.shuffle(task, input, output, seed=seed, force=force)
@@ -164,12 +193,12 @@ def analyze(
     task: TaskFile,
     *,
     input: Annotated[Path, typer.Option(help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
-    output: Annotated[Path, typer.Option(help="Folder to make: release.parquet, estimates.csv, statement.json, page.")],
+    output: Annotated[Path, typer.Option(help=_FOLDER)],
     earlier: Earlier = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
-    """Stage 3, at the analyst: the view in; estimates, statements and the page out."""
+    """Stage 3, at the analyst: the view in, the release out."""
     from shuffledp.cli import commands, screen
 
     outcome = commands.analyze(task, input, output, earlier=earlier or (), force=force)
@@ -184,7 +213,7 @@ def demo(
     seed: Seed = None,
     force: Force = False,
 ) -> None:
-    """Make the survey Syn of made-up people, run the whole flow on it, and write the page."""
+    """Run the whole flow on a survey of made-up people."""
     from shuffledp.cli import commands, screen
 
     outcome, folder = commands.demo(output, people=people, seed=seed, force=force)

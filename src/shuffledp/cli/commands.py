@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from shuffledp.cli.screen import progress_bar
+from shuffledp.cli.screen import watching
 from shuffledp.demo import is_survey, write_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.randomness import RandomSource
@@ -51,8 +51,8 @@ def run(
     if isinstance(task, Task):
         return _run(task, answers, output, source, earlier=earlier, force=force)
     with new_folder(output, force=force) as folder:
-        with progress_bar("randomizing") as progress:
-            joint = run_joint_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
+        with watching() as watch:
+            joint = run_joint_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
         return _with_pages(joint, folder)
 
 
@@ -60,8 +60,8 @@ def _run(
     task: Task, answers: Path, output: Path, source: RandomSource | None, *, earlier: Sequence[Path] = (), force: bool
 ) -> Outcome:
     with new_folder(output, force=force) as folder:
-        with progress_bar("randomizing") as progress:
-            outcome = run_file(task, answers, folder, source=source, progress=progress, earlier=earlier)
+        with watching() as watch:
+            outcome = run_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -82,10 +82,10 @@ def randomize(
     task, source = read_task(task_file), _source(seed)
     _require_apart(answers, output)
     if isinstance(task, Task):
-        with new_file(output, force=force) as file, progress_bar("randomizing") as progress:
-            return randomize_file(task, answers, file, source=source, progress=progress)
-    with new_folder(output, force=force, is_ours=is_stage) as folder, progress_bar("randomizing") as progress:
-        return randomize_joint_file(task, answers, folder, source=source, progress=progress)
+        with new_file(output, force=force) as file, watching() as watch:
+            return randomize_file(task, answers, file, source=source, watch=watch)
+    with new_folder(output, force=force, is_ours=is_stage) as folder, watching() as watch:
+        return randomize_joint_file(task, answers, folder, source=source, watch=watch)
 
 
 def shuffle(
@@ -97,10 +97,10 @@ def shuffle(
     # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
     source = source and source.substream("shuffle")
     if isinstance(task, Task):
-        with new_file(output, force=force) as file:
-            return shuffle_file(task, reports, file, source=source)
-    with new_folder(output, force=force, is_ours=is_stage) as folder:
-        return shuffle_joint_files(task, reports, folder, source=source)
+        with new_file(output, force=force) as file, watching() as watch:
+            return shuffle_file(task, reports, file, source=source, watch=watch)
+    with new_folder(output, force=force, is_ours=is_stage) as folder, watching() as watch:
+        return shuffle_joint_files(task, reports, folder, source=source, watch=watch)
 
 
 def analyze(
@@ -110,9 +110,12 @@ def analyze(
     task = read_task(task_file)
     with new_folder(output, force=force) as folder:
         if isinstance(task, Task):
-            outcome = analyze_file(task, view, folder, earlier=earlier)
+            with watching() as watch:
+                outcome = analyze_file(task, view, folder, earlier=earlier, watch=watch)
             return outcome.with_files(folder, write_page(outcome, folder))
-        return _with_pages(analyze_joint_files(task, view, folder, earlier=earlier), folder)
+        with watching() as watch:
+            joint = analyze_joint_files(task, view, folder, earlier=earlier, watch=watch)
+        return _with_pages(joint, folder)
 
 
 def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[Outcome, Path]:

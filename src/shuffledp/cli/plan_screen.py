@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
-from shuffledp.cli.screen import in_short, print_json
+from shuffledp.cli.screen import print_json, show_statements
 from shuffledp.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.tasks import ColumnPlan, Option, Plan
 
@@ -20,9 +20,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     console = Console(highlight=False)
     console.print(Text(plan.task.name, style="bold"), f"(task {plan.task.sha256[:12]})")
     console.print(f"Planned for {plan.num_users:,} people; nothing has been collected.")
-    console.print(Text(str(plan.statements[0])))
-    for statement in plan.statements[1:]:
-        console.print(Text(f"  {in_short(statement)}", style="dim"))
+    show_statements(console, plan.statements)
     for column in plan.columns:
         _show_column(console, column)
 
@@ -36,8 +34,8 @@ def _show_column(console: Console, column: ColumnPlan) -> None:
     )
     console.print(
         Text(
-            f"{column.value}: reports {size} by {chosen.kind}; at {chosen.error.at} the standard error will be about "
-            f"{chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
+            f"{column.value}: reports {size} by {chosen.kind}. For {chosen.error.at} the standard error will be "
+            f"about {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
         )
     )
     console.print(Text(_advice(column, chosen)))

@@ -2,42 +2,66 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
-from shuffledp.models import LabelMeaning
+from shuffledp.models import LabelMeaning, MeanModel
 from shuffledp.statements import PrivacyStatement
-from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
+from shuffledp.tables import Watch
+from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, NumberSection, Outcome, StageOutcome
 
-__all__ = ["in_short", "print_json", "progress_bar", "show_outcome", "show_stage"]
+__all__ = ["print_json", "show_outcome", "show_stage", "show_statements", "watching"]
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 20
 
 
+class _Screen(Watch):
+    """Bars for steps, and what is said when they are gone."""
+
+    def __init__(self, bars: Progress | None) -> None:
+        self._bars = bars
+        self._steps: dict[str, TaskID] = {}
+        self.notices: list[str] = []
+
+    def progress(self, step: str, done: int, total: int | None) -> None:
+        """A bar for each step."""
+        if self._bars is None:
+            return
+        if step not in self._steps:
+            self._steps[step] = self._bars.add_task(step, total=total)
+        self._bars.update(self._steps[step], completed=done, total=total)
+
+    def clipped(self, column: str, count: int, received: int) -> None:
+        """To be said in the end."""
+        self.notices.append(
+            f"shuffledp: {count:,} of {received:,} answers in column {column!r} were outside the range and count as "
+            "its nearer end. No file holds this number: it depends on answers, so do not publish it.\n"
+        )
+
+
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar on the error stream, while rows go by; silent where that is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
+def watching() -> Iterator[Watch]:
+    """Bars on the error stream while rows go by, if that is a terminal; in the end also what no file may hold."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:,.0f} rows"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        row_count = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(row_count, completed=done, total=total)
+    bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None
+    screen = _Screen(bars)
+    with bars or nullcontext():
+        yield screen
+    sys.stderr.write("".join(screen.notices))
 
 
 def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool) -> None:
@@ -46,12 +70,8 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
         print_json(outcome.to_dict())
         return
     console = Console(highlight=False)
-    statements = outcome.statements if isinstance(outcome, JointOutcome) else outcome.release.statements
     console.print(Text(outcome.task.name, style="bold"), f"(task {outcome.task.sha256[:12]})")
-    for statement in statements[:1]:
-        console.print(Text(str(statement), style="red" if statement.withdrawn else ""))
-    for statement in statements[1:]:
-        console.print(Text(f"  {in_short(statement)}", style="dim"))
+    show_statements(console, outcome.statements)
     if isinstance(outcome, Outcome):
         _show_column(console, outcome, folder)
         return
@@ -71,6 +91,8 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
+    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome)):
+        console.print(Text(sentence))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
     console.print(Text(f"Files: {', '.join(outcome.files)}"), soft_wrap=True)
@@ -108,6 +130,26 @@ def _attached(outcome: Outcome) -> str:
     return f" Released beside each report: {beside}."
 
 
+def _unknown_sampling(outcome: Outcome) -> list[str]:
+    """Why a sampling error is not shown, if one is not."""
+    sampling = outcome.release.estimate.sampling_error
+    if sampling is None:
+        return ["-: reports like these cannot tell sampling from randomizing; the standard error covers both."]
+    if (sampling > 0).all():
+        return []
+    if isinstance(outcome.model.local, MeanModel):
+        return ["-: cannot be estimated, since the reports differ no more than randomizing makes them."]
+    return ["-: cannot be estimated, since the estimate lies at or beyond an end of its range."]
+
+
+def _clipping(outcome: Outcome) -> list[str]:
+    """That the estimate is not of the raw answers."""
+    section = outcome.task.randomizer
+    if not isinstance(section, NumberSection) or not section.clips:
+        return []
+    return [f"Answers outside {section.lower:g} to {section.upper:g} count as the nearer end."]
+
+
 def _dropped(flow: DataFlow) -> str:
     return f" {flow.missing:,} people without an answer dropped." if flow.missing else ""
 
@@ -119,13 +161,24 @@ def _detached(flow: DataFlow) -> str:
     return f" Detached by the shuffle, not released: {', '.join(names)}."
 
 
+def show_statements(console: Console, statements: Sequence[PrivacyStatement]) -> None:
+    """The headline as a paragraph, its parts, and the others in short."""
+    headline, *others = statements
+    console.print(Text(str(headline), style="red" if headline.withdrawn else ""))
+    for part in headline.parts:
+        console.print(Text(f"  of which {part.label}: {in_short(part.statement)}", style="dim"))
+    for statement in others:
+        console.print(Text(f"  {in_short(statement)}", style="dim"))
+
+
 def in_short(statement: PrivacyStatement) -> str:
-    """A statement on one line."""
+    """A statement on one line; that it is a sum is said, so that it is not taken for a part."""
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
-    delta = f", delta = {claim.delta:g}" if claim.delta else ""
+    delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
     epsilon = in_digits(claim.epsilon, statement.kind.relation)
-    return f"{state}{claim.type} {statement.kind}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
+    together = " of all together" if statement.parts else ""
+    return f"{state}{claim.type} {statement.kind}{together}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
 
 
 def _estimate_table(outcome: Outcome) -> Table:

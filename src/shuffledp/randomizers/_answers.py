@@ -52,6 +52,7 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
     Raises:
         InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
     """
+    _validate.unmasked(values=values)
     try:
         answers = np.asarray(values)
     except (ValueError, TypeError):  # numpy's own message may quote a value

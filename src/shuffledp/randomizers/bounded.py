@@ -29,6 +29,8 @@ __all__ = [
     "rounding_variance",
 ]
 
+_LARGEST = 1e100  # of either end of a range: what is squared stays far from the largest float
+_LEAST_WIDTH = 1e-100  # and from the subnormal ones, which hold no digits
 BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
 
 
@@ -37,8 +39,8 @@ class RangeModel(MeanModel):
     """What is public about every randomizer of numbers in a range; subclasses add how a number is randomized.
 
     Args:
-        lower: least value, a finite number.
-        upper: largest value, above ``lower``.
+        lower: least value, from -1e100 to 1e100.
+        upper: largest value, above ``lower`` by 1e-100 or more, up to 1e100.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.
@@ -88,15 +90,16 @@ def check_range(lower: float, upper: float) -> None:
     """Refuse what is not a range of numbers.
 
     Raises:
-        InvalidParameterError: unless both are finite, ``lower`` is below ``upper``, and so is their distance finite.
+        InvalidParameterError: unless both are from -1e100 to 1e100, and ``upper`` is above ``lower`` by 1e-100 or more.
     """
     for name, value in (("lower", lower), ("upper", upper)):
-        if not (_is_number(value) and math.isfinite(value)):
-            raise invalid("a finite number", **{name: value})
+        plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
+        if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
+            raise invalid(f"a finite number from {-_LARGEST:g} to {_LARGEST:g}", **{name: value})
     if not lower < upper:
         raise InvalidParameterError(f"upper must be above lower; got lower={lower!r}, upper={upper!r}.")
-    if math.isinf(float(upper) - float(lower)):
-        raise InvalidParameterError(f"upper - lower must be finite; got lower={lower!r}, upper={upper!r}.")
+    if float(upper) - float(lower) < _LEAST_WIDTH:
+        raise InvalidParameterError(f"upper - lower must be {_LEAST_WIDTH:g} or more; got {lower=}, {upper=}.")
 
 
 def _is_number(value: object) -> bool:
@@ -154,6 +157,7 @@ def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDA
 def _numbers_and_outside(
     values: ArrayLike, lower: float, upper: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    _validate.unmasked(values=values)
     try:
         column = np.asarray(values)
     except (ValueError, TypeError):  # numpy's own message may quote a value
@@ -161,6 +165,10 @@ def _numbers_and_outside(
     if column.ndim != 1:
         raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={column.shape}.")
     if len(column) and column.dtype.kind not in "iuf":
+        if column.dtype.kind == "O":
+            others = [place for place, value in enumerate(column) if not _is_number(value)]
+            found = f"{len(others)} are something else, first values[{others[0]}]" if others else "got Python objects"
+            raise InvalidParameterError(f"values must be numbers, of a numeric type; {found}.")
         # Not the dtype itself: that of texts tells how long the longest is.
         raise InvalidParameterError(f"values must be numbers; got values of type {column.dtype.type.__name__}.")
     with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused below

@@ -18,7 +18,7 @@ __all__ = ["best_cap_loss", "cap_depth", "cap_loss", "cap_mass", "cap_moment", "
 def cap_mass(depth: float, dimension: int) -> float:
     """Share of the sphere in a cap.
 
-    Its relative error is below 1e-12; so then is the error of `cap_loss`, which the tests compare with 40 digits.
+    Its relative error is below 1e-12; so then is the absolute error of `cap_loss`. The tests compare with 40 digits.
 
     Args:
         depth: above 0 and at most 1/2.

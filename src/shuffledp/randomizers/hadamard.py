@@ -21,6 +21,7 @@ from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -207,7 +208,7 @@ class HadamardResponse(AnswerRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words[: len(batch)], words[len(batch) :], self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"index": reports}, self.model)
+        return Reports({"index": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(

@@ -23,6 +23,7 @@ from shuffledp.randomizers.bounded import (
 )
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -31,6 +32,7 @@ __all__ = ["DiscreteLaplaceMean", "DiscreteLaplaceMeanModel"]
 
 _MOST_STEPS = 2**20
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 1000.0
+_NEVER_EXCEEDED = Fraction(71)  # nats, more than log(2^101): noise of 71 / rate steps or more has chance below 2^-100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +105,22 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``value`` of integers; every integer is possible."""
+        """Reports are one column ``value`` of integers, none further beyond the grid than noise ever brings one.
+
+        Every integer is possible, but those refused have together a chance below 2^-100 in one report. A single one
+        could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from
+        the report alone.
+        """
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
             raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
+        furthest = math.ceil(_NEVER_EXCEEDED / self.rate)
+        values = columns["value"]
+        if len(values) and not (-furthest <= int(values.min()) and int(values.max()) <= self.num_steps + furthest):
+            raise InvalidParameterError(
+                f"reports must be integers from {-furthest} to {self.num_steps + furthest}, which noise leaves with a "
+                "chance below 2^-100; got one beyond."
+            )
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """The number at the reported place of the grid, which may lie outside the range."""
@@ -175,7 +189,8 @@ class DiscreteLaplaceMean(RangeRandomizer):
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
            most the epsilon0 asked for and differs from it by less than 1e-6.
-        2. Every integer can be reported for every value.
+        2. Every integer can be drawn for every value. (Those more than 71 / rate steps from the grid, which have
+           together a chance below 2^-100, end in an error and are not reported.)
         3. The noise has the discrete Laplace law exactly, and reports of different people are independent.
         4. Contributions are unbiased for the value, as far as float64 holds its place in the range (to 2^-51 of it).
 
@@ -233,4 +248,4 @@ class DiscreteLaplaceMean(RangeRandomizer):
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise
         noise.fill(0)  # with it the values could be found
-        return Reports({"value": reports}, model)
+        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)

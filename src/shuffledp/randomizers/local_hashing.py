@@ -22,6 +22,7 @@ from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_r
 from shuffledp.randomizers._exact import RESOLUTION, WORDS
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomness import resolve_source, uniform_integers
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -268,4 +269,4 @@ class OptimizedLocalHashing(AnswerRandomizer):
             seeds[batch] = uniform_integers(self.model.num_seeds, len(answers[batch]), source=source)
             hashed = self.model.hashed(answers[batch], seeds[batch])
             reports[batch] = respond.randomize(hashed, source=source)["value"]
-        return Reports({"seed": seeds, "value": reports}, self.model)
+        return Reports({"seed": frozen(seeds), "value": frozen(reports)}, self.model, seeded=source.reproducible)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 from shuffledp.flow import Reports
@@ -15,6 +16,7 @@ from shuffledp.models import TwoLevelLaw
 from shuffledp.randomizers.bounded import BATCH, RangeModel, RangeRandomizer, grid_positions
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomness import high_product, resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -40,6 +42,7 @@ class OneBitMeanModel(RangeModel):
 
     def __post_init__(self) -> None:
         super(OneBitMeanModel, self).__post_init__()
+        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
         if self.response.domain_size != 2:
             raise invalid("2, for one bit", domain_size=self.response.domain_size)
 
@@ -169,7 +172,7 @@ class OneBitMean(RangeRandomizer):
             source.fill(words)
             np.less(words, thresholds, out=reports[start : start + BATCH].view(np.bool_))
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": reports}, model)
+        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:

@@ -1,7 +1,7 @@
 """PrivUnit: a unit vector becomes a random unit vector, which lies in the cap around it more often than by chance."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -16,6 +16,7 @@ from shuffledp.guarantees import LocalDP
 from shuffledp.models import MeanModel, TwoLevelLaw
 from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
 from shuffledp.randomness import bernoulli, resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -105,7 +106,11 @@ class PrivUnitModel(MeanModel):
 
     @property
     def scale(self) -> float:
-        """Expected product of a report with the true vector; contributions are reports divided by it."""
+        """Expected product of a report with the true vector; contributions are reports divided by it.
+
+        For a small loss it is a small difference of p and the mass of the cap, which are both known to some 1e-15: up
+        to 20,000 dimensions its relative error is at most 1e-11 / min(1, epsilon0), and typically 1e-14 / epsilon0.
+        """
         mass = cap_mass(self.depth, self.dimension)
         return cap_moment(self.depth, self.dimension) * (self.p - mass) / (mass * (1 - mass))
 
@@ -219,7 +224,7 @@ class PrivUnit:
            numbers. It is evaluated for the depth and the coin actually used, with a guard of 1e-9 added, and is at most
            the epsilon0 asked for and differs from it by less than 1e-6.
         2. Given the product with the true vector, all directions across are equally likely.
-        3. Contributions are unbiased for the vector, whose length is first made 1.
+        3. Contributions are unbiased for the vector, whose length is first made 1, as far as float64 holds ``scale``.
         4. Reports of different people are independent.
 
     Args:
@@ -247,7 +252,12 @@ class PrivUnit:
 
     @classmethod
     def from_model(cls, model: PrivUnitModel) -> Self:
-        """The randomizer that a model describes."""
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        _validate.instance_of(PrivUnitModel, model=model)
         randomizer = cls.__new__(cls)
         randomizer.model = model
         return randomizer
@@ -278,7 +288,7 @@ class PrivUnit:
         for start in range(0, len(vectors), rows):
             batch = slice(start, start + rows)
             _respond(vectors[batch], in_cap[batch], self.model, source, out=reports[batch])
-        return Reports({"vector": reports}, self.model)
+        return Reports({"vector": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(
@@ -309,6 +319,10 @@ def _as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def _as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    _validate.unmasked(values=values)
+    if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
+        for row in values:  # numpy would drop their masks
+            _validate.unmasked(values=row)
     try:
         array = np.asarray(values)
         if array.dtype == object and array.ndim == 1:  # a column of lists or arrays

@@ -23,6 +23,7 @@ from shuffledp.models import FrequencyModel, TwoLevelLaw
 from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
 from shuffledp.randomizers._exact import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -208,7 +209,7 @@ class KaryRandomizedResponse(AnswerRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words, self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": reports}, self.model)
+        return Reports({"value": frozen(reports)}, self.model, seeded=source.reproducible)
 
 
 def _respond(

@@ -49,6 +49,10 @@ class RoundedMeanModel(RangeModel):
     kind: ClassVar[str] = "rounded-mean"
     response: KaryRandomizedResponseModel
 
+    def __post_init__(self) -> None:
+        super(RoundedMeanModel, self).__post_init__()
+        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
         """The model with the largest local loss that is representable and at most ``epsilon0``.
@@ -243,4 +247,4 @@ class RoundedMean(RangeRandomizer):
         numbers = self._numbers(values)
         points = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_levels, source=source)
         reports = KaryRandomizedResponse.from_model(model.response).randomize(points, source=source)
-        return Reports(reports.columns, model)
+        return Reports(reports.columns, model, seeded=source.reproducible)

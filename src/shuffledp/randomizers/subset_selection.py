@@ -33,6 +33,7 @@ from shuffledp.randomizers._packed_bits import (
     row_sizes,
 )
 from shuffledp.randomness import high_product, resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -230,7 +231,7 @@ class SubsetSelection(AnswerRandomizer):
             spare = _complete(block, held, model, source)
             put_bits(block, np.where(included, held, spare), np.ones(len(block), dtype=np.bool_))
         coins.wipe()
-        return Reports({"bits": bits}, model)
+        return Reports({"bits": frozen(bits)}, model, seeded=source.reproducible)
 
 
 def _threshold(model: SubsetSelectionModel) -> int:

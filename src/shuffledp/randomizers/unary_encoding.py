@@ -31,6 +31,7 @@ from shuffledp.randomizers._packed_bits import (
     put_bits,
 )
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -199,7 +200,7 @@ class _UnaryEncoding(AnswerRandomizer):
             true_bits = coins.toss(len(block), self.model.true_words, source)
             put_bits(block, answers[start : start + coins.rows], true_bits)
         coins.wipe()
-        return Reports({"bits": bits}, self.model)
+        return Reports({"bits": frozen(bits)}, self.model, seeded=source.reproducible)
 
 
 class SymmetricUnaryEncoding(_UnaryEncoding):

@@ -3,9 +3,11 @@
 from shuffledp.tables.joint import analyze_joint_files, randomize_joint_file, run_joint_file, shuffle_joint_files
 from shuffledp.tables.matrices import read_channel
 from shuffledp.tables.stages import analyze_file, randomize_file, run_file, shuffle_file
+from shuffledp.tables.watching import Watch
 from shuffledp.tables.writing import is_release, is_stage, new_file, new_folder
 
 __all__ = [
+    "Watch",
     "analyze_file",
     "analyze_joint_files",
     "is_release",

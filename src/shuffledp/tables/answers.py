@@ -23,6 +23,10 @@ class AnswerReader(Protocol):
 
     received: int
 
+    @property
+    def clipped(self) -> int:
+        """How many answers have been moved to an end of a range so far; unprotected, so not for publication."""
+
     def __init__(self, task: Task) -> None: ...
 
     def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -39,6 +43,8 @@ class CategoryReader:
         1. No message holds an answer: only counts and row numbers.
         2. An answer outside the categories is never mapped to one: `finish` refuses the whole input.
     """
+
+    clipped = 0
 
     def __init__(self, task: Task) -> None:
         self._task = task

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp._validate import invalid
-from shuffledp.randomness import resolve_source
-from shuffledp.tables.reading import Progress
 from shuffledp.tables.stages import (
     analyze_unwritten,
     randomize_file,
@@ -16,6 +14,7 @@ from shuffledp.tables.stages import (
     write_outcome,
     write_statement,
 )
+from shuffledp.tables.watching import Watch
 from shuffledp.tasks import (
     EarlierRelease,
     JointOutcome,
@@ -25,7 +24,6 @@ from shuffledp.tasks import (
     Task,
     composed_columns,
     composed_with,
-    in_front,
     read_earlier,
 )
 
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze_joint_files", "randomize_joint_file", "run_joint_file", "shuffle_joint_files"]
 
+_NOBODY = Watch()
+
 
 def randomize_joint_file(
     task: JointTask,
@@ -41,7 +41,7 @@ def randomize_joint_file(
     folder: Path,
     *,
     source: "RandomSource | None" = None,
-    progress: Progress | None = None,
+    watch: Watch = _NOBODY,
 ) -> JointStageOutcome:
     """The devices' stage: raw answers in, a file of reports for each column out, all in the order of the people.
 
@@ -51,21 +51,21 @@ def randomize_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write ``COLUMN.parquet`` for each column, by the name of its folder in a release.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
-        progress: told how many rows have been read.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is, and how many answers were clipped.
 
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     columns = {
-        name: randomize_file(part, answers, _file_of(name, folder), source=own, progress=progress)
-        for name, part, own in _columns(task, source)
+        name: randomize_file(part, answers, _file_of(name, folder), source=source, watch=watch)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="randomize", task=task, columns=columns)
 
 
 def shuffle_joint_files(
-    task: JointTask, reports: Path, folder: Path, *, source: "RandomSource | None" = None
+    task: JointTask, reports: Path, folder: Path, *, source: "RandomSource | None" = None, watch: Watch = _NOBODY
 ) -> JointStageOutcome:
     """The shuffler's stage: a folder of reports in, the view of each column out, each shuffled independently.
 
@@ -78,13 +78,15 @@ def shuffle_joint_files(
     """
     _require_files(task, reports)
     columns = {
-        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=own)
-        for name, part, own in _columns(task, source)
+        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=source, watch=watch)
+        for name, part in _columns(task)
     }
     return JointStageOutcome(stage="shuffle", task=task, columns=columns)
 
 
-def analyze_joint_files(task: JointTask, views: Path, folder: Path, *, earlier: Sequence[Path] = ()) -> JointOutcome:
+def analyze_joint_files(
+    task: JointTask, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+) -> JointOutcome:
     """The analyst's stage: a folder of views in; what `run_joint_file` writes out.
 
     Memory: as `analyze_file`.
@@ -94,6 +96,7 @@ def analyze_joint_files(task: JointTask, views: Path, folder: Path, *, earlier: 
         views: as `shuffle_joint_files` wrote it.
         folder: where to write.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        watch: told how far it is.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, or ``views`` is no folder that holds a file for
@@ -104,9 +107,9 @@ def analyze_joint_files(task: JointTask, views: Path, folder: Path, *, earlier: 
     releases = read_earlier(task, earlier)
     _require_files(task, views)
     outcomes = {}
-    for name, part in zip(task.folders(), task.parts(), strict=True):
+    for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name)
+        outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name, watch=watch)
     return _finish(task, outcomes, releases, folder)
 
 
@@ -116,13 +119,13 @@ def run_joint_file(
     folder: Path,
     *,
     source: "RandomSource | None" = None,
-    progress: Progress | None = None,
+    watch: Watch = _NOBODY,
     earlier: Sequence[Path] = (),
 ) -> JointOutcome:
     """All stages in one place, for one column after the other; the input is read once for each.
 
-    Every column gets a folder with what `run_file` writes; its statements begin with those about one person over all
-    columns, which are in ``statement.json`` beside the folders.
+    Every column gets a folder with what `run_file` writes; its statements are those about one person over all columns,
+    which are in ``statement.json`` beside the folders too. What a column takes is a part of them.
 
     Memory: as `run_file`; nothing is kept of one column for the next but its estimate.
 
@@ -130,8 +133,8 @@ def run_joint_file(
         task: the task.
         answers: one row per person.
         folder: where to write.
-        source: randomness; None is the cryptographic source. Each column has a stream of its own.
-        progress: told how many rows have been read.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is, and how many answers were clipped.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
 
     Raises:
@@ -140,17 +143,19 @@ def run_joint_file(
         BatchTooSmallError: if a column has fewer reports than the task's smallest batch.
     """
     releases, outcomes = read_earlier(task, earlier), {}
-    for name, part, own in _columns(task, source):
+    for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = run_unwritten(part, answers, folder / name, source=own, progress=progress)
+        outcomes[name] = run_unwritten(part, answers, folder / name, source=source, watch=watch)
     return _finish(task, outcomes, releases, folder)
 
 
-def _columns(task: JointTask, source: "RandomSource | None") -> "Iterator[tuple[str, Task, RandomSource]]":
-    """For each column its name in the output, its own task and its own randomness."""
-    source = resolve_source(source)
-    for number, (name, part) in enumerate(zip(task.folders(), task.parts(), strict=True)):
-        yield name, part, source.substream("column", number)
+def _columns(task: JointTask) -> Iterator[tuple[str, Task]]:
+    """For each column its name in the output and its own task.
+
+    The columns draw one after the other from one source, which hands out no word twice: a substream by the number of
+    the column would give the next run, if it draws from the same source, the same words.
+    """
+    return zip(task.folders(), task.parts(), strict=True)
 
 
 def _file_of(name: str, folder: Path) -> Path:
@@ -172,11 +177,10 @@ def _finish(
     parts = task.parts()
     columns = composed_columns(parts, [outcome.release.statements for outcome in outcomes.values()])
     statements = composed_with(task, earlier, columns)
-    written = {}
-    for name, outcome in outcomes.items():
-        own_statements = outcome.release.statements if len(parts) > 1 else ()
-        release = replace(outcome.release, statements=in_front(statements, own_statements))
-        written[name] = write_outcome(replace(outcome, release=release), folder / name)
-    joint = JointOutcome(task=task, columns=written, statements=statements)
+    written = {
+        name: write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), folder / name)
+        for name, outcome in outcomes.items()
+    }
+    joint = JointOutcome(task=task, columns=written, statements=statements, earlier=tuple(earlier))
     write_statement(joint.to_dict(), folder)
     return joint.with_files(folder, ["statement.json"])

@@ -13,8 +13,9 @@ from shuffledp.tasks import Missing, NumberSection, Task
 
 __all__ = ["NumberReader"]
 
-# What a text must look like to be read as a number; "nan" and "inf" do not.
+# What a text must look like to be read as a number; "inf" does not. "nan" is a missing answer, as NaN is.
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NAN = r"^\s*[+-]?(?i:nan)\s*$"
 
 
 class NumberReader:
@@ -85,6 +86,7 @@ class NumberReader:
         missing = np.asarray(column.is_null(nan_is_null=True))
         if is_text(column.type):
             missing |= np.asarray(pc.is_in(column, pa.array(self._task.missing_values, column.type)))
+            missing |= np.asarray(pc.match_substring_regex(column, _NAN).fill_null(False))
             column = _numerals(column)
         elif not (is_number(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):
             raise InputDataError(

@@ -299,7 +299,7 @@ def _reports(path: Path, task: Task, table: pa.Table, facts: FileFacts) -> Repor
     """The table as reports; an error about them is one about the file."""
     try:
         numbered = guarded(path, lambda: Table.from_arrow(task.randomizer.numbered(table)))
-        return Reports.from_table(numbered, facts.local)
+        return Reports.from_table(numbered, facts.local, seeded=facts.seeded)
     except InvalidParameterError:
         raise _does_not_fit(path, "it holds something else than reports of the task's randomizer") from None
 

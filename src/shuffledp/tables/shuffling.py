@@ -67,8 +67,8 @@ def require_batch(task: Task, num_reports: int) -> None:
     """Refuse to release too few reports."""
     if num_reports < task.release.minimum_batch:
         raise BatchTooSmallError(
-            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports; got {num_reports}. "
-            "Nothing was released."
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports of column "
+            f"{task.value!r}; got {num_reports}. Nothing was released."
         )
 
 

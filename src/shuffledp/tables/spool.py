@@ -18,6 +18,7 @@ from shuffledp.errors import LocalProtocolError
 from shuffledp.flow import Reports, View
 from shuffledp.models import ShuffleModel
 from shuffledp.randomness import resolve_source
+from shuffledp.table import frozen
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -54,6 +55,7 @@ class ReportSpool:
         self._held = 0
         self._buckets: _Buckets | None = None
         self._empty: Reports | None = None
+        self._seeded = False
         self.num_reports = 0
 
     def __enter__(self) -> Self:
@@ -70,6 +72,7 @@ class ReportSpool:
         """Take more reports, all of one model."""
         self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
         self.num_reports += len(reports)
+        self._seeded |= reports.seeded
         self._parts.append(reports)
         self._held += sum(column.nbytes for column in reports.columns.values()) + _BYTES_OF_PLACE * len(reports)
         if self._held > self._in_memory:
@@ -99,7 +102,8 @@ class ReportSpool:
             return
         self._spill()
         for columns in self._buckets.read():
-            yield View(reports=Reports(columns, self._empty.model), shuffle=shuffle, source=self._source)
+            reports = Reports(columns, self._empty.model, seeded=self._seeded)
+            yield View(reports=reports, shuffle=shuffle, source=self._source)
 
     def _spill(self) -> None:
         if self._buckets is None and self._empty is not None:
@@ -140,7 +144,7 @@ class _Buckets:
             for name, like in self._like.columns.items():
                 path = self._path_of(bucket, name)
                 if path.exists():
-                    columns[name] = np.fromfile(path, dtype=like.dtype).reshape(-1, *like.shape[1:])
+                    columns[name] = frozen(np.fromfile(path, dtype=like.dtype)).reshape(-1, *like.shape[1:])
                     path.unlink()
             if columns:
                 yield columns

@@ -22,9 +22,19 @@ from shuffledp.statements import Trust
 from shuffledp.table import Table
 from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
-from shuffledp.tables.reading import Progress, guarded, read_batches
+from shuffledp.tables.reading import guarded, read_batches
 from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
-from shuffledp.tasks import DataFlow, EarlierRelease, Outcome, StageOutcome, Task, composed_with, read_earlier
+from shuffledp.tables.watching import Watch, counted
+from shuffledp.tasks import (
+    DataFlow,
+    EarlierRelease,
+    Outcome,
+    StageOutcome,
+    Task,
+    column_label,
+    composed_with,
+    read_earlier,
+)
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -42,11 +52,12 @@ __all__ = [
 
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
+_NOBODY = Watch()
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
 def randomize_file(
-    task: Task, answers: Path, output: Path, *, source: "RandomSource | None" = None, progress: Progress | None = None
+    task: Task, answers: Path, output: Path, *, source: "RandomSource | None" = None, watch: Watch = _NOBODY
 ) -> StageOutcome:
     """The devices' stage: raw answers in, one file of reports out, in the order of the people.
 
@@ -56,7 +67,7 @@ def randomize_file(
         InputDataError: for answers that do not fit the task.
     """
     source = resolve_source(source)
-    randomized = _Randomized(task, answers, source, progress)
+    randomized = _Randomized(task, answers, source, watch)
     with ReportsWriter(output, task) as writer:
         for reports, public in randomized:
             writer.write(reports, public)
@@ -65,7 +76,9 @@ def randomize_file(
     return _stage_outcome("randomize", task, randomized.num_reports, facts).with_files(output.parent, names)
 
 
-def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None) -> StageOutcome:
+def shuffle_file(
+    task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None, watch: Watch = _NOBODY
+) -> StageOutcome:
     """The shuffler's stage: a file of reports in, the view out.
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
@@ -78,18 +91,20 @@ def shuffle_file(task: Task, reports_file: Path, output: Path, *, source: "Rando
     source = resolve_source(source)
     parts, facts = read_reports(reports_file, task)
     with (
-        shuffled(task, parts, output.parent, source=source) as result,
+        shuffled(task, _taken(task, parts, watch, "reading"), output.parent, source=source) as result,
         ViewWriter(output, task) as writer,
     ):
         flow = _released(task, facts.flow, result)
         facts = _facts(task, "view", flow, seeded=facts.seeded or source.reproducible, shuffle=result.shuffle)
-        for view in result.views:
+        for view in counted(result.views, watch, _step("shuffling", task), result.num_reports):
             writer.write(view)
         names = writer.finish(facts)
     return _stage_outcome("shuffle", task, result.num_reports, facts).with_files(output.parent, names)
 
 
-def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence[Path] = ()) -> Outcome:
+def analyze_file(
+    task: Task, view_file: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
@@ -99,6 +114,7 @@ def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence
         view_file: as `shuffle_file` wrote it.
         folder: where to write.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        watch: told how far it is.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -106,14 +122,14 @@ def analyze_file(task: Task, view_file: Path, folder: Path, *, earlier: Sequence
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
-    return _finish(analyze_unwritten(task, view_file, folder), releases, folder)
+    return _finish(analyze_unwritten(task, view_file, folder, watch=watch), releases, folder)
 
 
-def analyze_unwritten(task: Task, view_file: Path, folder: Path) -> Outcome:
+def analyze_unwritten(task: Task, view_file: Path, folder: Path, *, watch: Watch) -> Outcome:
     """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder)
+    return _analyze(task, views, facts, folder, watch)
 
 
 def run_file(
@@ -122,7 +138,7 @@ def run_file(
     folder: Path,
     *,
     source: "RandomSource | None" = None,
-    progress: Progress | None = None,
+    watch: Watch = _NOBODY,
     earlier: Sequence[Path] = (),
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
@@ -134,7 +150,7 @@ def run_file(
         answers: one row per person.
         folder: where to write.
         source: randomness; None is the cryptographic source.
-        progress: told how many rows have been read.
+        watch: told how far it is, and how many answers were clipped.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
 
     Raises:
@@ -143,7 +159,7 @@ def run_file(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
-    return _finish(run_unwritten(task, answers, folder, source=source, progress=progress), releases, folder)
+    return _finish(run_unwritten(task, answers, folder, source=source, watch=watch), releases, folder)
 
 
 def run_unwritten(
@@ -152,15 +168,15 @@ def run_unwritten(
     folder: Path,
     *,
     source: "RandomSource | None" = None,
-    progress: Progress | None = None,
+    watch: Watch = _NOBODY,
 ) -> Outcome:
     """The same for `run_file` and for each column of several: no more is written than the view."""
     source = resolve_source(source)
-    randomized = _Randomized(task, answers, source, progress)
+    randomized = _Randomized(task, answers, source, watch)
     with shuffled(task, randomized, folder, source=source) as result:
         flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
         facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-        return _analyze(task, result.views, facts, folder)
+        return _analyze(task, result.views, facts, folder, watch)
 
 
 class _Randomized:
@@ -169,8 +185,8 @@ class _Randomized:
     Public columns come along only where the shuffler will keep them.
     """
 
-    def __init__(self, task: Task, answers: Path, source: "RandomSource", progress: Progress | None) -> None:
-        self._task, self._answers, self._source, self._progress = task, answers, source, progress
+    def __init__(self, task: Task, answers: Path, source: "RandomSource", watch: Watch) -> None:
+        self._task, self._answers, self._source, self._watch = task, answers, source, watch
         self._randomizer = task.randomizer.randomizer()
         self._reader, self._people = reader_for(task), PeopleCheck(task)
         self._attach = list(task.public) if task.shuffler.keeps_public else []
@@ -187,7 +203,8 @@ class _Randomized:
     def __iter__(self) -> Iterator[ReportPart]:
         task, path = self._task, self._answers
         columns = [task.value, *self._attach, *([task.people.id] if task.people.id else [])]
-        for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=self._progress):
+        progress = partial(self._watch.progress, _step("randomizing", task))
+        for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
             public = guarded(path, partial(_public, batch, self._attach, kept)) if self._attach else None
@@ -197,6 +214,8 @@ class _Randomized:
                 yield reports, None if public is None else public[rows]
         self._reader.finish()
         guarded(path, self._people.finish)
+        if self._reader.clipped:
+            self._watch.clipped(task.value, self._reader.clipped, self._reader.received)
 
     def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         self._people.read(batch)
@@ -232,21 +251,38 @@ def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:
     return replace(flow, released=result.num_reports, detached=detached)
 
 
-def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path) -> Outcome:
+def _step(name: str, task: Task) -> str:
+    """What is being done, and to which of several columns."""
+    return f"{name} {column_label(task)}" if task.part_of else name
+
+
+def _taken(task: Task, parts: Iterator[ReportPart], watch: Watch, name: str) -> Iterator[ReportPart]:
+    """The same parts of reports, telling how many have been taken."""
+    done = 0
+    for reports, public in parts:
+        yield reports, public
+        done += len(reports)
+        watch.progress(_step(name, task), done, None)
+
+
+def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path, watch: Watch) -> Outcome:
+    views = counted(views, watch, _step("analyzing", task), facts.flow.released)
     with ViewWriter(folder / "release.parquet", task) as writer:
         release = task.pipeline().analyze_parts(
             map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
-    release = replace(release, estimate=release.estimate.with_targets(task.randomizer.targets))
+    release = replace(release, estimate=release.estimate.with_targets(task.targets))
     outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
     return outcome.with_files(folder, names)
 
 
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
     """Compose with earlier releases, and write."""
-    statements = composed_with(outcome.task, earlier, outcome.release.statements)
-    return write_outcome(replace(outcome, release=replace(outcome.release, statements=statements)), folder)
+    if earlier:
+        statements = composed_with(outcome.task, earlier, outcome.release.statements)
+        outcome = replace(outcome, composed=statements, earlier=tuple(earlier))
+    return write_outcome(outcome, folder)
 
 
 def _facts(
@@ -307,7 +343,9 @@ def _write_estimates(path: Path, release: Release) -> None:
     """
     mark = {"seeded": "true"} if release.seeded else {}
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=(*_ESTIMATE_COLUMNS, *mark), quoting=csv.QUOTE_NONNUMERIC)
+        writer = csv.DictWriter(
+            file, fieldnames=(*_ESTIMATE_COLUMNS, *mark), quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore"
+        )
         writer.writeheader()
         for row in release.estimate.rows():
             text = f"'{row['target']}" if _FORMULA.match(row["target"]) else row["target"]

@@ -21,6 +21,8 @@ class VectorReader:
         2. A list that is no unit vector of the task's dimension is never made one: `finish` refuses the whole input.
     """
 
+    clipped = 0
+
     def __init__(self, task: Task) -> None:
         self._task = task
         self._dimension = len(task.randomizer.targets)

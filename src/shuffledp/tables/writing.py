@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,8 +15,10 @@ from shuffledp.tables.parquet import read_facts
 
 __all__ = ["is_release", "is_stage", "new_file", "new_folder"]
 
+_ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
-_DRAWN = {".html", ".svg", ".png"}  # the page and its figures, which are drawn after the mark is written
+# The page and its figures, which are drawn after the mark is written. Whatever else lies there is somebody's own.
+_DRAWN = {"release.html", *(f"{chart}.{ending}" for chart in ("accounting", "estimates") for ending in ("png", "svg"))}
 
 
 def is_release(folder: Path) -> bool:
@@ -22,7 +26,7 @@ def is_release(folder: Path) -> bool:
     listed = _listed_files(folder / _MARK)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
     return bool(listed) and all(
-        ((entry.name in listed or entry.suffix in _DRAWN) and entry.is_file())
+        ((entry.name in listed or entry.name in _DRAWN) and entry.is_file())
         or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
         for entry in folder.iterdir()
     )
@@ -112,11 +116,29 @@ def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
             f"output must be a place to write to; got output={str(path)!r}: {reason}."
         ) from None
     finally:
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
+        with _undisturbed():
+            if place is not None:
+                shutil.rmtree(place, ignore_errors=True)
+            for folder in made:
+                with suppress(OSError):
+                    folder.rmdir()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pass over signals that ask the process to end, so that a second one does not stop the cleaning up."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    handlers = {each: signal.getsignal(each) for each in _ENDINGS}
+    ours = [each for each, handler in handlers.items() if callable(handler)]
+    for each in ours:
+        signal.signal(each, lambda *_: None)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, handlers[each])
 
 
 def _check_folder(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:

@@ -1,7 +1,7 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
-from shuffledp.tasks.budget import composed_columns, composed_with, in_front
-from shuffledp.tasks.earlier import EarlierRelease, read_earlier
+from shuffledp.tasks.budget import column_label, composed_columns, composed_with
+from shuffledp.tasks.earlier import CountedRelease, EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
     HadamardResponseSection,
     OptimizedLocalHashingSection,
@@ -34,6 +34,7 @@ __all__ = [
     "CategoricalSection",
     "Category",
     "ColumnPlan",
+    "CountedRelease",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
@@ -66,9 +67,9 @@ __all__ = [
     "Unfit",
     "UniformSection",
     "ValueSection",
+    "column_label",
     "composed_columns",
     "composed_with",
-    "in_front",
     "plan",
     "read_earlier",
     "read_task",

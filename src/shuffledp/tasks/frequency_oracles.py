@@ -1,5 +1,6 @@
 """The other randomizers of categories as ``[randomizer]`` sections: same keys, and reports as files hold them best."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -87,15 +88,20 @@ class SubsetSelectionSection(_PackedBitsSection):
         return SubsetSelection(epsilon0=self.epsilon0, domain_size=self.domain_size)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedLocalHashingSection(CategoricalSection):
-    """Optimized local hashing on named categories; the keys are those of `CategoricalSection`."""
+    """Optimized local hashing on named categories; the other keys are those of `CategoricalSection`.
 
-    __slots__ = ()
+    Args:
+        hash_range: number of hashed values, 2 or more; left out, the number that is best for epsilon0.
+    """
+
     kind: ClassVar[str] = "olh"
+    hash_range: int | None = None
 
     def randomizer(self) -> Randomizer:
         """Optimized local hashing of the numbers of the categories."""
-        return OptimizedLocalHashing(epsilon0=self.epsilon0, domain_size=self.domain_size)
+        return OptimizedLocalHashing(epsilon0=self.epsilon0, domain_size=self.domain_size, hash_range=self.hash_range)
 
 
 class HadamardResponseSection(CategoricalSection):

@@ -1,9 +1,10 @@
 """A task of several private columns: each is randomized and shuffled by itself, and a person's losses add up."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from shuffledp._described import Described
 from shuffledp._validate import invalid
@@ -34,6 +35,21 @@ class ValueSection(Section):
 
     def __post_init__(self) -> None:
         some_text(column=self.column)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The block that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key; the message names the column.
+        """
+        try:
+            return super(ValueSection, cls).from_dict(data)
+        except InvalidParameterError as error:
+            message = str(error)
+        column = data.get("column") if isinstance(data, Mapping) else None
+        named = f"{cls.title} of column {column!r}" if isinstance(column, str) else cls.title
+        raise InvalidParameterError(message.replace(cls.title, named, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +108,11 @@ class JointTask(Described):
 
     def parts(self) -> tuple[Task, ...]:
         """The tasks of single columns, which share everything else and name this one."""
-        return tuple(
-            Task(
+        return tuple(self._part(section) for section in self.value)
+
+    def _part(self, section: ValueSection) -> Task:
+        try:
+            return Task(
                 name=self.name,
                 value=section.column,
                 public=self.public,
@@ -105,8 +124,9 @@ class JointTask(Described):
                 release=self.release,
                 part_of=self.sha256,
             )
-            for section in self.value
-        )
+        except InvalidParameterError as error:
+            message = str(error)
+        raise InvalidParameterError(f"{section.title} of column {section.column!r}: {message}")
 
     def folders(self) -> tuple[str, ...]:
         """A name for each column's folder: letters, digits, hyphens and underscores, all different in any case."""
@@ -135,7 +155,4 @@ def read_task(path: str | Path) -> Task | JointTask:
             "[randomizer] must be in each [[value]] block, as [value.randomizer], where there are such blocks; got one "
             "beside them."
         )
-    try:
-        return JointTask.from_dict(data)
-    except OverflowError:
-        raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None
+    return JointTask.from_dict(data)

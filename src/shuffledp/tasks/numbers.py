@@ -56,6 +56,11 @@ class MeanSection(RandomizerSection):
             sampling_error=math.sqrt(spread / num_users),
         )
 
+    def targets_of(self, column: str) -> tuple[str, ...]:
+        """The column, or its coordinates in square brackets."""
+        names = self.targets
+        return (column,) if len(names) == 1 else tuple(f"{column}[{name}]" for name in names)
+
     @property
     @abstractmethod
     def expected_values(self) -> str:
@@ -185,6 +190,7 @@ class PrivUnitSection(MeanSection):
     Args:
         epsilon0: local privacy loss in nats.
         dimension: numbers in each list of the private column.
+        budget_split: share of the loss that the coin spends; left out, the best one.
 
     Raises:
         InvalidParameterError: as the randomizer does.
@@ -194,18 +200,19 @@ class PrivUnitSection(MeanSection):
     answers: ClassVar[str] = "vector"
     epsilon0: float
     dimension: int
+    budget_split: float | None = None
 
     def __post_init__(self) -> None:
         self.randomizer()
 
     def randomizer(self) -> PrivUnit:
-        """PrivUnit with the best split of the loss."""
-        return PrivUnit(epsilon0=self.epsilon0, dimension=self.dimension)
+        """PrivUnit."""
+        return PrivUnit(epsilon0=self.epsilon0, dimension=self.dimension, budget_split=self.budget_split)
 
     @property
     def expected_values(self) -> str:
         """Vectors in all directions, whose mean is zero."""
-        return "unit vectors in all directions, each coordinate"
+        return "each coordinate of unit vectors in all directions"
 
     @property
     def expected_spread(self) -> float:

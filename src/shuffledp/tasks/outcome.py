@@ -12,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Release
 from shuffledp.statements import PrivacyStatement
+from shuffledp.tasks.earlier import EarlierRelease
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.task import Task
 
@@ -120,13 +121,17 @@ class Outcome:
     Args:
         task: the task.
         flow: counts.
-        release: estimate (rows named as the task's categories) and statements.
+        release: estimate (rows named as the task's categories) and statements about it alone.
+        composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
+        earlier: releases about the same people before this one, which ``composed`` covers.
         files: names of the files written so far, with their SHA-256 digests.
     """
 
     task: Task
     flow: DataFlow
     release: Release
+    composed: tuple[PrivacyStatement, ...] = ()
+    earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
 
     def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
@@ -135,8 +140,8 @@ class Outcome:
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
-        """What is guaranteed, headline first."""
-        return self.release.statements
+        """What is guaranteed to one person, headline first."""
+        return self.composed or self.release.statements
 
     @property
     def seeded(self) -> bool:
@@ -155,6 +160,8 @@ class Outcome:
             "task_sha256": self.task.sha256,
             "library_version": __version__,
             **self.release.to_dict(),
+            "statements": [statement.to_dict() for statement in self.statements],
+            "earlier": _counted(self.earlier),
             "flow": self.flow.to_dict(),
             "model": self.model.to_dict(),
             "files": dict(self.files),
@@ -168,13 +175,15 @@ class JointOutcome:
     Args:
         task: the task.
         columns: the outcome of each column by the name of its folder.
-        statements: about one person, over all columns.
+        statements: about one person, over all columns and earlier releases.
+        earlier: releases about the same people before this one, which they cover.
         files: names of the files written beside the folders, with their SHA-256 digests.
     """
 
     task: JointTask
     columns: dict[str, Outcome]
     statements: tuple[PrivacyStatement, ...]
+    earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
 
     def with_files(self, folder: Path, names: Iterable[str]) -> "JointOutcome":
@@ -199,6 +208,7 @@ class JointOutcome:
                 for row in part.release.estimate.rows()
             ],
             "statements": [statement.to_dict() for statement in self.statements],
+            "earlier": _counted(self.earlier),
             "seeded": self.seeded,
             "columns": [
                 {
@@ -213,6 +223,11 @@ class JointOutcome:
             ],
             "files": inside | self.files,
         }
+
+
+def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
+    """All releases before this one whose losses are in its statements, each once."""
+    return list({each: each.to_dict() for release in earlier for each in release.counted}.values())
 
 
 def _digests(folder: Path, names: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._version import __version__
 from shuffledp.accounting import account, account_all
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.errors import BatchTooSmallError, InvalidParameterError, UnsupportedModelError
 from shuffledp.guarantees import Guarantee
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.budget import composed_columns, composed_with
@@ -130,6 +130,7 @@ def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Seque
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
+        BatchTooSmallError: if so many people are fewer than the task's smallest batch.
         InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
 
@@ -149,6 +150,11 @@ def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Seque
             "guarantees depend on it; got neither."
         )
     _validate.integer_at_least(1, num_users=num_users)
+    if num_users < task.release.minimum_batch:
+        raise BatchTooSmallError(
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} people; planned for {num_users}. "
+            "Nothing would be released."
+        )
     releases = read_earlier(task, earlier)
     parts = task.parts()
     columns = tuple(_column_plan(part, int(num_users)) for part in parts)

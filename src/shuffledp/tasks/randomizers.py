@@ -70,6 +70,16 @@ class RandomizerSection(Section):
     def targets(self) -> tuple[str, ...]:
         """One name per row of the estimate."""
 
+    def targets_of(self, column: str) -> tuple[str, ...]:
+        """The same as a release of this private column names them."""
+        del column
+        return self.targets
+
+    @property
+    def clips(self) -> bool:
+        """Whether answers outside a range are moved to its nearer end."""
+        return False
+
     @property
     @abstractmethod
     def categories_of_answers(self) -> tuple[Category, ...]:

@@ -8,7 +8,7 @@ from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 
-__all__ = ["Section", "one_line", "some_text"]
+__all__ = ["Section", "is_garbled", "one_line", "some_text"]
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HALF_LETTERS = re.compile("[\ud800-\udfff]")  # surrogates, which no file can hold
@@ -43,5 +43,10 @@ def some_text(**values: str) -> None:
 def one_line(**values: str) -> None:
     """Text that is not empty and has no control characters, which would garble whatever shows it."""
     for name, text in values.items():
-        if not text or _CONTROLS.search(text):
+        if not text or is_garbled(text):
             raise invalid("text that is not empty, in one line and without control characters", **{name: text})
+
+
+def is_garbled(text: str) -> bool:
+    """Whether text has control characters, by which it could command the terminal that shows it."""
+    return _CONTROLS.search(text) is not None

@@ -20,7 +20,7 @@ from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
 
-__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest", "has_blocks", "read_toml"]
+__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest", "has_blocks", "read_toml", "require_sha256"]
 
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -55,8 +55,7 @@ class PeopleSection(Section):
         if self.expected is not None:
             _validate.integer_at_least(1, expected=self.expected)
         for sha256 in self.earlier:
-            if not _SHA256.fullmatch(sha256):
-                raise invalid("the SHA-256 of tasks, 64 hexadecimal digits in lower case", earlier=sha256)
+            require_sha256(earlier=sha256)
         if len(set(self.earlier)) != len(self.earlier):
             raise invalid("all different", earlier=list(self.earlier))
 
@@ -126,8 +125,8 @@ class Task(Described):
     def __post_init__(self) -> None:
         one_line(name=self.name)
         some_text(value=self.value)
-        if self.part_of is not None and not _SHA256.fullmatch(self.part_of):
-            raise invalid("the SHA-256 of a task, 64 hexadecimal digits in lower case", part_of=self.part_of)
+        if self.part_of is not None:
+            require_sha256(part_of=self.part_of)
         for column in self.public:
             some_text(public=column)
         for text in filter(None, self.missing_values):
@@ -157,15 +156,17 @@ class Task(Described):
                 f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
                 "`read_task` takes."
             )
-        try:
-            return cls.from_dict(data)
-        except OverflowError:
-            raise InvalidParameterError(f"the task file must hold numbers of usual size; got {path}.") from None
+        return cls.from_dict(data)
 
     @property
     def sha256(self) -> str:
         """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One name per row of the estimate."""
+        return self.randomizer.targets_of(self.value if self.value.isprintable() else repr(self.value))
 
     def parts(self) -> tuple["Task", ...]:
         """The tasks of single columns: itself."""
@@ -182,6 +183,13 @@ class Task(Described):
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
         return self.pipeline().model(num_users)
+
+
+def require_sha256(**values: str) -> None:
+    """Refuse what is no digest."""
+    for name, sha256 in values.items():
+        if not _SHA256.fullmatch(sha256):
+            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
 
 
 def digest(task: Mapping[str, Any]) -> str:

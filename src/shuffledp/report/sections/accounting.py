@@ -13,6 +13,9 @@ from shuffledp.tasks import Outcome
 __all__ = ["accounting_section"]
 
 
+_SHARE = "All of this is about this release of this column alone: a share of the sum that is promised above."
+
+
 def accounting_section(outcome: Outcome) -> Section | None:
     """Chart and table of what each theorem says; None where even one report may say everything."""
     task, people = outcome.task, outcome.model.num_users
@@ -30,6 +33,7 @@ def accounting_section(outcome: Outcome) -> Section | None:
         "rows": curves.curves,
         "number": number,
         "people": count(people),
+        "share": _SHARE if len(outcome.statements[0].parts) > 1 else "",
         "delta": f"{task.release.delta:g}",
         "epsilon0": number(curves.epsilon0),
         "flat": flat,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.models import MeanModel
 from shuffledp.report.parts import Section
 from shuffledp.report.words import Scale, count
 from shuffledp.tasks import Outcome
@@ -42,13 +43,20 @@ def errors_section(outcome: Outcome) -> Section | None:
         "bars": _bars(scale, sampling, randomizing, both),
         "rows": rows,
         "noun": scale.noun,
-        "unknown": bool((sampling <= 0).any()),
+        "unknown": _why_unknown(outcome) if (sampling <= 0).any() else "",
         "folded": len(rows) > _MOST_OPEN,
         "errors_in": scale.unit_of_errors,
         "people": count(people),
         "worth": _worth(people, (_typical(sampling), _typical(randomizing), _typical(both))),
     }
     return Section(name="errors", title="The price of privacy", context=context)
+
+
+def _why_unknown(outcome: Outcome) -> str:
+    """Why a sampling error is estimated as zero."""
+    if isinstance(outcome.model.local, MeanModel):
+        return "the reports differ no more than randomizing makes them"
+    return "the estimate lies at or beyond an end of its range"
 
 
 def _row(scale: Scale, sampling: float, randomizing: float, both: float) -> list[str]:

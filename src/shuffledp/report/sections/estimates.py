@@ -60,6 +60,7 @@ def estimates_section(outcome: Outcome) -> Section:
         "reports": count_of(estimate.num_reports, "report", "reports"),
         "errors_in": scale.unit_of_errors,
         "noun": scale.noun,
+        "clipping": _clipping(outcome, scale),
         "sentences": _sentences(outcome, scale),
     }
     charts = (_chart(estimate, scale, outcome.task.value),)
@@ -85,12 +86,25 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
             "differences between people from randomizing, so both are in the standard error. It is thus also the error "
             "for a large population that these people are a random sample of."
         )
+    sentences.append(_clipping(outcome, scale))
+    if estimate.covariance is not None and not estimate.is_correlated:
+        sentences.append("The errors that randomizing adds to different coordinates are uncorrelated.")
     if _lies_outside(estimate, scale):
         sentences.append(
             f"The estimates are unbiased and shown as they are. Values outside {scale.range} are impossible: an "
             "interval that reaches beyond an end only says that the data do not exclude that end."
         )
     return [sentence for sentence in sentences if sentence]
+
+
+def _clipping(outcome: Outcome, scale: Scale) -> str:
+    """What the mean is of where answers are clipped; "" elsewhere."""
+    if not outcome.task.randomizer.clips:
+        return ""
+    return (
+        f"Answers outside {scale.range} count as the nearer end: the truth meant here is the mean of the answers after "
+        "that, not of the answers as they were given."
+    )
 
 
 def _one_report(outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.report.parts import Section
-from shuffledp.report.words import count
+from shuffledp.report.words import count, count_of
 from shuffledp.statements import Trust
 from shuffledp.tasks import JointOutcome, Outcome
 
@@ -17,7 +17,7 @@ __all__ = ["reproduction_section"]
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
-_AGAIN = "A second release about the same people adds to the loss: this statement covers one release."
+_AGAIN = "A further release about the same people adds to the loss: what is promised here covers {}."
 _MOST_ITEMS = 16
 
 
@@ -28,7 +28,7 @@ def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
     context = {
         "command": command,
         "repeats": repeats,
-        "again": "" if outcome.seeded else _AGAIN,
+        "again": "" if outcome.seeded else _AGAIN.format(_covered(outcome)),
         "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
         "parameters": list(_flat(_by_column(task))),
         "sha256": outcome.task.sha256,
@@ -38,11 +38,20 @@ def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
     return Section(name="reproduction", title="How it was made", context=context)
 
 
+def _covered(outcome: Outcome | JointOutcome) -> str:
+    """The releases whose losses are in the first statement."""
+    counted = {each for release in outcome.earlier for each in release.counted}
+    return (
+        f"this release and {count_of(len(counted), 'earlier one', 'earlier ones')}" if counted else "this release alone"
+    )
+
+
 def _command(outcome: Outcome | JointOutcome) -> tuple[tuple[str, ...], str]:
     """The command in pieces that stay on one line, and what will be the same the next time."""
-    earlier = ("--earlier FILE",) * len(outcome.task.people.earlier)
-    # The last statement is about this release alone; before it there may be sums with others, made in another way.
-    if Trust.OPERATOR not in outcome.statements[-1].trust:
+    earlier = ("--earlier FILE",) * len(outcome.earlier)
+    # What is about this release alone: the sum is with others, which may have been made in another way.
+    column = next(iter(outcome.columns.values())) if isinstance(outcome, JointOutcome) else outcome
+    if Trust.OPERATOR not in column.release.statements[0].trust:
         return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
     if outcome.seeded:
         return (*_ALL_STAGES, *earlier, "--seed N"), (

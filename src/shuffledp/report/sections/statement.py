@@ -3,12 +3,13 @@
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, percent
-from shuffledp.statements import Kind, PrivacyStatement, Status
+from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tasks import JointOutcome, Outcome
 
 __all__ = ["Guess", "statement_section"]
@@ -26,6 +27,7 @@ _MEANINGS = {
     Kind.ESTIMATE: "Not a promise: an estimate of the loss.",
 }
 _LEAST_WRITTEN_OUT = 1e-9
+_MOST_OF_ALL = 10**15
 _ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
 _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 
@@ -75,20 +77,40 @@ class Loss:
             factor=factor_in_digits(guarantee.epsilon, relation),
             factor_relation="about" if relation == "exactly" else relation,
             delta=_written_out(delta, relation),
-            allowance=f"one in {count(round(1 / delta))}" if delta else "",
+            allowance=_one_in(delta, relation),
         )
 
 
 def _written_out(delta: float, relation: str) -> str:
     """A remainder without powers of ten, unless it is tiny."""
-    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else f"{delta:g}"
+    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else in_digits(delta, relation)
+
+
+def _one_in(delta: float, relation: str) -> str:
+    """A remainder as a share of all, rounded as the relation says: a smaller number of all is a larger share."""
+    if delta < 1 / _MOST_OF_ALL:
+        return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
+    every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))
+    rounding = {"at most": math.floor, "at least": math.ceil}.get(relation, round)
+    return f"one in {count(rounding(every))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A statement with everything that the template says about it."""
+    """A statement with everything that the template says about it.
+
+    Args:
+        statement: the statement.
+        told: remarks that the page has made already.
+    """
 
     statement: PrivacyStatement
+    told: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else there is to know, as far as it is not said elsewhere."""
+        return [remark for remark in self.statement.all_remarks if remark not in self.told]
 
     @property
     def kind(self) -> str:
@@ -104,12 +126,17 @@ class Shown:
     def about(self) -> str:
         """What the statement speaks about."""
         kind = self.statement.guarantee.type
-        return (_ABOUT | _ABOUT_SEVERAL if self.statement.basis.parts else _ABOUT).get(kind, kind)
+        return (_ABOUT | _ABOUT_SEVERAL if self.statement.parts else _ABOUT).get(kind, kind)
+
+    @property
+    def parts(self) -> list[tuple[str, "Shown"]]:
+        """What it was put together from, under the labels of these."""
+        return [(leaf.label, Shown(statement=leaf.statement)) for leaf in self.statement.leaves()]
 
     @property
     def sentence(self) -> str:
         """The guarantee in one sentence."""
-        return self.statement.guarantee.text(self.statement.kind.relation)
+        return self.statement.sentence_of(self.statement.guarantee)
 
     @property
     def weakness(self) -> str:
@@ -120,7 +147,9 @@ class Shown:
     def compared(self) -> str | None:
         """Which two inputs are compared, where the guarantee is about two inputs."""
         guarantee = self.statement.guarantee
-        return guarantee.neighbors.text if isinstance(guarantee, DifferentialPrivacy) else None
+        if not isinstance(guarantee, DifferentialPrivacy):
+            return None
+        return guarantee.neighbors.text_of_sum if self.parts else guarantee.neighbors.text
 
     @property
     def loss(self) -> Loss | None:
@@ -139,16 +168,13 @@ class Shown:
     def claimed(self) -> str | None:
         """After a withdrawal, what would have been stated."""
         claimed = self.statement.claimed
-        return claimed.text(self.statement.kind.relation) if claimed is not None else None
-
-    @property
-    def proof(self) -> str:
-        """Who has checked the proof."""
-        return "proven in this project" if self.statement.basis.status is Status.OWN_PROOF else "published"
+        return self.statement.sentence_of(claimed) if claimed is not None else None
 
 
 def statement_section(outcome: Outcome | JointOutcome) -> Section:
     """The headline large, and the other statements below it, smaller and marked by their kinds."""
-    first, *others = (Shown(statement=statement) for statement in outcome.statements)
+    headline, *rest = outcome.statements
+    first = Shown(statement=headline)
+    others = [Shown(statement=statement, told=headline.all_remarks) for statement in rest]
     title = "Nothing is promised" if first.statement.guarantee.is_trivial else "What is promised"
     return Section(name="statement", title=title, context={"first": first, "others": others})
