@@ -102,7 +102,7 @@ class LaplaceModel(LocalModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Densities of two inputs differ by exp(epsilon0 |x - x'|) at most."""
+        """Densities of two inputs differ by exp(epsilon0 times their distance) at most."""
         return LocalDP(epsilon=self.epsilon0)
 
     @property
