@@ -5,6 +5,7 @@ from shuffledp.accounting.bracket import Bracket, bracket
 from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
 from shuffledp.accounting.limit import Limit, limit
+from shuffledp.accounting.personal import personalized
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
@@ -25,6 +26,7 @@ __all__ = [
     "examine",
     "findings",
     "limit",
+    "personalized",
     "renyi",
     "to_privacy_loss_distribution",
 ]

@@ -261,9 +261,9 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
     """A bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
     before = np.exp(tilted.tilt * tilted.values)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # an infinite growth says nothing, and is no harm
         after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))
-    growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
+        growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
     shift = variance * (tilted.tilt * slopes + slopes**2 / 2)
     growth = np.maximum(growth, _ROUNDING - 1)  # where all that is left is below the floats
     powers = tilted.users * np.log1p(growth) + shift - np.abs(slopes) * distance
