@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import LARGEST_EPSILON0
 from shuffledp.accounting.numerics import SMALLEST
-from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each, uniform_shuffle
+from shuffledp.accounting.premises import (
+    common_randomizer,
+    not_adaptive,
+    one_message_each,
+    several_users,
+    uniform_shuffle,
+)
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis, Status
@@ -53,9 +59,9 @@ class LawTheorem(Theorem):
         """The hypotheses about the randomizer's law."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One randomizer for all, which depends on nothing but the answer, one message each, uniformly shuffled."""
+        """One randomizer for all that depends on the answer alone, one message each, uniformly shuffled, two users."""
         shape = (uniform_shuffle(model), one_message_each(model), common_randomizer(model), not_adaptive(model))
-        return (*shape, *_moderate(model, delta), *self.special_hypotheses(model))
+        return (*shape, several_users(model), *_moderate(model, delta), *self.special_hypotheses(model))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Where the upper bound is known to be at most delta, or the lower bound to exceed it; to about six digits."""

@@ -117,7 +117,7 @@ def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> f
         return start
     guess = gaussian_epsilon(2 * math.sinh(epsilon0 / 2) / math.sqrt(model.num_users), delta)
     found = largest_below(
-        lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0, guess=guess, tolerance=1e-8
+        lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0, guess=guess, tolerance=1e-11
     )
     return max(start, found)
 
