@@ -49,7 +49,7 @@ def test_statements_come_as_upper_bound_then_lower_bounds_then_local():
     assert 0 < lower.epsilon <= upper.epsilon < local.epsilon
     assert upper.delta == lower.delta == 1e-6
     kinds = [each.kind for each in pipeline().run(VALUES, delta=1e-6).statements]
-    assert kinds == [Kind.UPPER_BOUND, Kind.EXACT]
+    assert kinds == [Kind.UPPER_BOUND, Kind.LOWER_BOUND, Kind.EXACT]
 
 
 def test_without_a_shuffler_the_headline_is_the_local_loss_and_says_why():

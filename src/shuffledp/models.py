@@ -25,6 +25,7 @@ __all__ = [
     "LabelMeaning",
     "LocalModel",
     "MeanModel",
+    "PersonalLosses",
     "ProtocolModel",
     "ShuffleModel",
     "SwapWindows",
@@ -49,6 +50,21 @@ class TwoLevelLaw:
     share: float
     overlap: float
     triple: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalLosses:
+    """k-ary randomized response with a local loss of each person's own.
+
+    Args:
+        domain_size: the number k of values.
+        epsilons: the different losses in nats, ascending.
+        counts: how many people have each.
+    """
+
+    domain_size: int
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
 
 
 class LocalModel(Described):
@@ -104,6 +120,11 @@ class LocalModel(Described):
     @property
     def two_level(self) -> TwoLevelLaw | None:
         """The geometry of reports whose density takes two values, with their ratio exp(epsilon0); None for others."""
+        return None
+
+    @property
+    def personal_losses(self) -> PersonalLosses | None:
+        """The losses of k-ary randomized response where people choose their own; None for other randomizers."""
         return None
 
     @property

@@ -75,7 +75,7 @@ def test_different_releases_compose_and_one_is_itself():
     both = sdp.compose_releases([one, other], delta=1e-6)
     twice = [sdp.compose_releases(each, delta=1e-6, num_releases=2).guarantee.epsilon for each in (other, one)]
     assert twice[0] < both.guarantee.epsilon < twice[1]
-    assert len(both.basis.parts) == 2
+    assert len(both.parts) == 2
     assert sdp.compose_releases(one, delta=1e-6) == sdp.account(one, delta=1e-6)
     with pytest.raises(InvalidParameterError, match="num_releases"):
         sdp.compose_releases(one, delta=1e-6, num_releases=0)

@@ -12,8 +12,10 @@ from shuffledp.accounting.numerics import (
     binomial_probability,
     exp,
     expm1,
-    largest_epsilon_above,
+    gaussian_epsilon,
+    largest_below,
     rounded_up,
+    smallest_below,
     tail_ratio,
 )
 
@@ -95,16 +97,32 @@ def test_very_near_the_mean_the_tail_is_still_an_upper_bound(trials):
     assert math.isfinite(ratio)
 
 
-def test_the_largest_epsilon_is_found_from_below():
-    found = largest_epsilon_above(lambda epsilon: math.exp(-epsilon), delta=0.1, limit=5.0)
-    assert found <= math.log(10) <= found + 1e-14
-    assert math.exp(-found) > 0.1
+@pytest.mark.parametrize("guess", [None, 1e-3, 2.2, 2.3, 2.4, 4.9])
+@pytest.mark.parametrize("level", [0.1, 0.9, 0.0068])
+def test_epsilon_is_found_from_either_side_whatever_the_guess(guess, level):
+    looks = []
+
+    def curve(epsilon: float) -> float:
+        looks.append(epsilon)
+        return math.exp(-epsilon)
+
+    below = largest_below(curve, level=level, limit=5.0, guess=guess, tolerance=1e-9)
+    above = smallest_below(curve, level=level, limit=5.0, guess=guess, tolerance=1e-9)
+    assert below < -math.log(level) * (1 + 1e-15)
+    assert above > -math.log(level) * (1 - 1e-15)
+    assert above - below <= 4e-9 * above
+    assert math.exp(-below) > level >= math.exp(-above)
+    assert len(looks) < 80
 
 
-def test_a_curve_that_is_never_above_delta_gives_0_and_one_that_always_is_gives_nearly_the_limit():
-    assert largest_epsilon_above(lambda _: 0.1, delta=0.1, limit=5.0) == 0.0
-    assert largest_epsilon_above(lambda _: 0.2, delta=0.1, limit=5.0) == pytest.approx(5.0)
-    assert largest_epsilon_above(lambda _: 0.2, delta=0.1, limit=0.0) == 0.0
+@pytest.mark.parametrize("guess", [None, 1e-9, 2.3])
+def test_a_curve_that_stays_on_one_side_gives_an_end(guess):
+    given = {"level": 0.1, "limit": 5.0, "guess": guess}
+    assert largest_below(lambda _: 0.1, **given) == smallest_below(lambda _: 0.1, **given) == 0.0
+    assert largest_below(lambda _: 0.0, **given) == smallest_below(lambda _: 0.0, **given) == 0.0
+    assert largest_below(lambda _: 0.2, **given) == pytest.approx(5.0)
+    assert smallest_below(lambda _: 0.2, **given) == 5.0
+    assert largest_below(lambda _: 0.2, level=0.1, limit=0.0) == 0.0
 
 
 def test_exponentials_end_in_infinity_and_not_in_an_error():
@@ -116,3 +134,12 @@ def test_exponentials_end_in_infinity_and_not_in_an_error():
 def test_rounding_up_is_upward_and_tiny():
     assert 1 < rounded_up(1.0) < 1 + 1e-10
     assert rounded_up(0.0) == 0.0
+
+
+def test_the_gaussian_epsilon_solves_its_equation():
+    for mu, delta in ((0.01, 1e-6), (1e-4, 1e-9)):
+        point = gaussian_epsilon(mu, delta) / mu
+        tail = math.erfc(point / math.sqrt(2)) / 2
+        found = mu * (math.exp(-(point**2) / 2) / math.sqrt(2 * math.pi) - point * tail)
+        assert found == pytest.approx(delta, rel=1e-6)
+    assert gaussian_epsilon(math.inf, 0.1) == math.inf

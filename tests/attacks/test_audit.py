@@ -10,6 +10,7 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import InArrivalOrder, MostLost, TooTruthful, UnderNames, exact_central_claim, pipeline
 from contracts.siblings import ResidueRandomizer, SlotShuffler
+from shuffledp._numerals import in_digits
 from shuffledp.accounting import account_all
 from shuffledp.attacks import DEFAULT_TRIALS, AuditReport, NeighboringInputs, Verdict, audit
 from shuffledp.errors import InvalidParameterError
@@ -244,13 +245,15 @@ def test_the_same_seed_gives_the_same_report_which_says_so():
 
 def test_the_report_survives_json_and_prints_claim_and_attack_side_by_side():
     audited = pipeline()
-    report = audit(audited, claims_of(audited, 1000, 1e-6), num_users=1000, trials=300, source=SeededSource(2))
+    claims = claims_of(audited, 1000, 1e-6)
+    report = audit(audited, claims, num_users=1000, trials=300, source=SeededSource(2))
     written = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert AuditReport.from_dict(written) == report
     assert [finding["verdict"] for finding in written["findings"]] == ["consistent", "not-audited", "consistent"]
     text = str(report)
-    assert "CONSISTENT: central-dp, epsilon at most 0.4876 at delta = 1e-06 (fmt23-closed)." in text
-    assert "NOT-AUDITED: central-dp, epsilon at least 0.1266" in text
+    claimed = in_digits(claims[0].guarantee.epsilon, "at most")
+    assert f"CONSISTENT: central-dp, epsilon at most {claimed} at delta = 1e-06 (blanket-two-level)." in text
+    assert "NOT-AUDITED: central-dp, epsilon at least 0.1" in text
     assert "Consistent does not mean proven" in text
     evidence = report.findings[-1].evidence
     assert evidence.false_positive_limits[0] < evidence.false_positive_rate < evidence.false_positive_limits[1]

@@ -135,10 +135,9 @@ def test_a_small_survey_is_promised_what_shuffling_gives_and_no_more(tmp_path):
         printed = run(folder, RISK_SURVEY, missing="drop", randomizer={"epsilon0": epsilon0}, **CHEATED).json
         return printed["statements"][0]
 
-    amplified, not_amplified = headline(0.5), headline(4.0)
-    assert amplified["claimed"]["epsilon"] < 0.5
-    assert not_amplified["claimed"]["epsilon"] == pytest.approx(4.0)
-    assert any("No amplification by shuffling is stated" in remark for remark in not_amplified["remarks"])
+    amplified, hardly = headline(0.5), headline(4.0)
+    assert amplified["claimed"]["epsilon"] < 0.1
+    assert 3.9 < hardly["claimed"]["epsilon"] < 4.0
 
 
 OCCUPATION = {"value": "occupation", "randomizer": {"epsilon0": 3.0, "categories": OCCUPATIONS}}

@@ -5,6 +5,7 @@ from shuffledp.accounting.bracket import Bracket, bracket
 from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
 from shuffledp.accounting.limit import Limit, limit
+from shuffledp.accounting.personal import personalized
 from shuffledp.accounting.reidentification import ReidentificationBound, reidentification_bound
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
@@ -29,6 +30,7 @@ __all__ = [
     "examine",
     "findings",
     "limit",
+    "personalized",
     "reidentification_bound",
     "renyi",
     "to_privacy_loss_distribution",

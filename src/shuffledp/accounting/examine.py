@@ -223,5 +223,5 @@ def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
     once = statement.guarantee
     if releases == 1 or not isinstance(once, RenyiDP):
         return statement
-    total = replace(once, epsilons=tuple(epsilon * releases for epsilon in once.epsilons))
+    total = replace(once, epsilons=tuple(math.nextafter(epsilon * releases, math.inf) for epsilon in once.epsilons))
     return replace(statement, guarantee=total).remarking(f"The divergences of {releases} releases add up.")

@@ -57,7 +57,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
         >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10**6))
         >>> found = limit(model, delta=1e-6)
         >>> round(found.lower, 5), round(found.upper, 5)
-        (0.00312, 0.00351)
+        (0.00308, 0.00351)
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)

@@ -69,7 +69,9 @@ class LossSum:
     beyond: float
 
     def delta(self, epsilon: float) -> float:
-        """The expectation of (1 - exp(epsilon - loss))_+, from above."""
+        """The expectation of (1 - exp(epsilon - loss))_+, from above; 1 below the grid, where losses were left out."""
+        if epsilon < self.losses[0]:
+            return 1.0
         scale = self.log_moment - self.rate * epsilon
         if scale > _LARGEST_POWER:
             return 1.0
@@ -85,7 +87,9 @@ class LossSum:
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
     """Add up the losses of all laws, each so many times.
 
-    Losses above the grid count as infinite, and those below come back at its upper end: both err upward.
+    Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
+    epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
+    that are missing.
 
     Args:
         laws: of one release each, with a common step.

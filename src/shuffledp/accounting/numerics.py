@@ -15,8 +15,8 @@ __all__ = [
     "deviance",
     "exp",
     "expm1",
+    "gaussian_epsilon",
     "largest_below",
-    "largest_epsilon_above",
     "rounded_up",
     "smallest_below",
     "tail_ratio",
@@ -26,8 +26,8 @@ SMALLEST = sys.float_info.min  # below it floats lose digits: an upper bound on 
 
 _LARGEST_POWER = 709.0
 _ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
-_HALVINGS = 60
 _STEPS = 200
+_LOOKS_AROUND = 5  # near a guess
 _FIRST_DEPTH, _LAST_DEPTH = 16, 2048
 _CONVERGED = 1 + 1e-15
 
@@ -45,24 +45,6 @@ def expm1(power: float) -> float:
 def rounded_up(bound: float) -> float:
     """An upper bound from a closed form, raised by more than floating point can have lowered it."""
     return bound * _ROUND_UP
-
-
-def largest_epsilon_above(curve: Callable[[float], float], *, delta: float, limit: float) -> float:
-    """The largest epsilon in [0, limit] at which a non-increasing curve is known to exceed delta; 0 if none is.
-
-    The answer errs downward, by at most limit / 2^60: it is the end of the bracket where the curve was evaluated and
-    found above delta. For lower bounds, of which a curve of lower bounds on delta is enough.
-    """
-    low, high = 0.0, limit
-    if curve(low) <= delta:
-        return 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if curve(middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def smallest_below(
@@ -103,16 +85,19 @@ def _crossing(
         return math.log(max(value, SMALLEST) / level) if value > 0 else -math.inf
 
     low, high, at_low, at_high = 0.0, limit, math.inf, -math.inf
-    tried = [guess, guess * 0.97, guess * 0.8, guess * 1.01] if guess is not None and 0 < guess < limit else []
-    for epsilon in [*tried, 0.0]:
-        if low < epsilon < high or (epsilon == 0 and low == 0):
-            found = height(epsilon)
-            if found > 0:
-                low, at_low = epsilon, found
-            else:
-                high, at_high = epsilon, found
-        if epsilon == 0 and high == 0:
-            return 0.0, 0.0
+    epsilon = guess if guess is not None and 0 < guess < limit else 0.0
+    for _ in range(_LOOKS_AROUND):
+        found = height(epsilon)
+        if found > 0:
+            low, at_low = epsilon, found
+        else:
+            high, at_high = epsilon, found
+        if (low > 0 and high < limit) or epsilon == 0:
+            break
+        epsilon = min(epsilon * _beyond(found, level, tolerance), (epsilon + limit) / 2)
+    if low == 0 < high and at_low == math.inf:
+        found = height(0.0)
+        low, high, at_low = (0.0, high, found) if found > 0 else (0.0, 0.0, at_low)
     side = 0
     for step in range(_STEPS):
         if high - low <= tolerance * high:
@@ -126,12 +111,34 @@ def _crossing(
     return low, high
 
 
+def _beyond(height: float, level: float, tolerance: float) -> float:
+    """By what to multiply epsilon to find the curve on the other side, if it falls about as a normal tail does."""
+    move = 0.75 * height / max(-math.log(level), 1.0)
+    return 1 + (max(min(move, 0.5), 2 * tolerance) if height > 0 else min(max(move, -0.3), -2 * tolerance))
+
+
 def _between(low: float, high: float, at_low: float, at_high: float, margin: float) -> float:
     """Where the chord crosses 0, kept off the ends by a margin; or the middle."""
     if not (math.isfinite(at_low) and math.isfinite(at_high) and math.isfinite(margin)):
         return (low + high) / 2
     crossing = low + (high - low) * at_low / (at_low - at_high)
     return min(max(crossing, low + margin), high - margin)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The epsilon that the limit for many users has at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
+
+    f and F are the standard normal density and distribution function. An approximation, not a bound.
+    """
+    if not 0 < mu < math.inf:
+        return mu
+    low, high = 0.0, 40.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        tail = math.erfc(middle / math.sqrt(2)) / 2
+        value = mu * (math.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi) - middle * tail)
+        low, high = (middle, high) if value > delta else (low, middle)
+    return max(mu * low, 1e-12)
 
 
 def binomial_error(trials: int) -> float:

@@ -1,8 +1,10 @@
 """A delta curve as a discrete pair of laws that dominates: all that Renyi privacy and composition need.
 
 Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of neighboring laws in both directions, for each
-ratio g >= 1. H is convex wherever it is the profile of a pair, so the chords between its values at some ratios lie
-above it; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the
+ratio g >= 1. The profile of a pair is convex, and so is the largest one of several pairs, such as all ordered pairs of
+inputs of a lopsided randomizer: no one pair need be the worst at every ratio. A curve above it need not be convex, but
+the lower convex hull of its points is above every convex function that they are above. So the chords of that hull are
+above H; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the
 changes of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots"). By the symmetry of the two
 directions Q gives the ratio 1/g the mass that P gives g.
 """

@@ -60,7 +60,7 @@ class Theorem(ABC):
             HypothesisError: if a hypothesis does not hold; the message names it, its value and the way out.
         """
         open_probability(delta=delta)
-        self._holding(model, delta)
+        self.require(model, delta=delta)
         return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
@@ -69,7 +69,7 @@ class Theorem(ABC):
         Raises:
             HypothesisError: if a hypothesis does not hold.
         """
-        hypotheses = self._holding(model, inside_unit(delta))
+        hypotheses = self.require(model, delta=inside_unit(delta))
         return PrivacyStatement(
             guarantee=guarantee,
             kind=self.kind,
@@ -91,7 +91,12 @@ class Theorem(ABC):
         """True if every hypothesis holds."""
         return all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=delta))
 
-    def _holding(self, model: ProtocolModel, delta: float) -> tuple[Hypothesis, ...]:
+    def require(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """The hypotheses, all of which hold.
+
+        Raises:
+            HypothesisError: if one does not; the message names it, its value and the way out.
+        """
         hypotheses = self.hypotheses(model, delta=delta)
         failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
         if failing:

@@ -79,7 +79,7 @@ def audit(
         >>> claims = pipeline.run([0, 1, 2, 3] * 5, delta=1e-3).statements
         >>> report = audit(pipeline, claims, num_users=20, trials=1000)
         >>> [finding.verdict.value for finding in report.findings]
-        ['consistent', 'consistent']
+        ['consistent', 'not-audited', 'consistent']
     """
     claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
     pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)

@@ -2,7 +2,7 @@
 
 from shuffledp.randomizers.bounded import clip_to_range
 from shuffledp.randomizers.by_kind import family_of, kinds_of_loss, model_of_kind, parameters_of_kind
-from shuffledp.randomizers.described import ChannelModel, LaplaceModel
+from shuffledp.randomizers.described import ChannelModel, LaplaceModel, PersonalizedResponseModel
 from shuffledp.randomizers.generic import LdpModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
@@ -36,6 +36,7 @@ __all__ = [
     "OptimizedLocalHashingModel",
     "OptimizedUnaryEncoding",
     "OptimizedUnaryEncodingModel",
+    "PersonalizedResponseModel",
     "PrivUnit",
     "PrivUnitModel",
     "RoundedMean",

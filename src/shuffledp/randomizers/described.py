@@ -1,20 +1,22 @@
-"""Laws given for accounting alone: an explicit matrix, and Laplace noise of real numbers. No mechanisms."""
+"""Laws given for accounting alone: a matrix, Laplace noise of real numbers, losses chosen by people. No mechanisms."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._validate import instance_of, invalid
+from shuffledp._validate import instance_of, integer_at_least, invalid, positive
 from shuffledp.channels import Channel
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import LocalDP
-from shuffledp.models import LocalModel
+from shuffledp.models import LocalModel, PersonalLosses
 
-__all__ = ["ChannelModel", "LaplaceModel"]
+__all__ = ["ChannelModel", "LaplaceModel", "PersonalizedResponseModel"]
 
 _LARGEST_EPSILON0 = 300.0
 _LOSS_GUARD = 1 + 1e-14
@@ -100,7 +102,7 @@ class LaplaceModel(LocalModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Densities of two inputs differ by exp(epsilon0 ``abs(x - x')``) at most."""
+        """Densities of two inputs differ by exp(epsilon0 times their distance) at most."""
         return LocalDP(epsilon=self.epsilon0)
 
     @property
@@ -112,6 +114,73 @@ class LaplaceModel(LocalModel):
     def laplace_steps(self) -> float:
         """Real numbers."""
         return math.inf
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """No reports are of this model: it is a description."""
+        raise _no_reports(self.kind, columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalizedResponseModel(LocalModel):
+    """k-ary randomized response in which people choose their own local loss, a public histogram of which is known.
+
+    A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
+    have no common law, and an estimate would have to weight them.
+
+    Args:
+        domain_size: number k of values, 2 or more.
+        epsilons: the different local losses in nats, each above 0 and at most 300, ascending.
+        counts: how many people have each loss, 1 or more.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    Example:
+        >>> people = PersonalizedResponseModel.from_epsilons(domain_size=4, epsilons=[1.0, 0.5, 1.0])
+        >>> people.epsilons, people.counts
+        ((0.5, 1.0), (1, 2))
+    """
+
+    kind: ClassVar[str] = "k-rr-personalized"
+    domain_size: int
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        integer_at_least(2, domain_size=self.domain_size)
+        instance_of(tuple, epsilons=self.epsilons, counts=self.counts)
+        for epsilon in self.epsilons:
+            positive(epsilons=epsilon)
+        if not self.epsilons or max(self.epsilons) > _LARGEST_EPSILON0:
+            raise invalid(f"at least one number, and at most {_LARGEST_EPSILON0:g}", epsilons=self.epsilons)
+        if any(one >= other for one, other in pairwise(self.epsilons)):
+            raise invalid("different and ascending", epsilons=self.epsilons)
+        for count in self.counts:
+            integer_at_least(1, counts=count)
+        if len(self.counts) != len(self.epsilons):
+            raise invalid(f"one number for each of {len(self.epsilons)} epsilons", counts=self.counts)
+
+    @classmethod
+    def from_epsilons(cls, *, domain_size: int, epsilons: Iterable[float]) -> Self:
+        """The model of people with these losses, one number for each person."""
+        found = sorted(Counter(float(epsilon) for epsilon in epsilons).items())
+        losses, counts = tuple(epsilon for epsilon, _ in found), tuple(count for _, count in found)
+        return cls(domain_size=domain_size, epsilons=losses, counts=counts)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """That of the people with the largest loss."""
+        return LocalDP(epsilon=self.epsilons[-1])
+
+    @property
+    def is_common(self) -> bool:
+        """True if there is one loss only."""
+        return len(self.epsilons) == 1
+
+    @property
+    def personal_losses(self) -> PersonalLosses:
+        """What accounting needs."""
+        return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """No reports are of this model: it is a description."""

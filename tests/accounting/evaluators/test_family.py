@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shuffledp.accounting.evaluators.family import LawFamily, gaussian_epsilon
+from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import ReportLaw, two_level_blanket, two_level_homogeneous
 
 
@@ -55,12 +55,3 @@ def test_an_infinite_tolerance_is_one_pass():
     family = LawFamily((blanket(2.0, 5),), 1000, 2.0)
     assert family.lower(0.3, tolerance=math.inf) <= family.lower(0.3) <= family.upper(0.3)
     assert family.upper(0.3) <= family.upper(0.3, tolerance=math.inf)
-
-
-def test_the_gaussian_epsilon_solves_its_equation():
-    for mu, delta in ((0.01, 1e-6), (1e-4, 1e-9)):
-        point = gaussian_epsilon(mu, delta) / mu
-        tail = math.erfc(point / math.sqrt(2)) / 2
-        found = mu * (math.exp(-(point**2) / 2) / math.sqrt(2 * math.pi) - point * tail)
-        assert found == pytest.approx(delta, rel=1e-6)
-    assert gaussian_epsilon(math.inf, 0.1) == math.inf

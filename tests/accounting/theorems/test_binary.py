@@ -3,11 +3,17 @@
 import math
 
 import mpmath
+import numpy as np
 import pytest
 
 from accounting.given import response
 from shuffledp.accounting.numerics import SMALLEST, binomial_error
-from shuffledp.accounting.theorems.binary import BinaryAllEqual, all_equal_terms
+from shuffledp.accounting.theorems.binary import BinaryAllEqual, LdpWitness, all_equal_terms
+from shuffledp.models import ProtocolModel
+from shuffledp.randomizers import LdpModel
+from shuffledp.shufflers import UniformShuffleModel
+from soundness.exact_deltas import hockey_stick, with_another
+from soundness.exact_deltas import response as response_matrix
 
 THEOREM = BinaryAllEqual()
 FRACTIONS = (0.0, 1e-4, 0.03, 0.1, 0.3, 0.7, 0.99)  # of epsilon0
@@ -77,3 +83,48 @@ def test_huge_batches_are_no_slower_and_shrink_like_the_root_of_n(users):
 
 def test_so_few_digits_are_left_at_absurd_sizes_that_nothing_is_said():
     assert THEOREM.epsilon(response(2, 1.0, 10**30), delta=1e-300) == 0.0
+
+
+def any_randomizer(epsilon0: float, users: int) -> ProtocolModel:
+    return ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=UniformShuffleModel(num_users=users))
+
+
+def enumerated(size: int, others: int, epsilon0: float, epsilons: np.ndarray, users: int) -> np.ndarray:
+    channel, law = response_matrix(size, epsilon0), np.ones((1,) * (size - 1))
+    for _ in range(users - 1):
+        law = with_another(law, channel[others])
+    one, other = with_another(law, channel[0]), with_another(law, channel[1])
+    return np.maximum(hockey_stick(one, other, epsilons), hockey_stick(other, one, epsilons))
+
+
+@pytest.mark.parametrize(("users", "epsilon0"), [(3, 1.0), (8, 0.4), (14, 3.0)])
+def test_the_witness_is_the_worse_one_of_two_data_sets(users, epsilon0):
+    model, epsilons = any_randomizer(epsilon0, users), epsilon0 * np.array([0.0, 0.1, 0.5, 0.95])
+    two, three = (enumerated(size, size - 1, epsilon0, epsilons, users) for size in (2, 3))
+    for epsilon, exact in zip(epsilons, np.maximum(two, three), strict=True):
+        assert exact * (1 - 2e-4) <= LdpWitness().delta(model, epsilon=epsilon) <= exact * (1 + 1e-11)
+    for delta in (0.1, 1e-3):
+        epsilon = LdpWitness().epsilon(model, delta=delta)
+        exact = max(enumerated(size, size - 1, epsilon0, np.array([epsilon]), users)[0] for size in (2, 3))
+        assert epsilon == 0 or exact > delta
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon0", "epsilon"),
+    [
+        (10**3, 4.0, 1.796883),
+        (10**4, 2.0, 0.107663),
+        (10**5, 2.0, 0.031230),
+        (10**6, 4.0, 0.033952),
+        (10**6, 0.5, 0.001266),
+    ],
+)
+def test_the_witness_comes_out_as_in_the_reference_table(users, epsilon0, epsilon):
+    found = LdpWitness().epsilon(any_randomizer(epsilon0, users), delta=1e-6)
+    assert epsilon * (1 - 2e-4) <= found <= epsilon + 1e-6
+
+
+def test_without_a_finite_and_positive_loss_the_witness_is_silent():
+    for epsilon0 in (0.0, math.inf):
+        assert LdpWitness().epsilon(any_randomizer(epsilon0, 100), delta=1e-6) == 0.0
+        assert LdpWitness().delta(any_randomizer(epsilon0, 100), epsilon=0.1) == 0.0

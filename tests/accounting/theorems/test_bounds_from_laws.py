@@ -7,7 +7,7 @@ import pytest
 
 from accounting.given import GivenChannel, given, response, uniformly
 from shuffledp.accounting import THEOREMS, account
-from shuffledp.accounting.evaluators.family import gaussian_epsilon
+from shuffledp.accounting.numerics import gaussian_epsilon
 from shuffledp.channels import Channel
 from shuffledp.errors import HypothesisError
 from shuffledp.models import ProtocolModel

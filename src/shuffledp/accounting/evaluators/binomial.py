@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import binomial_error, deviance
 
-__all__ = ["Blocks", "binomial_blocks", "block_masses", "log_probability", "tail_ratio"]
+__all__ = ["Blocks", "binomial_blocks", "binomial_lattice", "block_masses", "log_probability", "tail_ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +77,30 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
         least=np.maximum(masses - error * sizes, 0.0),
         outside=outside,
     )
+
+
+def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -> tuple[int, Floats]:
+    """The law of Bin(trials, chance) with every count moved down to the last one that is whole steps above the first.
+
+    Args:
+        trials: 0 or more.
+        chance: strictly between 0 and 1.
+        outside: probability to be left out at most, above 0.
+        step: 1 or more.
+
+    Returns:
+        The first count, and the probability of each point, from above.
+    """
+    if trials == 0:
+        return 0, np.ones(1)
+    low, high = _window(trials, chance, outside)
+    edges = np.append(np.arange(low, high + 1, step, dtype=np.float64), high + 1)
+    if step == 1:
+        masses = np.exp(log_probability(edges[:-1], trials, chance))
+        return low, masses * (1 + binomial_error(trials))
+    fine = np.unique(np.append(edges, math.floor(trials * chance)))
+    masses, sizes = block_masses(fine, trials, chance)
+    return low, np.add.reduceat(masses + binomial_error(trials) * sizes, np.searchsorted(fine, edges[:-1]))
 
 
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shuffledp.accounting.evaluators.laws import ReportLaw
-from shuffledp.accounting.numerics import SMALLEST
+from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon
 
-__all__ = ["LawFamily", "gaussian_epsilon"]
+__all__ = ["LawFamily"]
 
 _CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
 _MOST_STEPS = 40
+_COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 _LARGEST_EPSILON = 300.0
 
 
@@ -33,15 +34,14 @@ class LawFamily:
         """The parameter of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
         return math.sqrt(max(law.fisher for law in self.laws) / self.users)
 
-    def upper(self, epsilon: float, *, tolerance: float = 1e-4) -> float:
+    def upper(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
         """No delta of any pair is above this.
 
         All are bounded roughly; then the largest ones are refined, until what is left is smaller anyway.
         """
-        rough = sorted(
-            ((law.deltas(epsilon, self.users, tolerance=math.inf)[1], place) for place, law in enumerate(self.laws)),
-            reverse=True,
-        )
+        if len(self.laws) == 1:
+            return self.laws[0].deltas(epsilon, self.users, tolerance=tolerance)[1]
+        rough = sorted(((self._roughly(law, epsilon)[1], place) for place, law in enumerate(self.laws)), reverse=True)
         if tolerance == math.inf:
             return rough[0][0]
         worst = 0.0
@@ -51,9 +51,11 @@ class LawFamily:
             worst = max(worst, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[1])
         return worst
 
-    def lower(self, epsilon: float, *, tolerance: float = 1e-4) -> float:
+    def lower(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
         """The delta of some pair is at least this."""
-        rough = [law.deltas(epsilon, self.users, tolerance=math.inf) for law in self.laws]
+        if len(self.laws) == 1:
+            return self.laws[0].deltas(epsilon, self.users, tolerance=tolerance)[0]
+        rough = [self._roughly(law, epsilon) for law in self.laws]
         best = max(rough)[0]
         if tolerance == math.inf:
             return best
@@ -65,16 +67,21 @@ class LawFamily:
         worst = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if worst < self.limit and alone.upper(worst) > delta:
+            if worst < self.limit and self._may_exceed(law, worst, delta):
                 worst = alone._solve(alone.upper, delta, start=worst, aim=_CLOSE)[1]
         return worst
 
-    def epsilon_below(self, delta: float) -> float:
-        """An epsilon at which some pair exceeds this delta: close to the largest one, never above it. 0 if none is."""
-        best = 0.0
+    def epsilon_below(self, delta: float, *, start: float = 0.0) -> float:
+        """An epsilon at which some pair exceeds this delta: close to the largest one, never above it.
+
+        Args:
+            delta: strictly between 0 and 1.
+            start: what is returned if no pair exceeds the delta beyond it.
+        """
+        best = start
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
-            if best < self.limit and alone.lower(best) > delta:
+            if best < self.limit and self._may_exceed(law, best, delta) and alone.lower(best) > delta:
                 best = alone._solve(alone.lower, delta, start=best, aim=-_CLOSE)[0]
         return best
 
@@ -83,16 +90,30 @@ class LawFamily:
         """Those that are the worst for many users come first: mostly the others need but one look."""
         return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
 
-    def _solve(self, curve: Callable[[float], float], delta: float, start: float, aim: float) -> tuple[float, float]:
+    def _roughly(self, law: ReportLaw, epsilon: float) -> tuple[float, float]:
+        return law.deltas(epsilon, self.users, tolerance=math.inf)
+
+    def _may_exceed(self, law: ReportLaw, epsilon: float, delta: float) -> bool:
+        """Whether upper bounds leave that open: ever better ones, since the first one mostly tells."""
+        looks = (_COARSE, math.inf, _TOLERANCE)
+        return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
+
+    def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
         """Two close epsilons: at the first the curve was found above delta, at the second not (or it is the limit).
 
-        One value may do for both, since only the side that is aimed at counts.
+        One value may do for both, since only the side that is aimed at counts. One pass for each look is a bound too,
+        and mostly as good as any: more are made only where it is not.
         """
 
-        def excess(epsilon: float) -> float:
-            return math.log(max(curve(epsilon), SMALLEST)) - math.log(delta) + aim
+        def excess(epsilon: float, tolerance: float) -> float:
+            return math.log(max(curve(epsilon, tolerance=tolerance), SMALLEST)) - math.log(delta) + aim
 
-        return _narrowed(excess, start, self.limit, gaussian_epsilon(self.mu, delta))
+        guess = gaussian_epsilon(self.mu, delta)
+        found = _narrowed(lambda epsilon: excess(epsilon, math.inf), start, self.limit, guess)
+        lower, upper = self._roughly(self.laws[0], found[0] if aim < 0 or found[1] == self.limit else found[1])
+        if upper - lower <= _TOLERANCE * upper:
+            return found
+        return _narrowed(lambda epsilon: excess(epsilon, _TOLERANCE), start, self.limit, found[0])
 
 
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
@@ -125,19 +146,3 @@ def _narrowed(excess: Callable[[float], float], start: float, limit: float, gues
             probe = low + (high - low) * low_value / (low_value - high_value)
         step = min(step**2, 2.0)
     return low, high
-
-
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon that the limit for many users has at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
-
-    f and F are the standard normal density and distribution function. An approximation, not a bound.
-    """
-    if not 0 < mu < math.inf:
-        return mu
-    low, high = 0.0, 40.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        tail = math.erfc(middle / math.sqrt(2)) / 2
-        value = mu * (math.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi) - middle * tail)
-        low, high = (middle, high) if value > delta else (low, middle)
-    return max(mu * low, 1e-12)

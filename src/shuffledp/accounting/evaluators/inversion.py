@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.numerics import SMALLEST
+from shuffledp.accounting.numerics import SMALLEST, exp
 
 __all__ = ["mean_positive_part"]
 
@@ -33,7 +33,8 @@ _FEWEST_TERMS = 1 << 8
 _MOST_TERMS = 1 << 17  # frequencies: 20 MB
 _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
 _ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
-_NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt
+_NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
+_MOST_NOISE = 0.2  # the same, where little is asked for
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
 _ROUNDED_UP = 1.01  # a bound that need not be sharp, and may have lost digits in an n-th power
@@ -105,7 +106,7 @@ def mean_positive_part(
     if not (values[used] > 0).any():
         return 0.0, 0.0
     tilted = _tilted(values[used], masses[used], users, errors[used])
-    noise, least, most = _NOISE, 0.0, math.inf
+    noise, least, most = _first_noise(tolerance), 0.0, math.inf
     while True:
         lower, upper, terms = _bracket(tilted, noise / tilted.tilt)
         least, most = max(least, lower), min(most, upper)
@@ -113,6 +114,11 @@ def mean_positive_part(
         if most - least <= tolerance * most or larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS:
             return least, max(most, SMALLEST)
         noise /= 3
+
+
+def _first_noise(tolerance: float) -> float:
+    """The error goes with the variance of the normal variable."""
+    return _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
@@ -183,9 +189,9 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)
     if log_scale + guard + math.log(abs(positive) + spread + SMALLEST) < _FLOOR:
         return 0.0, SMALLEST, terms
-    upper = math.exp(log_scale + guard + math.log(abs(positive) + spread))
+    upper = exp(log_scale + guard + math.log(abs(positive) + spread))
     left = positive - spread - aliasing - variance * density
-    lower = math.exp(log_scale - guard + math.log(left)) if left > 0 else 0.0
+    lower = exp(log_scale - guard + math.log(left)) if left > 0 else 0.0
     return lower, upper, terms
 
 
@@ -255,10 +261,11 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
     """A bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
     before = np.exp(tilted.tilt * tilted.values)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # an infinite growth says nothing, and is no harm
         after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))
-    growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
+        growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
     shift = variance * (tilted.tilt * slopes + slopes**2 / 2)
+    growth = np.maximum(growth, _ROUNDING - 1)  # where all that is left is below the floats
     powers = tilted.users * np.log1p(growth) + shift - np.abs(slopes) * distance
     bounds = np.exp(np.minimum(powers, 0.0)) / -np.expm1(-np.abs(slopes) * distance)
     return _ROUNDED_UP * float(bounds.min())

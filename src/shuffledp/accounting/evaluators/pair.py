@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.evaluators.binomial import Blocks, binomial_blocks, log_probability, tail_ratio
-from shuffledp.accounting.numerics import SMALLEST, binomial_error, largest_below, smallest_below
+from shuffledp.accounting.numerics import SMALLEST, binomial_error, gaussian_epsilon, largest_below, smallest_below
 
 __all__ = ["clone_blocks", "pair_curve", "pair_delta", "pair_delta_below", "pair_epsilon", "pair_epsilon_below"]
 
@@ -38,7 +38,8 @@ def pair_epsilon(*, epsilon0: float, chance: float, users: int, delta: float) ->
         delta: strictly between 0 and 1.
     """
     outside = max(_OUTSIDE * delta, SMALLEST)
-    guess = None
+    # Where it goes for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
+    guess = gaussian_epsilon(2 * math.tanh(epsilon0 / 2) / math.sqrt(max(users * chance, 1.0)), delta)
     for num_blocks, tolerance in ((_COARSE, 1e-4), (_FINE, 1e-7)):
         law = clone_blocks(users, chance, outside=outside, num_blocks=num_blocks)
         guess = smallest_below(
@@ -48,7 +49,7 @@ def pair_epsilon(*, epsilon0: float, chance: float, users: int, delta: float) ->
             guess=guess,
             tolerance=tolerance,
         )
-    return guess or 0.0
+    return guess
 
 
 def pair_epsilon_below(*, epsilon0: float, chance: float, users: int, delta: float) -> float:

@@ -2,8 +2,8 @@
 
 (A, B) are the counts of two kinds among m messages. Given B, the law of A is binomial, and what remains has a closed
 form. As a function of B it falls and is convex, because one message less of B adds b, and a times a coin, to the sum:
-both are 0 or more. So with B in cells, chords between the ends are an upper bound, and the values at the means a lower
-bound (Jensen), both good to the second order in the size of the cells.
+both are 0 or more. So with B in cells, chords between the ends are an upper bound, good to the second order in the size
+of the cells.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,7 @@ class ThreeAtoms:
         lows: the first B of each cell.
         ends: the first B after it, or the same where a cell is one number.
         most: the probability of each cell, from above.
-        least: from below.
         mean_least: the mean of B in each cell, from below.
-        mean_most: from above.
         outside: more than the probability of all other B.
     """
 
@@ -40,9 +38,7 @@ class ThreeAtoms:
     lows: Floats
     ends: Floats
     most: Floats
-    least: Floats
     mean_least: Floats
-    mean_most: Floats
     outside: float
 
     def above(self, *, a: float, b: float, c: float) -> float:
@@ -61,15 +57,6 @@ class ThreeAtoms:
         share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
         return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
 
-    def below(self, *, a: float, b: float, c: float) -> float:
-        """The expectation of (a A - b B - c)_+ from below, for a > 0, b >= 0."""
-        floors = np.floor(self.mean_most)
-        share = self.mean_most - floors
-        nodes = np.minimum(np.concatenate([floors, floors + 1]), self.trials)
-        values = excess(self.trials - nodes, self.chance, (b * nodes + c) / a, sign=-1)
-        low, end = np.split(values, 2)
-        return a * float(self.least @ (low * (1 - share) + end * share))
-
 
 def three_atoms(trials: int, *, first: float, second: float, outside: float, num_cells: int) -> ThreeAtoms:
     """The law of the counts of two kinds of messages.
@@ -84,7 +71,7 @@ def three_atoms(trials: int, *, first: float, second: float, outside: float, num
     chance = min(first / (1 - second), 1.0)
     blocks = binomial_blocks(trials, second, outside=outside, num_blocks=num_cells)
     if blocks.lows is blocks.highs:
-        ends = mean_least = mean_most = blocks.lows
+        ends = mean_least = blocks.lows
     else:
         edges = np.append(blocks.lows, blocks.highs[-1] + 1)
         ends = np.minimum(edges[1:], trials)
@@ -92,16 +79,13 @@ def three_atoms(trials: int, *, first: float, second: float, outside: float, num
         error = 2 * binomial_error(trials)
         moments, sizes = trials * second * moments, trials * second * error * (sizes + moments)
         mean_least = np.clip((moments - sizes) / np.maximum(blocks.most, SMALLEST), blocks.lows, blocks.highs)
-        mean_most = np.clip((moments + sizes) / np.maximum(blocks.least, SMALLEST), blocks.lows, blocks.highs)
     return ThreeAtoms(
         trials=trials,
         chance=chance,
         lows=blocks.lows,
         ends=ends,
         most=blocks.most,
-        least=blocks.least,
         mean_least=mean_least,
-        mean_most=mean_most,
         outside=blocks.outside,
     )
 

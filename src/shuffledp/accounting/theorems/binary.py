@@ -6,13 +6,15 @@ A real data set, so whatever it loses, no theorem can promise less: a lower boun
 import math
 from typing import ClassVar
 
-from shuffledp.accounting.evaluators.blanket import third_value_delta, third_value_epsilon
+from shuffledp.accounting.by_law import is_moderate
+from shuffledp.accounting.evaluators.family import LawFamily
+from shuffledp.accounting.evaluators.laws import two_level_homogeneous
 from shuffledp.accounting.numerics import (
     SMALLEST,
     binomial_error,
     binomial_probability,
+    gaussian_epsilon,
     largest_below,
-    largest_epsilon_above,
     tail_ratio,
 )
 from shuffledp.accounting.premises import common_randomizer, one_message_each, uniform_shuffle
@@ -22,6 +24,7 @@ from shuffledp.statements import Hypothesis, Kind, Status
 
 __all__ = ["BinaryAllEqual", "LdpWitness", "all_equal_terms"]
 
+_GUARD = 1e-9  # relative, of delta: more than a third, rounded, can change it
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
@@ -46,9 +49,7 @@ class BinaryAllEqual(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which the exact delta is known to exceed the one given; 0 if none is."""
-        return largest_epsilon_above(
-            lambda epsilon: self.delta(model, epsilon=epsilon), delta=delta, limit=model.local.epsilon0
-        )
+        return _all_equal_epsilon(model, delta, start=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The delta of this data set, from below (math: the larger of its two directions)."""
@@ -80,20 +81,45 @@ class LdpWitness(Theorem):
         return (uniform_shuffle(model), one_message_each(model), whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is."""
-        epsilon0, users = model.local.epsilon0, model.num_users
-        two = 0.0
-        if epsilon0 < 1 or users < 1000:  # elsewhere three values lose more, and any witness is a valid one
-            two = largest_below(lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0)
-        return max(
-            two, third_value_epsilon(epsilon0=epsilon0, domain_size=3, users=users, delta=delta, guess=two or None)
-        )
+        """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is.
+
+        For many people two values lose more than three where epsilon0 < log 2.
+        """
+        if model.local.epsilon0 < math.log(2):
+            return _three_values_epsilon(model, delta, start=_all_equal_epsilon(model, delta, start=0.0))
+        return _all_equal_epsilon(model, delta, start=_three_values_epsilon(model, delta, start=0.0))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The larger delta of the two witnesses, from below."""
-        epsilon0, users = model.local.epsilon0, model.num_users
-        three = third_value_delta(epsilon0=epsilon0, domain_size=3, users=users, epsilon=epsilon)
+        known = epsilon < model.local.epsilon0 and is_moderate(model, delta=0.5)
+        three = _three_values(model).lower(epsilon) * (1 - _GUARD) if known else 0.0
         return max(_all_equal_delta(model, epsilon), three)
+
+
+def _three_values(model: ProtocolModel) -> LawFamily:
+    """Ternary randomized response where all others hold a third value."""
+    epsilon0 = model.local.epsilon0
+    law = two_level_homogeneous(epsilon0=epsilon0, share=1 / 3, overlap=0.0, triple=0.0)[-1]
+    return LawFamily((law,), model.num_users, epsilon0)
+
+
+def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
+    """The largest epsilon above the start at which its delta is known to exceed the one given, or the start."""
+    if not is_moderate(model, delta=delta):
+        return start
+    return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
+
+
+def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
+    """The largest epsilon above the start at which that data set's delta is known to exceed the one given, or it."""
+    epsilon0 = model.local.epsilon0
+    if _all_equal_delta(model, start) <= delta:
+        return start
+    guess = gaussian_epsilon(2 * math.sinh(epsilon0 / 2) / math.sqrt(model.num_users), delta)
+    found = largest_below(
+        lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0, guess=guess, tolerance=1e-11
+    )
+    return max(start, found)
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:

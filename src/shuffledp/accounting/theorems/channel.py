@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.by_law import LOOSER, LawTheorem
+from shuffledp.accounting.by_law import LOOSER, LawTheorem, moderate_epsilon0
 from shuffledp.accounting.evaluators.family import LawFamily
 from shuffledp.accounting.evaluators.laws import ReportLaw, channel_blanket, channel_homogeneous
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
@@ -35,7 +35,7 @@ class BlanketChannel(LawTheorem):
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
-        return (_own_law(model.local), _small_channel(model.local))
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Each ordered pair of inputs."""
@@ -58,7 +58,7 @@ class HomogeneousChannel(LawTheorem):
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
-        return (_own_law(model.local), _small_channel(model.local))
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """The choices with the largest Fisher constants."""

@@ -66,7 +66,8 @@ class ClosedFormFMT23(Theorem):
 class StrongPair(ClonePairTheorem):
     """The pair behind the closed form, evaluated: each other report is a clone with probability q = 2 / (E + 1).
 
-    No number that depends on epsilon0, n and delta alone is more than 15.5 % below it (docs/theorems.md).
+    For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is more than 15.5 % below
+    its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen (docs/theorems.md).
 
     Proof (docs/theorems.md in full). The blanket lemma of Balle et al. 2019 with w = max(R(x), R(x')) / E gives
     delta <= E[(G_1 + ... + G_n)_+] / n. Of R(x)/w and R(x')/w one is E and the other lies in [1, E]; pushing each point
