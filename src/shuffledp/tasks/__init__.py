@@ -9,6 +9,15 @@ from shuffledp.tasks.frequency_oracles import (
     SubsetSelectionSection,
     SymmetricUnaryEncodingSection,
 )
+from shuffledp.tasks.grouped_shufflers import (
+    AutoSection,
+    Candidate,
+    GroupedSection,
+    MallowsSection,
+    NoisySortSection,
+    mean_displacement,
+)
+from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
@@ -31,6 +40,8 @@ from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformS
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
+    "AutoSection",
+    "Candidate",
     "CategoricalSection",
     "Category",
     "ColumnPlan",
@@ -39,13 +50,18 @@ __all__ = [
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
     "ExpectedError",
+    "GroupedSection",
+    "Grouping",
+    "GroupsSection",
     "HadamardResponseSection",
     "IdentitySection",
     "JointOutcome",
     "JointStageOutcome",
     "JointTask",
     "KaryRandomizedResponseSection",
+    "MallowsSection",
     "Missing",
+    "NoisySortSection",
     "NumberSection",
     "OneBitMeanSection",
     "OptimizedLocalHashingSection",
@@ -70,6 +86,7 @@ __all__ = [
     "column_label",
     "composed_columns",
     "composed_with",
+    "mean_displacement",
     "plan",
     "read_earlier",
     "read_task",
