@@ -25,6 +25,7 @@ from .flow import View as View
 # groups of people
 from .groups import Groups as Groups
 from .guarantees import CentralDP as CentralDP
+from .guarantees import DSigmaPrivacy as DSigmaPrivacy
 from .guarantees import LocalDP as LocalDP
 from .guarantees import RenyiDP as RenyiDP
 from .models import ProtocolModel as ProtocolModel
@@ -46,6 +47,8 @@ from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
 # shuffling
 from .shufflers import IdentityShuffler as IdentityShuffler
+from .shufflers import MallowsShuffler as MallowsShuffler
+from .shufflers import NoisySortShuffler as NoisySortShuffler
 from .shufflers import UniformShuffler as UniformShuffler
 from .statements import PrivacyStatement as PrivacyStatement
 from .statements import compose as compose

@@ -16,7 +16,7 @@ from shuffledp._described import Described
 from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
 from shuffledp.errors import IncomparableError
 
-__all__ = ["CentralDP", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
+__all__ = ["CentralDP", "DSigmaPrivacy", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
 
 
 # From which epsilon on a promise is called weak, and from which on hardly a promise; here and nowhere else.
@@ -28,6 +28,7 @@ class Neighbors(StrEnum):
     """Which two inputs must be hard to tell apart."""
 
     REPLACE_ONE = "replace-one"
+    ORDERS_IN_GROUP = "orders-in-group"
 
     @property
     def text(self) -> str:
@@ -43,14 +44,12 @@ class Neighbors(StrEnum):
 _ALL_REPLACED = "all answers of one person are replaced by any others"
 _NEIGHBORS_IN_WORDS = {
     Neighbors.REPLACE_ONE: "one person's answer is replaced by any other; the number of people is public",
+    Neighbors.ORDERS_IN_GROUP: "the answers of the people of one group change hands among them, in any way",
 }
 
 
 class Guarantee(Described):
-    """Base of all guarantees; ``type`` is the tag in JSON.
-
-    A later kind of guarantee (over orders of reports, say) is a subclass with a ``type`` of its own.
-    """
+    """Base of all guarantees; ``type`` is the tag in JSON."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "type"
@@ -323,3 +322,82 @@ class RenyiDP(Guarantee):
     def _require_same(self, other: Any) -> None:
         if type(other) is not type(self) or (other.orders, other.neighbors) != (self.orders, self.neighbors):
             raise IncomparableError(f"guarantees must be of one type, orders and relation; got {self!r} and {other!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DSigmaPrivacy(Guarantee):
+    """d_sigma-privacy: two orders of the same answers inside one group are hard to tell apart.
+
+    Which answers a group holds may show; who of it holds which one does not: for inputs that differ by a permutation of
+    one group's reports, Pr[view in O] <= exp(alpha) Pr'[view in O] + delta.
+
+    Args:
+        alpha: privacy loss in nats, 0 or more; infinity promises nothing.
+        groups_digest: `shuffledp.Groups.digest` of the groups that it is about.
+        delta: remainder, from 0 to 1.
+
+    References:
+        Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Definition 4.3.
+
+    Example:
+        >>> once = DSigmaPrivacy(alpha=0.5, groups_digest="c0ffee")
+        >>> once.compose(once).alpha
+        1.0
+    """
+
+    type: ClassVar[str] = "d-sigma"
+    alpha: float
+    groups_digest: str
+    delta: float = 0.0
+    neighbors: Neighbors = Neighbors.ORDERS_IN_GROUP
+
+    def __post_init__(self) -> None:
+        _validate.nonnegative(alpha=self.alpha)
+        _validate.probability(delta=self.delta)
+
+    @property
+    def is_trivial(self) -> bool:
+        """True if every mechanism satisfies this guarantee."""
+        return math.isinf(self.alpha) or self.delta == 1
+
+    def implies(self, other: Guarantee) -> bool:
+        """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
+        if not isinstance(other, DSigmaPrivacy) or other.is_trivial:
+            return other.is_trivial
+        return self._is_about(other) and self.alpha <= other.alpha and self.delta <= other.delta
+
+    def compose(self, other: Self) -> Self:
+        """Alphas and deltas add (Meehan et al. 2022, Section A.2); sums are rounded up."""
+        self._require_same(other)
+        alpha, delta = (_sum_rounded_up(*pair) for pair in ((self.alpha, other.alpha), (self.delta, other.delta)))
+        return replace(self, alpha=alpha, delta=min(1.0, delta))
+
+    def mix(self, other: Self, weight: float) -> Self:
+        """The larger alpha and the average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
+        self._require_same(other)
+        _validate.probability(weight=weight)
+        delta = _sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
+        return replace(self, alpha=max(self.alpha, other.alpha), delta=delta)
+
+    def nothing(self) -> Self:
+        """Alpha is infinite."""
+        return replace(self, alpha=math.inf, delta=0.0)
+
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        if self.is_trivial:
+            return "Not private: nothing is promised about who of a group gave which of the group's answers."
+        remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
+        factor, alpha = factor_in_digits(self.alpha, relation), in_digits(self.alpha, relation)
+        seen, up_to = _SEEN.get(relation, "anything"), _FACTORS.get(relation, relation)
+        return (
+            f"Letting the answers of one group change hands inside it changes the probability of {seen} seen in the "
+            f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}: this hides who said what."
+        )
+
+    def _is_about(self, other: "DSigmaPrivacy") -> bool:
+        return (self.groups_digest, self.neighbors) == (other.groups_digest, other.neighbors)
+
+    def _require_same(self, other: Any) -> None:
+        if type(other) is not type(self) or not self._is_about(other):
+            raise IncomparableError(f"guarantees must be of one type and about equal groups; got {self!r}, {other!r}.")

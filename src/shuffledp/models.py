@@ -5,9 +5,9 @@ A model holds no data and draws nothing. A new mechanism is a new subclass with 
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
-from shuffledp.guarantees import LocalDP
+from shuffledp.guarantees import DSigmaPrivacy, LocalDP
 from shuffledp.statements import Trust
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "MeanModel",
     "ProtocolModel",
     "ShuffleModel",
+    "SwapWindows",
     "TwoLevelLaw",
 ]
 
@@ -307,6 +308,22 @@ class DummyReports(Described):
             _validate.integer_at_least(0, value=self.value)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapWindows(Described):
+    """Among whom a shuffle mixes one person, and at what cost.
+
+    Args:
+        sizes: how many people a window around that person holds, that person included; from 1 on.
+        costs: for each window the c with which exchanging two of its people changes the probability of every
+            permutation by at most a factor exp(c); 0 or more.
+        people: how many people these windows are about: all of them are mixed at least so well.
+    """
+
+    sizes: tuple[int, ...]
+    costs: tuple[float, ...]
+    people: int
+
+
 class ShuffleModel(Described):
     """What is public about a shuffler for a known number of users."""
 
@@ -315,6 +332,7 @@ class ShuffleModel(Described):
     kind: ClassVar[str]
     labels: ClassVar[LabelMeaning]
     num_users: int
+    num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
 
     @property
     def num_labels(self) -> int:
@@ -330,6 +348,27 @@ class ShuffleModel(Described):
     def is_uniform(self) -> bool:
         """True if every order of all the reports is equally likely and nothing else about origins is seen."""
         return False
+
+    @property
+    def d_sigma(self) -> DSigmaPrivacy | None:
+        """What the shuffle by itself guarantees about the order of reports inside groups; None where nothing is known.
+
+        Distinct reports are the worst case, so that it holds whatever is in them.
+        """
+        return None
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows of the people who are mixed least; everybody is mixed as well as somebody here. None if not known."""
+        return ()
+
+    @property
+    def num_honest(self) -> int:
+        """People counted as honest, who hide each other."""
+        return self.num_users
+
+    def counting(self, num_honest: int) -> Self:
+        """The shuffle of which only so many people are counted, where the others may tell what they know."""
+        return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
     @property
     def dummies(self) -> DummyReports | None:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
 
 from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
@@ -169,14 +168,15 @@ def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
     users = math.floor(model.num_users * Fraction(repr(float(fraction))))  # 0.29 of 100 is meant as it is written
     if users < 1:
         raise invalid(f"so large that one of {model.num_users} people is honest", honest_fraction=fraction)
-    return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
+    return replace(model, shuffle=model.shuffle.counting(users))
 
 
 def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, ...]:
-    if counted.num_users == model.num_users:
+    if counted.shuffle.num_honest == model.num_users:
         return ()
     return (
-        f"Of {model.num_users} people {counted.num_users} are counted as honest; nothing is promised to the others.",
+        f"Of {model.num_users} people {counted.shuffle.num_honest} are counted as honest; "
+        "nothing is promised to the others.",
     )
 
 

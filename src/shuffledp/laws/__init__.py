@@ -13,7 +13,7 @@ from shuffledp.laws.explicit import (
     noisy_sort_law,
     shuffle_around,
 )
-from shuffledp.laws.gaussian import gaussian_delta, gaussian_mu
+from shuffledp.laws.gaussian import gaussian_alpha, gaussian_delta, gaussian_mu
 from shuffledp.laws.mallows import DISTANCES, MallowsStream, sample_mallows, sample_mallows_blocks, stream_buffer
 from shuffledp.laws.moments import (
     kendall_corner_law,
@@ -50,6 +50,7 @@ __all__ = [
     "cayley_lost_law",
     "d_sigma_loss",
     "d_sigma_ratio",
+    "gaussian_alpha",
     "gaussian_delta",
     "gaussian_mu",
     "hamming_lost_law",

@@ -5,7 +5,7 @@ import math
 from shuffledp import _validate
 from shuffledp._validate import invalid
 
-__all__ = ["gaussian_delta", "gaussian_mu"]
+__all__ = ["gaussian_alpha", "gaussian_delta", "gaussian_mu"]
 
 _ROUNDING = 2.0**-48  # of a normal probability at 0; with the distance from 0 the error of its argument counts more
 _SMALLEST = 1e-300
@@ -88,3 +88,36 @@ def gaussian_mu(alpha: float, delta: float) -> float:
         if middle in (low, high):
             return low
         low, high = (middle, high) if gaussian_delta(middle, alpha) <= delta else (low, middle)
+
+
+def gaussian_alpha(mu: float, delta: float) -> float:
+    """The least alpha, found by halving, at which `gaussian_delta` of ``mu`` does not exceed ``delta``.
+
+    Args:
+        mu: 0 or more; infinity gives infinity.
+        delta: strictly between 0 and 1.
+
+    Returns:
+        ``gaussian_delta(mu, result) <= delta``; infinity if no float satisfies that.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> round(gaussian_alpha(gaussian_mu(1.0, 1e-6), 1e-6), 6)
+        1.0
+    """
+    _validate.nonnegative(mu=mu)
+    _validate.open_probability(delta=delta)
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while gaussian_delta(mu, high) > delta:
+        low, high = high, 2 * high
+        if mu > _LARGEST_MU * 1e3 or high == math.inf:
+            return math.inf
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            return high
+        low, high = (low, middle) if gaussian_delta(mu, middle) <= delta else (middle, high)

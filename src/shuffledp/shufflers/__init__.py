@@ -1,6 +1,20 @@
 """Shufflers: what takes away who sent what, entirely or in part."""
 
 from shuffledp.shufflers.identity import IdentityShuffleModel, IdentityShuffler
+from shuffledp.shufflers.mallows import MallowsShuffleModel, MallowsShuffler
+from shuffledp.shufflers.noisy_sort import NoisySortShuffleModel, NoisySortShuffler
+from shuffledp.shufflers.slots import SlotShuffleModel, SlotShuffler
 from shuffledp.shufflers.uniform import UniformShuffleModel, UniformShuffler
 
-__all__ = ["IdentityShuffleModel", "IdentityShuffler", "UniformShuffleModel", "UniformShuffler"]
+__all__ = [
+    "IdentityShuffleModel",
+    "IdentityShuffler",
+    "MallowsShuffleModel",
+    "MallowsShuffler",
+    "NoisySortShuffleModel",
+    "NoisySortShuffler",
+    "SlotShuffleModel",
+    "SlotShuffler",
+    "UniformShuffleModel",
+    "UniformShuffler",
+]

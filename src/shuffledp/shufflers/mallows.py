@@ -1,0 +1,220 @@
+"""The Mallows shuffler: permutations near a reference order, likelier the fewer pairs they put out of order."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError
+from shuffledp.groups import Groups, blocks, windows
+from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.laws import DISTANCES, sample_mallows_blocks
+from shuffledp.models import SwapWindows
+from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing, window_sizes
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["MallowsShuffleModel", "MallowsShuffler"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MallowsShuffleModel(SlotShuffleModel):
+    """What is public about a Mallows shuffle, the groups themselves apart.
+
+    Blocks of equal size and concentration are counted together.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        groups_digest: of the groups that ``alpha`` is about.
+        alpha: the loss of the order inside a group, infinity included.
+        distance: "kendall", "hamming" or "cayley".
+        block_sizes: the number of people of each kind of block.
+        concentrations: of each kind of block; 0 is a uniform shuffle of the block, and infinity none at all.
+        block_counts: how many blocks of each kind there are.
+        delta: 0.
+        num_alone: people who are the only ones in their block.
+        num_colluding: people who may work together with the analyst.
+    """
+
+    kind: ClassVar[str] = "mallows"
+    num_users: int
+    groups_digest: str
+    alpha: float
+    distance: str
+    block_sizes: tuple[int, ...]
+    concentrations: tuple[float, ...]
+    block_counts: tuple[int, ...]
+    delta: float = 0.0
+    num_alone: int = 0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        _validate.one_of(DISTANCES, distance=self.distance)
+        if not len(self.block_sizes) == len(self.concentrations) == len(self.block_counts):
+            raise InvalidParameterError("block_sizes, concentrations and block_counts must have one length.")
+        for size, theta, count in self._kinds():
+            _validate.integer_at_least(1, block_sizes=size, block_counts=count)
+            _validate.nonnegative(concentrations=theta)
+        people = sum(size * count for size, _, count in self._kinds())
+        if people != self.num_users:
+            raise _validate.invalid(f"the number of people in all blocks, {people}", num_users=self.num_users)
+        alone = sum(count for size, _, count in self._kinds() if size == 1)
+        if alone != self.num_alone:
+            raise _validate.invalid(f"the number of blocks of one person, {alone}", num_alone=self.num_alone)
+
+    def _kinds(self) -> "zip[tuple[int, float, int]]":
+        return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows of consecutive ranks in the blocks that mix least: no other is smaller or more concentrated.
+
+        Exchanging two people whose ranks differ by w changes Kendall's distance by at most 2 w - 1, Hamming's by 2 and
+        Cayley's by 1.
+        """
+        found: list[SwapWindows] = []
+        least = -1.0
+        for size, theta, count in sorted(self._kinds()):
+            if size > 1 and theta <= least:
+                continue
+            least = max(least, theta if size > 1 else least)
+            sizes = window_sizes(size)
+            costs = tuple(self._cost(theta, window) for window in sizes)
+            found.append(SwapWindows(sizes=self._honest(sizes), costs=costs, people=size * count))
+        return tuple(found)
+
+    def _cost(self, theta: float, window: int) -> float:
+        if window == 1:
+            return 0.0
+        changes = {"kendall": 2 * window - 3, "hamming": 2, "cayley": 1}[self.distance]
+        return math.nextafter(theta * changes, math.inf) if theta else 0.0
+
+
+class MallowsShuffler(SlotShuffler):
+    """Puts the report of the person at rank w[k] into the slot of the person at rank k, w from a Mallows law.
+
+    Pr[w] is proportional to exp(-concentration * distance(w, identity)) in each block of the reference order, and
+    blocks are independent. Labels are slots: row j of the label table is person j's, and the report beside it is one
+    from nearby.
+
+    Guarantees:
+        1. (alpha, groups)-d_sigma privacy, whatever the reports are: alpha is the largest of concentration times the
+           exact sensitivity, which distinct reports attain.
+        2. Nobody's report leaves their block.
+        3. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
+
+    Args:
+        groups: public groups of people.
+        alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
+        concentration: "theta" in papers: the same for all blocks, 0 or more.
+        distance: "kendall", "hamming" or "cayley"; of the latter two all ranks of a block are equally near.
+        order: how `shuffledp.groups.reference_order` finds the order, or the order itself.
+        per_block: whether to cut the order where no group crosses, so that each block gets its own concentration; if
+            not, everybody is shuffled with the one that the costliest group needs.
+
+    Raises:
+        InvalidParameterError: if not exactly one of ``alpha`` and ``concentration`` is given, or one is out of range.
+
+    References:
+        Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 4.3. Sensitivity
+        and blocks are our own.
+
+    Example:
+        >>> groups = Groups.from_labels(["a", "b", "b", "a", "c"])
+        >>> shuffler = MallowsShuffler(groups=groups, alpha=1.0)
+        >>> shuffler.model(5).alpha, shuffler.model(5).num_alone
+        (1.0, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        groups: Groups,
+        alpha: float | None = None,
+        concentration: float | None = None,
+        distance: str = "kendall",
+        order: str | ArrayLike = "auto",
+        per_block: bool = True,
+    ) -> None:
+        _validate.instance_of(Groups, groups=groups)
+        _validate.one_of(DISTANCES, distance=distance)
+        if (alpha is None) == (concentration is None):
+            raise InvalidParameterError(
+                f"exactly one of alpha and concentration must be given; got alpha={alpha!r}, "
+                f"concentration={concentration!r}."
+            )
+        _validate.nonnegative(alpha=0 if alpha is None else alpha)
+        _validate.nonnegative(concentration=0 if concentration is None else concentration)
+        _validate.instance_of(bool, per_block=per_block)
+        self.groups, self.distance, self.per_block = groups, distance, per_block
+        self.alpha, self.concentration = alpha, concentration
+        self._order = order
+
+    def _prepare(self) -> Prepared:
+        order = checked_order(self.groups, self._order)
+        starts, sensitivities = blocks(self.groups, order, distance=self.distance)
+        if not self.per_block:
+            starts, sensitivities = starts[[0, -1]], sensitivities[[sensitivities.argmax()]]
+        thetas = self._concentrations(sensitivities)
+        sizes = np.diff(starts)
+        losses = {(float(theta), int(delta)) for theta, delta in zip(thetas, sensitivities, strict=True)}
+        kinds = sorted(Counter(zip(sizes.tolist(), thetas.tolist(), strict=True)).items())
+        model = MallowsShuffleModel(
+            num_users=self.groups.num_users,
+            groups_digest=self.groups.digest,
+            alpha=max(_product_rounded_up(*each) for each in losses),
+            distance=self.distance,
+            block_sizes=tuple(size for (size, _), _ in kinds),
+            concentrations=tuple(theta for (_, theta), _ in kinds),
+            block_counts=tuple(count for _, count in kinds),
+            num_alone=int((sizes == 1).sum()),
+        )
+        return Prepared(order, starts, thetas, model)
+
+    def _concentrations(self, sensitivities: Integers) -> Floats:
+        """For each block, the largest that the budget allows; infinite where nobody's order is to be hidden."""
+        if self.concentration is not None:
+            return np.full(sensitivities.size, float(self.concentration))
+        budget = float(self.alpha or 0)
+        sensitive = np.maximum(sensitivities, 1)
+        thetas = np.nextafter(np.nextafter(budget / sensitive, 0), 0)
+        return np.where(sensitivities > 0, thetas if math.isfinite(budget) else budget, math.inf)
+
+    def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
+        """See `SlotShuffler.draw_ranks`."""
+        prepared = self.prepare()
+        sizes = np.diff(prepared.starts)
+        return sample_mallows_blocks(sizes, prepared.parameters, distance=self.distance, source=source)
+
+    def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
+        """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks.
+
+        With a single concentration it is alpha times the ratio of the sensitivities (Theorem 4.4).
+        """
+        self._same_people(groups)
+        prepared = self.prepare()
+        found = windows(groups, prepared.order)
+        costs = found.sensitivities(self.distance)
+        thetas = prepared.parameters[np.searchsorted(prepared.starts, found.first, side="right") - 1]
+        if (crossing(prepared.starts, found.first, found.last) & (costs > 0)).any():
+            return DSigmaPrivacy(alpha=math.inf, groups_digest=groups.digest)
+        losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, costs, strict=True)}
+        return DSigmaPrivacy(alpha=max(_product_rounded_up(*each) for each in losses), groups_digest=groups.digest)
+
+
+def _product_rounded_up(theta: float, sensitivity: int) -> float:
+    """Theta times sensitivity, not below it; nothing is lost where nothing is sensitive."""
+    if sensitivity == 0 or theta in (0, math.inf):
+        return 0.0 if sensitivity == 0 else theta
+    exact = Fraction(theta) * sensitivity
+    nearest = theta * sensitivity
+    return nearest if nearest == math.inf or Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -1,0 +1,253 @@
+"""The noisy-sort shuffler: everybody gets a public position, noise is added, and reports leave in the order of both."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError
+from shuffledp.groups import Groups, position_spreads, windows
+from shuffledp.groups.layout import ranks_by_group
+from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.laws import (
+    NOISES,
+    adaptive_gaps,
+    gaussian_alpha,
+    gaussian_mu,
+    positions_of_gaps,
+    refined_gaps,
+    sample_noisy_sort,
+    uniform_gaps,
+)
+from shuffledp.models import SwapWindows
+from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing
+from shuffledp.shufflers.sorted_windows import worst_windows
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["SPACINGS", "NoisySortShuffleModel", "NoisySortShuffler"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SPACINGS = ("adaptive", "uniform", "refined")
+_ROUND_UP = 1 + 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySortShuffleModel(SlotShuffleModel):
+    """What is public about a noisy sort, groups and positions themselves apart.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        noise: "laplace" or "gaussian".
+        spread: the largest spread of a group's positions in units of the noise, rounded up: the loss alpha of Laplace
+            noise, and the mu of `shuffledp.laws.gaussian_delta` for Gaussian noise; 0 without groups.
+        alpha: the loss of the order inside a group, infinity included.
+        delta: the remainder that goes with it, for Gaussian noise.
+        groups_digest: of the groups that ``alpha`` is about; None if there are none.
+        windows: among whom people are mixed, for Laplace noise: those who are mixed least.
+        num_alone: people who are the only ones in their block.
+        num_colluding: people who may work together with the analyst.
+    """
+
+    kind: ClassVar[str] = "noisy-sort"
+    num_users: int
+    noise: str
+    spread: float
+    alpha: float
+    delta: float = 0.0
+    groups_digest: str | None = None
+    windows: tuple[SwapWindows, ...] = ()
+    num_alone: int = 0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        _validate.one_of(NOISES, noise=self.noise)
+        _validate.nonnegative(spread=self.spread)
+        least = self.spread if self.noise == "laplace" else self._gaussian_least()
+        if self.alpha < least:
+            raise _validate.invalid(f"at least what the spread loses, {least:.6g}", alpha=self.alpha)
+
+    def _gaussian_least(self) -> float:
+        if self.delta == 0:
+            return math.inf if self.spread else 0.0
+        return gaussian_alpha(self.spread, self.delta) if self.delta < 1 else 0.0
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Exchanging two people costs twice the distance of their positions, with Laplace noise of scale 1."""
+        return tuple(
+            SwapWindows(sizes=self._honest(each.sizes), costs=each.costs, people=each.people) for each in self.windows
+        )
+
+
+class NoisySortShuffler(SlotShuffler):
+    """Sorts people by position plus noise; the slot at rank k gets the report of whoever comes out k-th.
+
+    Positions follow a reference order. With groups, gaps between neighbors are chosen from public information so that
+    no group loses more than the budget; the order is cut where no group crosses, and each block is sorted by itself.
+    Noise is independent and of one law for everybody, which all theorems about sorting need.
+
+    Guarantees:
+        1. With Laplace noise (alpha, groups)-d_sigma privacy, whatever the reports are.
+        2. With Gaussian noise (alpha, delta, groups)-d_sigma privacy, and no pure loss.
+        3. Nobody's report leaves their block; equal positions come out in uniformly random order.
+        4. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
+
+    Args:
+        groups: public groups of people; None if only positions are given.
+        alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
+        positions: a public number for each person, such as a time of arrival: all are sorted as one block.
+        scale: of the noise around these positions, above 0; None is 1. Mean absolute value for Laplace noise,
+            standard deviation for Gaussian.
+        noise: "laplace" or "gaussian".
+        spacing: "adaptive" (each gap as wide as the groups around it allow), "uniform" (all gaps equal) or "refined"
+            (adaptive, then lengthened by a convex program: slower, and worth it where groups vary a lot).
+        delta: the remainder of Gaussian noise, strictly between 0 and 1.
+        order: how `shuffledp.groups.reference_order` finds the order, or the order itself; not with ``positions``.
+
+    Raises:
+        InvalidParameterError: if not exactly one of ``alpha`` and ``positions`` is given, what goes with it is missing,
+            or an argument is out of range.
+
+    References:
+        Sorting with Laplace noise is the delay shuffler of the imperfect shuffle model; its loss for groups, spacings
+        and the Gaussian variant are our own (docs/theorems.md).
+
+    Example:
+        >>> shuffler = NoisySortShuffler(groups=Groups.from_radius([20, 21, 30, 31, 33], radius=2), alpha=1.0)
+        >>> round(shuffler.model(5).alpha, 6)
+        1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        groups: Groups | None = None,
+        alpha: float | None = None,
+        positions: ArrayLike | None = None,
+        scale: float | None = None,
+        noise: str = "laplace",
+        spacing: str = "adaptive",
+        delta: float | None = None,
+        order: str | ArrayLike = "auto",
+    ) -> None:
+        _validate.one_of(NOISES, noise=noise)
+        _validate.one_of(SPACINGS, spacing=spacing)
+        if groups is not None:
+            _validate.instance_of(Groups, groups=groups)
+        if (alpha is None) == (positions is None):
+            raise InvalidParameterError("exactly one of alpha and positions must be given.")
+        if positions is None and (groups is None or scale is not None):
+            raise InvalidParameterError("alpha needs groups, and no scale: the positions are chosen for scale 1.")
+        _validate.nonnegative(alpha=0 if alpha is None else alpha)
+        _validate.positive(scale=1 if scale is None else scale)
+        if delta is not None:
+            _validate.open_probability(delta=delta)
+        if (delta is not None) != (noise == "gaussian" and groups is not None):
+            raise InvalidParameterError(
+                f"delta must be given for Gaussian noise with groups, and only then; got delta={delta!r}, "
+                f"noise={noise!r}."
+            )
+        self.groups, self.alpha, self.delta = groups, alpha, delta
+        self.noise, self.spacing, self._order = noise, spacing, order
+        self._at = None if positions is None else _checked_positions(positions, groups) / float(scale or 1)
+
+    @property
+    def _power(self) -> int:
+        return 1 if self.noise == "laplace" else 2
+
+    def _prepare(self) -> Prepared:
+        if self._at is not None:
+            order = np.argsort(self._at, kind="stable").astype(np.int64)
+            starts, at = np.array([0, order.size]), self._at[order] - self._at.min()
+        else:
+            order = checked_order(_given(self.groups), self._order)
+            gaps = self._gaps(order)
+            starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
+            at = positions_of_gaps(gaps)
+        spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
+        alone = int((np.diff(starts) == 1).sum())
+        model = NoisySortShuffleModel(
+            num_users=order.size,
+            noise=self.noise,
+            spread=spread,
+            alpha=self._loss(spread),
+            delta=self.delta or 0.0,
+            groups_digest=None if self.groups is None else self.groups.digest,
+            windows=worst_windows(at, starts) if self.noise == "laplace" else (),
+            num_alone=alone,
+        )
+        return Prepared(order, starts, at, model)
+
+    def _gaps(self, order: Integers) -> Floats:
+        """The gap after each rank but the last, infinite where blocks end."""
+        groups = _given(self.groups)
+        budget = float(self.alpha or 0)
+        if self.noise == "gaussian" and budget < math.inf:
+            budget = gaussian_mu(budget, self.delta or 0.5)
+        found = windows(groups, order)
+        if self._power == 1:
+            spreads = found.sensitivities("footrule").astype(np.float64)
+        else:
+            spreads = np.sqrt(position_spreads(groups, order, np.arange(order.size), power=2))
+        gaps = adaptive_gaps(order.size, found.first, found.last, spreads, budget)
+        if self.spacing == "uniform" and budget < math.inf:
+            equal = uniform_gaps(order.size, float(spreads.max()), budget)
+            return np.where(np.isinf(gaps), gaps, equal)
+        if self.spacing == "refined" and 0 < budget < math.inf:
+            return refined_gaps(gaps, ranks_by_group(groups, order), budget, power=self._power)
+        return gaps
+
+    def _spread(self, groups: Groups, order: Integers, starts: Integers, at: Floats) -> float:
+        """The largest spread of a group: infinite if it reaches into several blocks."""
+        found = windows(groups, order)
+        if crossing(starts, found.first, found.last).any():
+            return math.inf
+        spread = float(position_spreads(groups, order, at, power=self._power).max())
+        return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
+
+    def _loss(self, spread: float) -> float:
+        """The stated alpha: what was asked for, where the spread keeps within it up to rounding; else what it loses."""
+        if self.noise == "laplace":
+            return spread
+        return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
+
+    def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
+        """See `SlotShuffler.draw_ranks`."""
+        prepared = self.prepare()
+        return sample_noisy_sort(
+            prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source
+        )
+
+    def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
+        """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks."""
+        self._same_people(groups)
+        prepared = self.prepare()
+        spread = self._spread(groups, prepared.order, prepared.starts, prepared.parameters)
+        if self.noise == "gaussian" and self.delta is None:
+            raise InvalidParameterError("delta must be given to state what Gaussian noise guarantees; got delta=None.")
+        return DSigmaPrivacy(alpha=self._loss(spread), delta=self.delta or 0.0, groups_digest=groups.digest)
+
+
+def _given(groups: Groups | None) -> Groups:
+    if groups is None:
+        raise InvalidParameterError("groups must be given with alpha; got groups=None.")
+    return groups
+
+
+def _checked_positions(positions: Any, groups: Groups | None) -> Floats:
+    try:
+        at = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("positions must be numbers, one per person.") from None
+    if at.ndim != 1 or at.size == 0 or not np.isfinite(at).all():
+        raise InvalidParameterError(f"positions must be one finite number per person; got shape {at.shape}.")
+    if groups is not None and at.size != groups.num_users:
+        raise InvalidParameterError(f"positions must be one for each of {groups.num_users} people; got {at.size}.")
+    return at
