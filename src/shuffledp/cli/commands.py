@@ -49,19 +49,28 @@ def run(
     """All stages at once, for one private column or for several."""
     task, source = read_task(task_file), _source(seed)
     if isinstance(task, Task):
-        return _run(task, answers, output, source, earlier=earlier, force=force)
+        return _run(task, answers, output, source, earlier=earlier, beside=task_file.parent, force=force)
     with new_folder(output, force=force) as folder:
         with watching() as watch:
-            joint = run_joint_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
+            joint = run_joint_file(
+                task, answers, folder, source=source, watch=watch, earlier=earlier, beside=task_file.parent
+            )
         return _with_pages(joint, folder)
 
 
 def _run(
-    task: Task, answers: Path, output: Path, source: RandomSource | None, *, earlier: Sequence[Path] = (), force: bool
+    task: Task,
+    answers: Path,
+    output: Path,
+    source: RandomSource | None,
+    *,
+    earlier: Sequence[Path] = (),
+    beside: Path,
+    force: bool,
 ) -> Outcome:
     with new_folder(output, force=force) as folder:
         with watching() as watch:
-            outcome = run_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
+            outcome = run_file(task, answers, folder, source=source, watch=watch, earlier=earlier, beside=beside)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -98,9 +107,9 @@ def shuffle(
     source = source and source.substream("shuffle")
     if isinstance(task, Task):
         with new_file(output, force=force) as file, watching() as watch:
-            return shuffle_file(task, reports, file, source=source, watch=watch)
+            return shuffle_file(task, reports, file, source=source, watch=watch, beside=task_file.parent)
     with new_folder(output, force=force, is_ours=is_stage) as folder, watching() as watch:
-        return shuffle_joint_files(task, reports, folder, source=source, watch=watch)
+        return shuffle_joint_files(task, reports, folder, source=source, watch=watch, beside=task_file.parent)
 
 
 def analyze(
@@ -111,10 +120,10 @@ def analyze(
     with new_folder(output, force=force) as folder:
         if isinstance(task, Task):
             with watching() as watch:
-                outcome = analyze_file(task, view, folder, earlier=earlier, watch=watch)
+                outcome = analyze_file(task, view, folder, earlier=earlier, watch=watch, beside=task_file.parent)
             return outcome.with_files(folder, write_page(outcome, folder))
         with watching() as watch:
-            joint = analyze_joint_files(task, view, folder, earlier=earlier, watch=watch)
+            joint = analyze_joint_files(task, view, folder, earlier=earlier, watch=watch, beside=task_file.parent)
         return _with_pages(joint, folder)
 
 
@@ -122,7 +131,7 @@ def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[O
     """A survey of made-up people, and all stages on it; the release is in the folder ``release`` of the output."""
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
-        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), force=False)
+        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), beside=folder, force=False)
     return outcome, output / _RELEASE
 
 
