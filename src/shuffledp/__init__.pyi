@@ -9,12 +9,14 @@ from .accounting import account as account
 from .accounting import bracket as bracket
 from .accounting import compose_releases as compose_releases
 from .accounting import delta_at as delta_at
+from .accounting import reidentification_bound as reidentification_bound
 from .accounting import renyi as renyi
 from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribution
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
+from .analyzers import RegionalAnalyzer as RegionalAnalyzer
 
 # knowing what is guaranteed
 from .channels import Channel as Channel

@@ -333,6 +333,7 @@ class ShuffleModel(Described):
     labels: ClassVar[LabelMeaning]
     num_users: int
     num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
+    largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
 
     @property
     def num_labels(self) -> int:

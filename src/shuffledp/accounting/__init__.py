@@ -5,9 +5,11 @@ from shuffledp.accounting.bracket import Bracket, bracket
 from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
 from shuffledp.accounting.limit import Limit, limit
+from shuffledp.accounting.reidentification import ReidentificationBound, reidentification_bound
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
 
 __all__ = [
     "THEOREMS",
@@ -15,16 +17,19 @@ __all__ = [
     "Examination",
     "Finding",
     "Limit",
+    "ReidentificationBound",
     "Theorem",
     "account",
     "account_all",
     "bracket",
     "compose_releases",
+    "d_sigma_statement",
     "delta_at",
     "epsilon_of",
     "examine",
     "findings",
     "limit",
+    "reidentification_bound",
     "renyi",
     "to_privacy_loss_distribution",
 ]

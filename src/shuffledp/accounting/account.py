@@ -9,6 +9,8 @@ from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
+from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
@@ -63,6 +65,7 @@ def account(
     if epsilon_of(found[best]) == math.inf:
         raise nothing_known(counted, f"delta={delta:g}")
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
+    statement = statement.remarking(*_who_is_mixed(counted, delta))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
 
@@ -101,12 +104,12 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
     """Every statement that belongs beside a release, headline first.
 
     Returns:
-        The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then the
-        local guarantee of what one person sends.
+        The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then what
+        is guaranteed about the order inside groups, for a shuffle that is about groups, then the local guarantee of
+        what one person sends.
     """
-    upper = account(model, delta=delta)
-    lower = best_lower_bound(model, delta)
-    return (upper, *(() if lower is None else (lower,)), _local_statement(model))
+    found = (account(model, delta=delta), best_lower_bound(model, delta), d_sigma_statement(model))
+    return (*(statement for statement in found if statement is not None), _local_statement(model))
 
 
 def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
@@ -212,17 +215,36 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
+def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
+    """Where people are mixed with neighbors only: whom the promise is about, and what it is for those better off."""
+    theorem = next(each for each in THEOREMS if isinstance(each, SwapCost))
+    if not theorem.applies(model, delta=delta):
+        return ()
+    alone, people = model.shuffle.num_alone, model.num_users
+    remarks = ("Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least.",)
+    if not alone:
+        return remarks
+    others = [
+        epsilon
+        for windows, epsilon in zip(model.shuffle.swap_windows(), theorem.epsilons(model, delta=delta), strict=True)
+        if max(windows.sizes) > 1
+    ]
+    better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
+    return (*remarks, f"{alone} of {people} people are alone: their reports are not shuffled at all.{better}")
+
+
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
     """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
     if not model.shuffle.is_uniform and model.shuffle.trust == ():
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
-    reasons = []
+    failing: dict[str, list[str]] = {}
     for theorem in THEOREMS:
         if theorem.id == "local-dp" or not theorem.kind.promises:
             continue
-        failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
-        if failing:
-            reasons.append(f"{theorem.id} {failing[0]}")
+        unmet = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
+        if unmet:
+            failing.setdefault(unmet[0], []).append(theorem.id)
         elif theorem in found:
-            reasons.append(f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}")
+            failing[f"gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}"] = [theorem.id]
+    reasons = [f"{', '.join(theorems)} {text}" for text, theorems in failing.items()]
     return (f"No amplification by shuffling is stated: {'; '.join(reasons)}.",) if reasons else ()

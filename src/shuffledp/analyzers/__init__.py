@@ -2,5 +2,17 @@
 
 from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary, project_to_simplex
 from shuffledp.analyzers.means import MeanAnalyzer, MeanSummary
+from shuffledp.analyzers.preservation import Preservation, preservation
+from shuffledp.analyzers.regional import RegionalAnalyzer, RegionalSummary
 
-__all__ = ["FrequencyAnalyzer", "FrequencySummary", "MeanAnalyzer", "MeanSummary", "project_to_simplex"]
+__all__ = [
+    "FrequencyAnalyzer",
+    "FrequencySummary",
+    "MeanAnalyzer",
+    "MeanSummary",
+    "Preservation",
+    "RegionalAnalyzer",
+    "RegionalSummary",
+    "preservation",
+    "project_to_simplex",
+]

@@ -9,8 +9,8 @@ from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
 from shuffledp.attacks.games import GAMES, Progress, RandomizerAndShuffler
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
 from shuffledp.attacks.intervals import most_shown, runs_needed
-from shuffledp.flow import Randomizer
-from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.flow import Randomizer, Shuffler
+from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.randomness import resolve_source
 from shuffledp.statements import Kind, PrivacyStatement
@@ -88,19 +88,19 @@ def audit(
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
     pairs = pairs or worst_inputs(model.local)
     obstacle = _why_no_attack(pipeline.randomizer, pairs, source)
-    reasons = [_why_no_claim(claim) or obstacle for claim in claims]
+    reasons = [_why_no_claim(claim) or obstacle or _why_no_order(claim, pipeline.shuffler) for claim in claims]
     tail = (1 - confidence) / max(1, reasons.count("")) / _TAILS
     reasons = [reason or _why_too_few(claim, trials, tail) for claim, reason in zip(claims, reasons, strict=True)]
     auditable = [claim for claim, reason in zip(claims, reasons, strict=True) if not reason]
     evidence: dict[tuple[str, float], Evidence] = {}
     for kind, game in GAMES.items():
-        deltas = sorted({_loss_of(claim).delta for claim in auditable if claim.guarantee.type == kind})
+        deltas = sorted({_delta_of(claim) for claim in auditable if claim.guarantee.type == kind})
         table = game(pipeline=pipeline, num_users=num_users, source=source, progress=progress)
         evidence |= {(kind, delta): each for delta, each in table.attack(pairs, deltas, trials, tail).items()}
     findings = [
         Finding(statement=claim, verdict=Verdict.NOT_AUDITED, reason=reason)
         if reason
-        else _judged(claim, evidence[claim.guarantee.type, _loss_of(claim).delta])
+        else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)])
         for claim, reason in zip(claims, reasons, strict=True)
     ]
     return AuditReport(model=model, findings=tuple(findings), confidence=confidence, seeded=source.reproducible)
@@ -126,11 +126,19 @@ def _check(
         _validate.instance_of(PrivacyStatement, statements=claim)
     for pair in pairs:
         _validate.instance_of(NeighboringInputs, inputs=pair)
+        if pair.holders:
+            raise _validate.invalid("without holders, which the audit chooses", inputs=pair)
 
 
-def _loss_of(claim: PrivacyStatement) -> DifferentialPrivacy:
-    """The guarantee of a claim that has a game, which is one of (epsilon, delta)."""
-    return cast(DifferentialPrivacy, claim.guarantee)
+def _delta_of(claim: PrivacyStatement) -> float:
+    """The remainder of a claim that has a game, which is one of a loss and a remainder."""
+    return cast(DifferentialPrivacy | DSigmaPrivacy, claim.guarantee).delta
+
+
+def _loss_of(claim: PrivacyStatement) -> float:
+    """The loss of a claim that has a game: epsilon, or the alpha of orders."""
+    guarantee = claim.guarantee
+    return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else cast(DifferentialPrivacy, guarantee).epsilon
 
 
 def _why_no_claim(claim: PrivacyStatement) -> str:
@@ -151,6 +159,18 @@ def _why_no_claim(claim: PrivacyStatement) -> str:
     return ""
 
 
+def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
+    """Why there is no game about a claim on orders; else ""."""
+    if not isinstance(claim.guarantee, DSigmaPrivacy):
+        return ""
+    groups = getattr(shuffler, "groups", None)
+    if groups is None or not hasattr(shuffler, "prepare"):
+        return "No game is known for orders inside groups where the shuffler does not say which groups these are."
+    if groups.digest != claim.guarantee.groups_digest:
+        return "The claim is about other groups than the shuffler's."
+    return "" if groups.sizes.max() > 1 else "Every group is one person: there is no order to be told."
+
+
 def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: "RandomSource") -> str:
     """Why the attacks cannot be mounted on this randomizer; else "". Every answer is randomized once, to be checked."""
     model = randomizer.model
@@ -168,11 +188,11 @@ def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], s
 
 def _why_too_few(claim: PrivacyStatement, trials: int | None, tail: float) -> str:
     """Why even an attack that never errs could not refute the claim; else ""."""
-    claimed, runs = _loss_of(claim), trials or GAMES[claim.guarantee.type].trials
-    most = most_shown(runs, claimed.delta, tail=tail)
-    if most > claimed.epsilon:
+    claimed, delta, runs = _loss_of(claim), _delta_of(claim), trials or GAMES[claim.guarantee.type].trials
+    most = most_shown(runs, delta, tail=tail)
+    if most > claimed:
         return ""
-    needed = runs_needed(claimed.epsilon, claimed.delta, tail=tail)
+    needed = runs_needed(claimed, delta, tail=tail)
     return (
         f"Too few trials: with {runs} no attack, not even one that never errs, can show more than "
         f"{in_digits(most, 'at most')}. Refuting this claim takes {in_digits(needed, 'at least', digits=2)} at least."
@@ -180,5 +200,5 @@ def _why_too_few(claim: PrivacyStatement, trials: int | None, tail: float) -> st
 
 
 def _judged(claim: PrivacyStatement, evidence: Evidence) -> Finding:
-    refuted = evidence.epsilon_lower > _loss_of(claim).epsilon
+    refuted = evidence.epsilon_lower > _loss_of(claim)
     return Finding(statement=claim, verdict=Verdict.REFUTED if refuted else Verdict.CONSISTENT, evidence=evidence)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from shuffledp._described import Described
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.inputs import NeighboringInputs
-from shuffledp.guarantees import DifferentialPrivacy
+from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import PrivacyStatement
 
@@ -86,9 +86,10 @@ class Finding(Described):
 
     def __str__(self) -> str:
         claim = self.statement.guarantee
-        shown = claim.type
-        if isinstance(claim, DifferentialPrivacy):
-            relation = self.statement.kind.relation
+        shown, relation = claim.type, self.statement.kind.relation
+        if isinstance(claim, DSigmaPrivacy):
+            shown = f"{claim.type}, alpha {relation} {in_digits(claim.alpha, relation)} at delta = {claim.delta:g}"
+        elif isinstance(claim, DifferentialPrivacy):
             shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
         return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {self.evidence or self.reason}"
 

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from shuffledp.attacks.events import Event, best_event
 from shuffledp.attacks.findings import Evidence
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import clopper_pearson, loss
-from shuffledp.attacks.scores import SCORES, report_scores, view_scores
+from shuffledp.attacks.scores import ORDER_SCORES, SCORES, order_scores, report_scores, view_scores
 from shuffledp.flow import Randomizer, Shuffler
+from shuffledp.groups import Groups, windows
+from shuffledp.permutations import invert
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -23,6 +26,7 @@ Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
+_GROUPS = 2  # whose orders are played
 
 
 @runtime_checkable
@@ -180,4 +184,48 @@ class CentralGame(Game):
         return found
 
 
-GAMES: Mapping[str, type[Game]] = {"local-dp": LocalGame, "central-dp": CentralGame}
+class OrderGame(Game):
+    """Seen is the view; the same answers are in both data sets, held by members of one group in two orders.
+
+    Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
+    """
+
+    scores = tuple(ORDER_SCORES)
+    trials = 10_000
+
+    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
+        """Each pair of answers, held by members of the costliest groups."""
+        shuffler: Any = self.pipeline.shuffler
+        prepared = shuffler.prepare()
+        return [
+            replace(pair, holders=holders) for pair in pairs for holders in holders_of(shuffler.groups, prepared.order)
+        ]
+
+    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
+        """See `Game.play`."""
+        randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
+        prepared: Any = shuffler
+        rank = invert(prepared.prepare().order)
+        answers = inputs.answers(which, self.num_users)
+        found = np.empty((runs, len(self.scores)))
+        for row in found:
+            view = shuffler.shuffle(randomizer.randomize(answers, source=self.source), source=self.source)
+            row[:] = order_scores(view, randomizer.model, inputs, rank)
+        self.tick(runs)
+        return found
+
+
+def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Lower against upper half, and lowest against highest member, of the groups with the largest sensitivities."""
+    rank = invert(order)
+    found = []
+    for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():
+        members = groups[number]
+        if members.size > 1:
+            along = members[np.argsort(rank[members])].tolist()
+            half = len(along) // 2
+            found += [(tuple(along[:half]), tuple(along[-half:])), ((along[0],), (along[-1],))]
+    return list(dict.fromkeys(found))
+
+
+GAMES: Mapping[str, type[Game]] = {"local-dp": LocalGame, "central-dp": CentralGame, "d-sigma": OrderGame}

@@ -21,6 +21,8 @@ class NeighboringInputs(Described):
         first: the first person's answer in the first data set, as the randomizer takes it.
         second: that answer in the second data set; another one.
         others: what everybody else answers, in both.
+        holders: for two orders of the same answers: who hold the first answer, and who the second, in the first data
+            set; the other way round in the second. An audit of such claims fills it in; none for one person's answer.
 
     Raises:
         InvalidParameterError: if the two answers are equal.
@@ -29,6 +31,7 @@ class NeighboringInputs(Described):
     first: Any
     second: Any
     others: Any
+    holders: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if np.array_equal(self.first, self.second):
@@ -37,7 +40,11 @@ class NeighboringInputs(Described):
     def answers(self, which: str, num_users: int) -> NDArray[Any]:
         """One data set as a column: ``which`` is "first" or "second"; one row per person."""
         column = np.array([self.others] * num_users)
-        column[0] = getattr(self, which)
+        if not self.holders:
+            column[0] = getattr(self, which)
+            return column
+        here, there = self.holders if which == "first" else self.holders[::-1]
+        column[list(here)], column[list(there)] = self.first, self.second
         return column
 
 

@@ -17,7 +17,9 @@ from shuffledp.errors import UnsupportedModelError
 from shuffledp.flow import View
 from shuffledp.models import LocalModel
 
-__all__ = ["SCORES", "report_scores", "view_scores"]
+__all__ = ["ORDER_SCORES", "SCORES", "order_scores", "report_scores", "view_scores"]
+
+_Holders = tuple[tuple[int, ...], ...]
 
 _DIGITS = 9  # a sum over the same multiset in another order differs far behind these
 
@@ -58,6 +60,47 @@ def _own_report(seen: _Seen) -> NDArray[np.float64]:
     if reports are released in the order of arrival.
     """
     return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
+
+
+def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """What lies in the holders' own slots."""
+    return float(evidence[list(holders[0])].sum() - evidence[list(holders[1])].sum())
+
+
+def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """How far up the reference order the two answers lie, against each other."""
+    return -float(evidence @ (rank - (len(rank) - 1) / 2)) / len(rank)
+
+
+def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """The same along the people's numbers: what a shuffle betrays that lost the reference order on its way."""
+    places = np.arange(len(evidence))
+    side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
+    return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)
+
+
+# Of views whose labels are slots, about which of two orders members of a group hold their answers in.
+ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Holders], float]] = {
+    "own-slots": _own_slots,
+    "along-the-order": _along_the_order,
+    "along-the-numbers": _along_the_numbers,
+}
+
+
+def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
+    """Every score of ``ORDER_SCORES`` of one view with a report in every slot.
+
+    A report's evidence is the log-likelihood ratio of the two answers.
+
+    Args:
+        view: its labels are slots.
+        model: the randomizer's.
+        inputs: with holders.
+        rank: of each person in the reference order.
+    """
+    evidence = np.zeros(len(rank))
+    evidence[view.labels] = report_scores(view.reports.columns, model, inputs)
+    return [round(score(evidence, rank, inputs.holders), _DIGITS) for score in ORDER_SCORES.values()]
 
 
 SCORES: Mapping[str, Callable[[_Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}

@@ -1,6 +1,7 @@
 """Shufflers: what takes away who sent what, entirely or in part."""
 
 from shuffledp.shufflers.identity import IdentityShuffleModel, IdentityShuffler
+from shuffledp.shufflers.least import LeastDisplacement, least_displacement, mean_displacement
 from shuffledp.shufflers.mallows import MallowsShuffleModel, MallowsShuffler
 from shuffledp.shufflers.noisy_sort import NoisySortShuffleModel, NoisySortShuffler
 from shuffledp.shufflers.slots import SlotShuffleModel, SlotShuffler
@@ -9,6 +10,7 @@ from shuffledp.shufflers.uniform import UniformShuffleModel, UniformShuffler
 __all__ = [
     "IdentityShuffleModel",
     "IdentityShuffler",
+    "LeastDisplacement",
     "MallowsShuffleModel",
     "MallowsShuffler",
     "NoisySortShuffleModel",
@@ -17,4 +19,6 @@ __all__ = [
     "SlotShuffler",
     "UniformShuffleModel",
     "UniformShuffler",
+    "least_displacement",
+    "mean_displacement",
 ]

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +27,14 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+# By how much exchanging two people whose ranks are so far apart changes a distance, at most.
+_CHANGES: dict[str, Callable[[int], int]] = {
+    "kendall": lambda apart: 2 * apart - 1,
+    "hamming": lambda apart: 2,  # noqa: ARG005
+    "cayley": lambda apart: 1,  # noqa: ARG005
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MallowsShuffleModel(SlotShuffleModel):
     """What is public about a Mallows shuffle, the groups themselves apart.
@@ -41,6 +50,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         concentrations: of each kind of block; 0 is a uniform shuffle of the block, and infinity none at all.
         block_counts: how many blocks of each kind there are.
         delta: 0.
+        largest_group: people in the largest group.
         num_alone: people who are the only ones in their block.
         num_colluding: people who may work together with the analyst.
     """
@@ -54,6 +64,7 @@ class MallowsShuffleModel(SlotShuffleModel):
     concentrations: tuple[float, ...]
     block_counts: tuple[int, ...]
     delta: float = 0.0
+    largest_group: int = 0
     num_alone: int = 0
     num_colluding: int = 0
 
@@ -93,10 +104,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return tuple(found)
 
     def _cost(self, theta: float, window: int) -> float:
-        if window == 1:
-            return 0.0
-        changes = {"kendall": 2 * window - 3, "hamming": 2, "cayley": 1}[self.distance]
-        return math.nextafter(theta * changes, math.inf) if theta else 0.0
+        return _product_rounded_up(theta, _CHANGES[self.distance](window - 1) if window > 1 else 0)
 
 
 class MallowsShuffler(SlotShuffler):
@@ -134,6 +142,8 @@ class MallowsShuffler(SlotShuffler):
         >>> shuffler.model(5).alpha, shuffler.model(5).num_alone
         (1.0, 1)
     """
+
+    groups: Groups
 
     def __init__(
         self,
@@ -176,6 +186,7 @@ class MallowsShuffler(SlotShuffler):
             block_sizes=tuple(size for (size, _), _ in kinds),
             concentrations=tuple(theta for (_, theta), _ in kinds),
             block_counts=tuple(count for _, count in kinds),
+            largest_group=int(self.groups.sizes.max()),
             num_alone=int((sizes == 1).sum()),
         )
         return Prepared(order, starts, thetas, model)
@@ -185,15 +196,25 @@ class MallowsShuffler(SlotShuffler):
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
-        sensitive = np.maximum(sensitivities, 1)
-        thetas = np.nextafter(np.nextafter(budget / sensitive, 0), 0)
-        return np.where(sensitivities > 0, thetas if math.isfinite(budget) else budget, math.inf)
+        distinct, place = np.unique(sensitivities, return_inverse=True)
+        return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
     def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
         """See `SlotShuffler.draw_ranks`."""
         prepared = self.prepare()
         sizes = np.diff(prepared.starts)
         return sample_mallows_blocks(sizes, prepared.parameters, distance=self.distance, source=source)
+
+    def swap_costs(self, person: int) -> Floats:
+        """See `SlotShuffler.swap_costs`."""
+        prepared = self.prepare()
+        rank, block = self._rank_and_block(person)
+        theta = float(prepared.parameters[np.searchsorted(prepared.starts, rank, side="right") - 1])
+        costs = np.full(prepared.order.size, math.inf)
+        for other in range(block.start, block.stop):
+            apart = abs(other - rank)
+            costs[prepared.order[other]] = _product_rounded_up(theta, _CHANGES[self.distance](apart) if apart else 0)
+        return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks.
@@ -209,6 +230,14 @@ class MallowsShuffler(SlotShuffler):
             return DSigmaPrivacy(alpha=math.inf, groups_digest=groups.digest)
         losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, costs, strict=True)}
         return DSigmaPrivacy(alpha=max(_product_rounded_up(*each) for each in losses), groups_digest=groups.digest)
+
+
+def _quotient_rounded_down(budget: float, sensitivity: int) -> float:
+    """The largest float whose product with the sensitivity is within the budget."""
+    if sensitivity == 0 or math.isinf(budget):
+        return math.inf
+    nearest = budget / sensitivity
+    return nearest if Fraction(nearest) * sensitivity <= Fraction(budget) else math.nextafter(nearest, 0)
 
 
 def _product_rounded_up(theta: float, sensitivity: int) -> float:

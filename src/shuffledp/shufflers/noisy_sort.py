@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.groups import Groups, position_spreads, windows
 from shuffledp.groups.layout import ranks_by_group
 from shuffledp.guarantees import DSigmaPrivacy
@@ -51,6 +51,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         delta: the remainder that goes with it, for Gaussian noise.
         groups_digest: of the groups that ``alpha`` is about; None if there are none.
         windows: among whom people are mixed, for Laplace noise: those who are mixed least.
+        largest_group: people in the largest group; 0 without groups.
         num_alone: people who are the only ones in their block.
         num_colluding: people who may work together with the analyst.
     """
@@ -63,6 +64,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
     delta: float = 0.0
     groups_digest: str | None = None
     windows: tuple[SwapWindows, ...] = ()
+    largest_group: int = 0
     num_alone: int = 0
     num_colluding: int = 0
 
@@ -172,7 +174,6 @@ class NoisySortShuffler(SlotShuffler):
             starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
             at = positions_of_gaps(gaps)
         spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
-        alone = int((np.diff(starts) == 1).sum())
         model = NoisySortShuffleModel(
             num_users=order.size,
             noise=self.noise,
@@ -181,7 +182,8 @@ class NoisySortShuffler(SlotShuffler):
             delta=self.delta or 0.0,
             groups_digest=None if self.groups is None else self.groups.digest,
             windows=worst_windows(at, starts) if self.noise == "laplace" else (),
-            num_alone=alone,
+            largest_group=0 if self.groups is None else int(self.groups.sizes.max()),
+            num_alone=int((np.diff(starts) == 1).sum()),
         )
         return Prepared(order, starts, at, model)
 
@@ -224,6 +226,16 @@ class NoisySortShuffler(SlotShuffler):
         return sample_noisy_sort(
             prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source
         )
+
+    def swap_costs(self, person: int) -> Floats:
+        """See `SlotShuffler.swap_costs`: with Laplace noise twice the distance of the positions."""
+        if self.noise != "laplace":
+            raise UnsupportedModelError("swap costs need Laplace noise; with Gaussian noise no finite cost is enough.")
+        prepared = self.prepare()
+        rank, block = self._rank_and_block(person)
+        at, costs = prepared.parameters, np.full(prepared.order.size, math.inf)
+        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * _ROUND_UP
+        return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks."""

@@ -37,6 +37,7 @@ class SlotShuffleModel(ShuffleModel):
         groups_digest: `shuffledp.Groups.digest` of the groups that ``alpha`` is about; None if there are none.
         alpha: the loss of the order inside a group, infinity included; the mechanism's own, rounded up.
         delta: the remainder that goes with it; 0 for a pure loss.
+        largest_group: people in the largest group; 0 without groups.
         num_alone: people who are the only ones in their block: their reports are not shuffled at all.
         num_colluding: people who may work together with the analyst and hide nobody, wherever they are.
     """
@@ -46,6 +47,7 @@ class SlotShuffleModel(ShuffleModel):
     groups_digest: str | None
     alpha: float
     delta: float
+    largest_group: int
     num_alone: int
     num_colluding: int
 
@@ -73,8 +75,8 @@ class SlotShuffleModel(ShuffleModel):
         _validate.integer_at_least(1, num_users=self.num_users)
         _validate.nonnegative(alpha=self.alpha)
         _validate.probability(delta=self.delta)
-        _validate.integer_at_least(0, num_alone=self.num_alone, num_colluding=self.num_colluding)
-        for name in ("num_alone", "num_colluding"):
+        for name in ("largest_group", "num_alone", "num_colluding"):
+            _validate.integer_at_least(0, **{name: getattr(self, name)})
             if getattr(self, name) > self.num_users:
                 raise _validate.invalid(f"at most num_users={self.num_users}", **{name: getattr(self, name)})
 
@@ -101,8 +103,6 @@ class SlotShuffler:
 
     Subclasses prepare from public information only, and draw a permutation of ranks.
     """
-
-    groups: Groups | None
 
     def prepare(self) -> Prepared:
         """The order, its blocks and the public description; worked out at the first call, and kept."""
@@ -151,10 +151,38 @@ class SlotShuffler:
         Raises:
             InvalidParameterError: if the shuffler was made for another number of people.
         """
+        _validate.integer_at_least(1, num_users=num_users)
         found = self.prepare().model
         if num_users != found.num_users:
             raise _validate.invalid(f"the number of people of the groups, {found.num_users}", num_users=num_users)
         return found
+
+    @abstractmethod
+    def swap_costs(self, person: int) -> Floats:
+        """What it costs to exchange a person with each other one; infinite where they are not mixed.
+
+        Exchanging the two changes the probability of every permutation by a factor of at most exp(cost).
+
+        Args:
+            person: from 0 on.
+
+        Returns:
+            Shape (people,), rounded up; 0 for the person.
+
+        Raises:
+            InvalidParameterError: if there is no such person.
+            UnsupportedModelError: if no such cost is finite, as with Gaussian noise.
+        """
+
+    def _rank_and_block(self, person: int) -> tuple[int, slice]:
+        """A person's rank, and the ranks of that person's block."""
+        prepared = self.prepare()
+        _validate.integer_at_least(0, person=person)
+        if person >= prepared.order.size:
+            raise _validate.invalid(f"below the number of people, {prepared.order.size}", person=person)
+        rank = int(np.flatnonzero(prepared.order == person)[0])
+        block = int(np.searchsorted(prepared.starts, rank, side="right")) - 1
+        return rank, slice(int(prepared.starts[block]), int(prepared.starts[block + 1]))
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
         """The view in which each slot, with that person's public columns, holds one report from nearby.
@@ -201,7 +229,8 @@ def checked_order(groups: Groups, order: "str | ArrayLike") -> Integers:
 
 def crossing(starts: Integers, first: Integers, last: Integers) -> NDArray[np.bool_]:
     """Which windows of ranks reach into more than one block."""
-    return np.searchsorted(starts, first, side="right") != np.searchsorted(starts, last, side="right")
+    found: NDArray[np.bool_] = np.searchsorted(starts, first, "right") != np.searchsorted(starts, last, "right")
+    return found
 
 
 def window_sizes(most: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
 from shuffledp.accounting.theorems.variation_ratio import VariationRatioCorrected
 
@@ -32,6 +33,7 @@ THEOREMS: tuple[Theorem, ...] = (
     BlanketTwoLevel(),
     BlanketLaplace(),
     BlanketChannel(),
+    SwapCost(),
     ThirdValue(),
     OthersEqual(),
     HomogeneousLaplace(),

@@ -1,0 +1,101 @@
+"""Meehan et al. 2022, "Privacy Implications of Shuffling": what a shuffle hides about the order inside groups.
+
+The theorems here are about orders of answers, not about one person's answer, so that they are not among the
+accountant's candidates for the central guarantee.
+"""
+
+from fractions import Fraction
+
+from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
+from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
+
+__all__ = ["d_sigma_of_local", "d_sigma_of_shuffle", "d_sigma_statement"]
+
+_READING = (
+    "Read as odds: whatever somebody knew before, in any prior and however answers hang together, the odds between two "
+    "ways of handing out the answers inside one group change by a factor of at most exp(alpha) (Theorem 4.1)."
+)
+_READING_WITH_REMAINDER = (
+    "With a remainder there is no bound on odds after every single outcome: with probability up to delta they may "
+    "change by more than exp(alpha)."
+)
+
+
+def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
+    """What is guaranteed about the order of answers inside the shuffle's groups: by the shuffle or by the randomizer.
+
+    The smaller alpha of `d_sigma_of_shuffle` and `d_sigma_of_local`, the former where they are equal.
+
+    Args:
+        model: the protocol's public description.
+
+    Returns:
+        None for a shuffle that is not about groups, or if neither says anything.
+    """
+    found = [each for each in (d_sigma_of_shuffle(model), d_sigma_of_local(model)) if each is not None]
+    return min(
+        found, key=lambda statement: (_alpha(statement), statement.guarantee != found[0].guarantee), default=None
+    )
+
+
+def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
+    """The loss of the shuffle itself, whatever the reports; None if there is none, or a hypothesis fails."""
+    guarantee = model.shuffle.d_sigma
+    oblivious = Hypothesis(
+        name="oblivious",
+        requirement="a permutation drawn independently of the reports",
+        value="one that is" if model.shuffle.is_oblivious else "one that depends on them",
+        holds=model.shuffle.is_oblivious,
+    )
+    shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious)
+    if guarantee is None or not all(hypothesis.holds for hypothesis in shape):
+        return None
+    reading = _READING_WITH_REMAINDER if guarantee.delta else _READING
+    return PrivacyStatement(
+        guarantee=guarantee,
+        kind=Kind.UPPER_BOUND,
+        basis=Basis(
+            theorem=f"d-sigma-{model.shuffle.kind}",
+            citation="Meehan et al. 2022, Definition 4.3, with the exact loss of this mechanism",
+            hypotheses=shape,
+            status=Status.OWN_PROOF,
+        ),
+        trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
+        remarks=() if guarantee.is_trivial else (reading,),
+    )
+
+
+def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
+    """What randomizing alone gives: a permutation of g people's answers changes g reports (Lemma 3.1 of the preprint).
+
+    None for a shuffle that is not about groups, or a randomizer without a pure guarantee.
+    """
+    about, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
+    if about is None or local.delta > 0 or local.is_trivial:
+        return None
+    changed = group if group > 1 else 0
+    pure = Hypothesis(
+        name="pure-local-dp",
+        requirement="a finite epsilon0 and local delta 0",
+        value=f"epsilon0={local.epsilon:.6g}, largest group of {group}",
+        holds=True,
+    )
+    alpha = local.epsilon * changed
+    alpha = alpha if Fraction(alpha) >= Fraction(local.epsilon) * changed else alpha * (1 + 2**-52)
+    return PrivacyStatement(
+        guarantee=DSigmaPrivacy(alpha=alpha, groups_digest=about.groups_digest),
+        kind=Kind.UPPER_BOUND,
+        basis=Basis(
+            theorem="d-sigma-local",
+            citation="Meehan et al. 2021, Lemma 3.1 (arXiv 2106.06603): group privacy of the local guarantee",
+            hypotheses=(pure,),
+        ),
+        trust=(Trust.OWN_DEVICE,),
+        remarks=(_READING, *model.local.remarks),
+    )
+
+
+def _alpha(statement: PrivacyStatement) -> float:
+    return statement.guarantee.alpha if isinstance(statement.guarantee, DSigmaPrivacy) else float("inf")

@@ -1,0 +1,139 @@
+"""What central guarantee remains where a shuffle mixes neighbors only: among those whom it really mixes.
+
+**Theorem.** Let J be a set of people such that exchanging two of them changes the probability of every permutation by
+at most a factor exp(c). Then the view is (epsilon_uniform(|J|) + c, delta)-private for everybody in J, with any blanket
+bound for the epsilon of a uniform shuffle of |J| people.
+
+Proof. Reveal everything except which of J's blanket reports, and the victim's, lies in which of the slots S that they
+hold. By Bayes's rule slot s holds the victim's with a weight w_s, and exchanging the victim with whoever is at s' shows
+that weights differ by at most exp(c). So the likelihood ratio, sum of w_s a(y_s) over the sum of w_s b(y_s), is at most
+exp(c) times that of equal weights, which is the blanket's, and what lies in S has the law of the uniform case.
+
+It holds for every set J; each person is told the best one known. Whoever colludes is left out of J.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import ClassVar
+
+from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.accounting.theorems.channel import BlanketChannel
+from shuffledp.accounting.theorems.fmt23 import StrongPair
+from shuffledp.accounting.theorems.laplace import BlanketLaplace
+from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
+from shuffledp.models import ProtocolModel, ShuffleModel, SwapWindows
+from shuffledp.statements import Hypothesis, Status
+
+__all__ = ["SwapCost"]
+
+_BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplace(), BlanketChannel())
+_COARSE = 4  # every so many sizes of windows are tried first, and then those around the best
+
+
+class SwapCost(Theorem):
+    """For the person who is mixed least: the best window's uniform epsilon plus its swap cost, epsilon0 at most."""
+
+    id: ClassVar[str] = "swap-cost"
+    citation: ClassVar[str] = "blanket bound for the people of a window, plus the cost of exchanging two of them"
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
+        shuffle = model.shuffle
+        known = bool(shuffle.swap_windows())
+        oblivious = Hypothesis(
+            name="oblivious",
+            requirement="a permutation drawn independently of the reports",
+            value="one that is" if shuffle.is_oblivious else "one that depends on them",
+            holds=shuffle.is_oblivious,
+        )
+        swaps = Hypothesis(
+            name="known-swap-costs",
+            requirement="a shuffle with known costs of exchanging two people",
+            value=f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}",
+            holds=known,
+        )
+        blankets = [each.id for each in _applying(model, 2, delta)]
+        blanket = Hypothesis(
+            name="blanket-bound",
+            requirement="a blanket bound for these reports",
+            value=", ".join(blankets) or f"none for {model.local.kind!r} reports",
+            holds=bool(blankets),
+        )
+        return (swaps, oblivious, one_message_each(model), common_randomizer(model), not_adaptive(model), blanket)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest over the people of the least over their windows."""
+        return max(self.epsilons(model, delta=delta), default=model.local.epsilon0)
+
+    def epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
+        """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
+
+        @cache
+        def quick(size: int) -> float:
+            return next(iter(self._uniform_epsilons(model, size, delta)), math.inf)
+
+        @cache
+        def close(size: int) -> float:
+            return min(self._uniform_epsilons(model, size, delta), default=math.inf)
+
+        epsilon0 = model.local.epsilon0
+        return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
+
+    def _uniform_epsilons(self, model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
+        """What the bounds say of a uniform shuffle of so many people, the quickest one first."""
+        uniform = _uniform(model, size)
+        return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest over the people of the least over those of their windows that cost no more than epsilon."""
+        if not self.applies(model, delta=0.5):
+            return 1.0
+
+        def of(size: int, left: float) -> float:
+            applying = _applying(model, size, 0.5)
+            return min((theorem.delta_at(_uniform(model, size), epsilon=left) for theorem in applying), default=1.0)
+
+        return max(
+            min(
+                (of(size, epsilon - cost) for size, cost in _distinct(windows) if cost <= epsilon and size > 1),
+                default=1.0,
+            )
+            for windows in model.shuffle.swap_windows()
+        )
+
+
+def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], close: Callable[[int], float]) -> float:
+    """The least of epsilon plus cost. Sizes are located by one bound, and the best of them evaluated by all."""
+    tried = [(size, cost) for size, cost in _distinct(windows) if cost < epsilon0 and size > 1]
+    if not tried:
+        return epsilon0
+
+    def roughly(place: int) -> float:
+        size, cost = tried[place]
+        return quick(size) + cost
+
+    best = min(range(0, len(tried), _COARSE), key=roughly)
+    around = range(max(0, best - _COARSE + 1), min(len(tried), best + _COARSE))
+    size, cost = tried[min(around, key=roughly)]
+    return min(epsilon0, (close(size) + cost) * (1 + 1e-15))
+
+
+def _distinct(windows: SwapWindows) -> list[tuple[int, float]]:
+    """Sizes with their costs, the cheapest of each size, ascending: colluding people can make sizes equal."""
+    cheapest: dict[int, float] = {}
+    for size, cost in zip(windows.sizes, windows.costs, strict=True):
+        cheapest[size] = min(cost, cheapest.get(size, cost))
+    return sorted(cheapest.items())
+
+
+def _uniform(model: ProtocolModel, size: int) -> ProtocolModel:
+    """The same reports of so many people, uniformly shuffled."""
+    return ProtocolModel(local=model.local, shuffle=ShuffleModel.from_dict({"kind": "uniform", "num_users": size}))
+
+
+def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
+    uniform = _uniform(model, size)
+    return [theorem for theorem in _BLANKETS if theorem.applies(uniform, delta=delta)]

@@ -1,0 +1,319 @@
+"""Estimates by place, from a view whose labels are slots: what is learnt about regions from reports that lie nearby."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.estimates import Estimate
+from shuffledp.flow import Summary, View
+from shuffledp.models import FrequencyModel, LabelMeaning, LocalModel, MeanModel
+from shuffledp.permutations import invert
+from shuffledp.testing import SeededSource
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["RegionalAnalyzer", "RegionalSummary"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_MOST_WEIGHTS = 50_000_000
+_LEAST_CURVATURE = -0.999999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegionalSummary(Summary):
+    """Weighted sums over the reports in the slots of each region.
+
+    Args:
+        model: the randomizer's model.
+        weights: sum of the weights of the reports seen, shape (regions,).
+        squares: sum of their squares.
+        sums: weighted sums of what reports say, shape (regions, targets): supports of values, or contributions.
+        second: weighted sums of the squares of contributions; the same as ``sums`` for supports.
+        num_reports: reports seen.
+    """
+
+    model: LocalModel
+    weights: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    second: NDArray[np.float64]
+    num_reports: int
+
+    def __add__(self, other: "RegionalSummary") -> "RegionalSummary":
+        if self.model != other.model or self.sums.shape != other.sums.shape:
+            raise IncomparableError("summaries must be of one model and of the same regions.")
+        names = ("weights", "squares", "sums", "second", "num_reports")
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+class _Drawing(Protocol):
+    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+        """The permutation of people: whose report lies in each slot."""
+
+
+class _Landing(NamedTuple):
+    """From where the reports in a region's slots come, in simulated draws.
+
+    Attributes:
+        shares: of a region's slots, that hold a report from each region; shape (draws, regions, regions).
+        chances: for each pair of regions the sum, over the people j of the second, of the variance of "the report of j
+            lies in the first", over the squared number of the first's slots.
+    """
+
+    shares: Floats
+    chances: Floats
+
+    def variance(self, within: Floats, spreads: Floats) -> Floats:
+        """Of the averages over regions' slots, if a person's value has this mean and this variance by region."""
+        moved: Floats = (self.shares @ within).var(axis=0, ddof=1)
+        out: Floats = moved + np.maximum(self.chances @ spreads, 0.0)
+        return out
+
+
+def _simulated(shuffler: _Drawing, region: Integers, count: int, num_draws: int) -> _Landing:
+    """Draws with fixed seeds, so that everybody finds the same errors."""
+    sizes = np.bincount(region, minlength=count).astype(np.float64)
+    shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
+    last: Integers | None = None
+    for number in range(num_draws):
+        permutation = shuffler.draw(source=SeededSource(0).substream("regions", number))
+        if permutation.size != region.size:
+            raise invalid(f"of the shuffler's {permutation.size} people", num_slots=region.size)
+        lands = region[invert(permutation)]
+        pairs = lands * count + region
+        shares[number] = np.bincount(pairs, minlength=count**2).reshape(count, count) / sizes[:, None]
+        if last is not None:
+            again = pairs[last == lands]
+            overlaps += np.bincount(again, minlength=count**2).reshape(count, count)
+        last = lands
+    chances = shares.mean(axis=0) / sizes[:, None] - overlaps / (num_draws - 1) / sizes[:, None] ** 2
+    return _Landing(shares, np.maximum(chances, 0.0))
+
+
+class RegionalAnalyzer:
+    """Frequencies or means by region, from the reports in the region's slots.
+
+    A shuffle that keeps slots puts into a region's slots mostly reports from there, and some from nearby. So what is
+    estimated is a *smoothed* target: the average over the region's slots of the answers that lie in them. It is that of
+    the region itself only as far as answers vary slowly from place to place. Nothing is sharpened.
+
+    Guarantees:
+        1. Unbiased for the smoothed target of this batch: the expected share (or mean) of the answers that lie in the
+           region's slots, over the shuffle's randomness.
+        2. ``standard_error`` is the error from randomizing, and with a ``shuffler`` also that from which answers happen
+           to lie there; without one it is about those that do. ``sampling_error`` is the further error if each answer
+           is itself a draw, from chances that depend on the place.
+        3. Summaries of parts add up to that of the whole.
+
+    Args:
+        regions: the public region of each slot, any labels, shape (slots,); or None, and
+        weights: shape (regions, slots), 0 or more: how much the report in a slot counts for a region.
+        shuffler: what shuffled, whose public law is simulated; None if nothing was shuffled, or with ``weights``.
+        num_draws: of the simulation, 2 or more.
+        where: a public description of each region; None is its label or number.
+        level: coverage of the intervals, strictly between 0 and 1.
+
+    Raises:
+        InvalidParameterError: if not exactly one of ``regions`` and ``weights`` is given, or they are out of range.
+
+    Example:
+        >>> from shuffledp import IdentityShuffler, KaryRandomizedResponse
+        >>> reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=2).randomize([0, 1, 0, 0])
+        >>> analyzer = RegionalAnalyzer(regions=["west", "west", "east", "east"])
+        >>> estimate = analyzer.estimate(analyzer.summarize(IdentityShuffler().shuffle(reports)))
+        >>> [(row["where"]["region"], row["target"], round(row["estimate"], 6)) for row in estimate.rows()][:2]
+        [('east', '0', 1.0), ('east', '1', -0.0)]
+    """
+
+    def __init__(
+        self,
+        *,
+        regions: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        shuffler: "_Drawing | None" = None,
+        num_draws: int = 64,
+        where: "tuple[Mapping[str, Any], ...] | None" = None,
+        level: float = 0.95,
+    ) -> None:
+        _validate.open_probability(level=level)
+        if (regions is None) == (weights is None):
+            raise InvalidParameterError("exactly one of regions and weights must be given.")
+        _validate.integer_at_least(2, num_draws=num_draws)
+        if shuffler is not None and regions is None:
+            raise InvalidParameterError("shuffler must be given with regions, not with weights.")
+        self.level = level
+        self._landing: _Landing | None = None
+        self._weights: Floats | None = None
+        if weights is not None:
+            self._weights = _checked_weights(weights)
+            self.num_slots, count = self._weights.shape[1], len(self._weights)
+            names: list[Any] = list(range(count))
+        else:
+            labels = np.asarray(regions)
+            if labels.ndim != 1 or labels.size == 0:
+                raise invalid("one label per slot", shape_of_regions=labels.shape)
+            distinct, self._region = np.unique(labels, return_inverse=True)
+            self.num_slots, count, names = labels.size, distinct.size, distinct.tolist()
+        self.where = tuple({"region": name} for name in names) if where is None else tuple(where)
+        if len(self.where) != count:
+            raise invalid(f"one for each of {count} regions", len_where=len(self.where))
+
+        if shuffler is not None:
+            self._landing = _simulated(shuffler, self._region, count, int(num_draws))
+
+    @classmethod
+    def from_kernel(cls, points: ArrayLike, centers: ArrayLike, bandwidth: float, *, level: float = 0.95) -> Self:
+        """Gaussian weights exp(-distance^2 / (2 bandwidth^2)) around centers, for smooth maps and lines.
+
+        Args:
+            points: the public place of each slot, shape (slots,) or (slots, columns).
+            centers: where to estimate, shape (centers,) or (centers, columns).
+            bandwidth: above 0, in the units of the points.
+            level: as above.
+
+        Raises:
+            InvalidParameterError: if a number is not finite, or shapes disagree.
+        """
+        _validate.positive(bandwidth=bandwidth)
+        at, around = (_as_columns(each, name) for each, name in ((points, "points"), (centers, "centers")))
+        if at.shape[1] != around.shape[1]:
+            raise invalid(f"with {at.shape[1]} columns, as points", shape_of_centers=around.shape)
+        squared = ((around[:, None, :] - at[None]) ** 2).sum(axis=2)
+        where = tuple({"center": row.tolist() if row.size > 1 else float(row[0])} for row in around)
+        return cls(weights=np.exp(-squared / (2 * bandwidth**2)), where=where, level=level)
+
+    def summarize(self, view: View) -> RegionalSummary:
+        """Weighted sums of a view.
+
+        Raises:
+            UnsupportedModelError: if the view's labels are no people's slots, or its reports stand for no values.
+            InvalidParameterError: if there is another number of slots.
+        """
+        if view.labels is None or view.shuffle.labels not in (LabelMeaning.SLOT, LabelMeaning.SUBMITTER):
+            raise UnsupportedModelError(
+                f"estimates by region need labels that are people's slots; got a {view.shuffle.kind!r} shuffle."
+            )
+        if view.shuffle.num_labels != self.num_slots:
+            raise invalid(f"the slots of the regions, {self.num_slots}", num_labels=view.shuffle.num_labels)
+        if view.shuffle.dummies is not None:
+            raise UnsupportedModelError("estimates by region are not known for dummy reports.")
+        said, second = _what_reports_say(view)
+        weights, squares, sums, seconds = self._sum(view.labels, said, second)
+        return RegionalSummary(
+            model=view.reports.model,
+            weights=weights,
+            squares=squares,
+            sums=sums,
+            second=seconds,
+            num_reports=len(view),
+        )
+
+    def _sum(self, labels: Integers, said: Floats, second: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        if self._weights is not None:
+            here = self._weights[:, labels]
+            return here.sum(axis=1), (here**2).sum(axis=1), here @ said, here @ second
+        regions, count = self._region[labels], len(self.where)
+        weights = np.bincount(regions, minlength=count).astype(np.float64)
+        sums, seconds = (
+            np.column_stack([np.bincount(regions, column, minlength=count) for column in each.T]).astype(np.float64)
+            for each in (said, second)
+        )
+        return weights, weights, sums, seconds
+
+    def estimate(self, summary: RegionalSummary) -> Estimate:
+        """For each region a row per value (or coordinate), with ``where``; regions without reports are left out.
+
+        Raises:
+            InvalidParameterError: if the summary is of other regions, or holds no report with a weight.
+        """
+        if len(summary.weights) != len(self.where):
+            raise invalid(f"one for each of {len(self.where)} regions", num_regions=len(summary.weights))
+        seen = np.flatnonzero(summary.weights > 0)
+        if seen.size == 0:
+            raise invalid("a summary of one report or more in some region", num_reports=summary.num_reports)
+        total = summary.weights[seen, None]
+        per_report = summary.squares[seen, None] / total**2
+        model = summary.model
+        of = _of_frequencies if isinstance(model, FrequencyModel) else _of_means
+        estimate, noise, spread = of(model, summary.sums[seen] / total, summary.second[seen] / total)
+        shuffling = np.zeros_like(estimate)
+        if self._landing is not None:
+            within = np.zeros((len(self.where), estimate.shape[1]))
+            spreads = within.copy()
+            within[seen], spreads[seen] = estimate, spread
+            shuffling = self._landing.variance(within, spreads)[seen]
+        drawing = np.maximum(spread * per_report - shuffling, 0.0)
+        names = [str(target) for target in range(estimate.shape[1])] if estimate.shape[1] > 1 else ["value"]
+        return Estimate(
+            statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region",
+            target=tuple(name for _ in seen for name in names),
+            estimate=estimate.ravel(),
+            standard_error=np.sqrt(noise * per_report + shuffling).ravel(),
+            sampling_error=np.sqrt(drawing).ravel(),
+            level=self.level,
+            where=tuple(self.where[place] for place in seen.tolist() for _ in names),
+            num_reports=summary.num_reports,
+        )
+
+
+def _what_reports_say(view: View) -> tuple[Floats, Floats]:
+    """Supports of values, or contributions, and their squares; each of shape (reports, targets)."""
+    model, columns = view.reports.model, view.reports.columns
+    if isinstance(model, FrequencyModel):
+        supports = [model.supports(columns, value) for value in range(model.domain_size)]
+        said = np.column_stack(supports).astype(np.float64)
+        return said, said
+    if isinstance(model, MeanModel):
+        said = model.contributions(columns).reshape(len(view), model.dimension)
+        return said, said**2
+    raise UnsupportedModelError(f"estimates by region need values or numbers; got reports of {model.kind!r}.")
+
+
+def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:
+    """Shares, and for one report the variance from randomizing and that of drawing an answer."""
+    p, q = getattr(model, "p"), getattr(model, "q")  # noqa: B009
+    mixed = (support - q) / (p - q)
+    share = np.clip(mixed, 0, 1)
+    noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+    return mixed, noise, share * (1 - share)
+
+
+def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means, and for one report the variance from randomizing and the spread of the values."""
+    numbers: Any = model
+    variance = np.maximum(second - mean**2, 0.0)
+    at_mean = np.array([numbers.noise_variance(row) for row in mean])
+    curvature = numbers.noise_curvature
+    if curvature < _LEAST_CURVATURE:
+        return mean, np.maximum(at_mean, variance), np.zeros_like(mean)
+    inside = np.clip(mean, numbers.lower, numbers.upper)
+    most = (numbers.upper - inside) * (inside - numbers.lower)
+    spread = np.clip((variance - at_mean) / (1 + curvature), 0.0, most)
+    return mean, at_mean + curvature * spread, spread
+
+
+def _checked_weights(weights: ArrayLike) -> Floats:
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim != 2 or array.size == 0 or not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidParameterError(
+            f"weights must be finite numbers of 0 or more, one row per region; got shape {array.shape}."
+        )
+    if array.size > _MOST_WEIGHTS:
+        raise invalid(f"at most {_MOST_WEIGHTS} in number; use regions, or fewer centers", num_weights=array.size)
+    return array
+
+
+def _as_columns(places: ArrayLike, name: str) -> Floats:
+    array = np.asarray(places, dtype=np.float64)
+    if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
+        raise InvalidParameterError(f"{name} must be finite numbers, one row each; got shape {array.shape}.")
+    return array.reshape(len(array), -1)

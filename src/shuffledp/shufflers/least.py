@@ -1,0 +1,85 @@
+"""Which mechanism moves reports least for given groups and a given guarantee."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _validate
+from shuffledp.groups import Groups
+from shuffledp.shufflers.mallows import MallowsShuffler
+from shuffledp.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.shufflers.slots import SlotShuffler, checked_order
+from shuffledp.testing import SeededSource
+
+__all__ = ["LeastDisplacement", "least_displacement", "mean_displacement"]
+
+_PLACES = 20_000  # that are looked at, at least, and in three draws at least
+
+
+@dataclass(frozen=True, eq=False)
+class LeastDisplacement:
+    """The mechanism that moves reports least.
+
+    Args:
+        shuffler: it, prepared.
+        displacements: for each mechanism that was tried, how many ranks a report moves on average.
+        reason: why, in one sentence.
+    """
+
+    shuffler: SlotShuffler
+    displacements: Mapping[str, float]
+    reason: str
+
+
+def least_displacement(
+    groups: Groups, alpha: float, delta: float | None = None, *, order: str | ArrayLike = "auto"
+) -> LeastDisplacement:
+    """The mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
+
+    Everything is worked out from public information: displacements are means over simulated draws with fixed seeds, so
+    that everybody finds the same.
+
+    Args:
+        groups: the groups.
+        alpha: loss of the order inside a group, 0 or more.
+        delta: a remainder that is acceptable: then Gaussian noise is tried too, which has no pure loss; None if none.
+        order: as for `shuffledp.MallowsShuffler`; found once for all.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> found = least_displacement(Groups.from_radius(np.arange(300), 12), alpha=1.0)
+        >>> list(found.displacements)
+        ['mallows', 'noisy-sort, laplace']
+    """
+    _validate.instance_of(Groups, groups=groups)
+    reference = checked_order(groups, order)
+    candidates: dict[str, SlotShuffler] = {
+        "mallows": MallowsShuffler(groups=groups, alpha=alpha, order=reference),
+        "noisy-sort, laplace": NoisySortShuffler(groups=groups, alpha=alpha, order=reference),
+    }
+    if delta is not None:
+        gaussian = NoisySortShuffler(groups=groups, alpha=alpha, noise="gaussian", delta=delta, order=reference)
+        candidates["noisy-sort, gaussian"] = gaussian
+    found = {name: mean_displacement(each) for name, each in candidates.items()}
+    best = min(found, key=lambda name: found[name])
+    others = "; ".join(f"{name} {found[name]:.3g}" for name in found if name != best)
+    reason = f"{best} moves a report by {found[best]:.3g} ranks on average, the least at this loss ({others})."
+    return LeastDisplacement(candidates[best], found, reason)
+
+
+def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
+    """How many ranks a report moves on average, over simulated draws; the same for the same seed.
+
+    Args:
+        shuffler: it is prepared if it is not yet.
+        seed: of the simulation.
+    """
+    people = shuffler.prepare().order.size
+    draws = max(3, -(-_PLACES // people))
+    ranks = np.arange(people)
+    sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
+    return float(np.mean([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources]))
