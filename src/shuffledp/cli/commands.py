@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from shuffledp.cli.screen import watching
@@ -18,6 +19,7 @@ from shuffledp.tables import (
     new_folder,
     randomize_file,
     randomize_joint_file,
+    read_grouping,
     run_file,
     run_joint_file,
     shuffle_file,
@@ -32,9 +34,23 @@ __all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 
-def plan(task_file: Path, *, users: int | None, earlier: Sequence[Path] = ()) -> Plan:
-    """What to expect, before anything is collected."""
-    return plan_of(read_task(task_file), users, earlier=earlier)
+def plan(task_file: Path, *, users: int | None, people: Path | None = None, earlier: Sequence[Path] = ()) -> Plan:
+    """What to expect, before anything is collected; of the people only public columns are read."""
+    task = read_task(task_file)
+    if task.groups is None:
+        if people is not None:
+            raise InvalidParameterError(
+                f"--input must be left out for a task without [groups], whose plan needs no data; got {str(people)!r}."
+            )
+        return plan_of(task, users, earlier=earlier)
+    if people is None:
+        raise InvalidParameterError(
+            "--input FILE must be given for a task with [groups]: a table of the people with the public columns that "
+            "groups are made from; got none."
+        )
+    with watching() as watch:
+        grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
+    return plan_of(task, users, earlier=earlier, grouping=grouping)
 
 
 def run(

@@ -14,15 +14,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shuffledp.flow import View
+from shuffledp.flow import Shuffler, View
 from shuffledp.models import ShuffleModel
-from shuffledp.pipeline import Release
+from shuffledp.pipeline import Pipeline, Release
 from shuffledp.randomness import resolve_source
+from shuffledp.shufflers import IdentityShuffler, SlotShuffler
 from shuffledp.statements import Trust
 from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
+from shuffledp.tables.regions import regional_of
 from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
 from shuffledp.tables.watching import Watch, counted
 from shuffledp.tasks import (
@@ -152,7 +154,7 @@ def analyze_unwritten(task: Task, view_file: Path, folder: Path, *, watch: Watch
     """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder, watch)
+    return _analyze(task, views, facts, folder, watch, beside=beside)
 
 
 def run_file(
@@ -203,7 +205,7 @@ def run_unwritten(
     with shuffled(task, randomized, folder, beside=beside, source=source) as result:
         flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
         facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-        return _analyze(task, result.views, facts, folder, watch)
+        return _analyze(task, result.views, facts, folder, watch, beside=beside, shuffler=result.shuffler)
 
 
 class _Randomized:
@@ -277,16 +279,37 @@ def _taken(task: Task, parts: Iterator[ReportPart], watch: Watch, name: str) -> 
         watch.progress(_step(name, task), done, None)
 
 
-def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path, watch: Watch) -> Outcome:
+def _analyze(
+    task: Task,
+    views: Iterator[View],
+    facts: FileFacts,
+    folder: Path,
+    watch: Watch,
+    *,
+    beside: Path,
+    shuffler: Shuffler | None = None,
+) -> Outcome:
+    """The release from a view in parts; a view by place is one part, and ``shuffler`` what made it, if it is here."""
+    regional = None
+    if task.groups is not None:
+        whole = next(views)
+        made_by = shuffler if isinstance(shuffler, SlotShuffler) else None
+        regional = regional_of(task, whole, made_by, beside)
+        views = iter([whole])
     views = counted(views, watch, _step("analyzing", task), facts.flow.released)
     with ViewWriter(folder / "release.parquet", task) as writer:
-        release = task.pipeline().analyze_parts(
+        release = _pipeline(task).analyze_parts(
             map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
-    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
+    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow), regional=regional)
     return outcome.with_files(folder, names)
+
+
+def _pipeline(task: Task) -> Pipeline:
+    """For its analyst's part: what shuffled is told by the view."""
+    return task.pipeline(IdentityShuffler() if task.shuffler.needs_groups else None)
 
 
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
@@ -335,7 +358,7 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
 
 def write_outcome(outcome: Outcome, folder: Path) -> Outcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
-    _write_estimates(folder / "estimates.csv", outcome.release)
+    _write_estimates(folder / "estimates.csv", outcome)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, ["statement.json"])
@@ -348,17 +371,24 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
         file.write("\n")
 
 
-def _write_estimates(path: Path, release: Release) -> None:
-    """One row per target, all texts in quotation marks; the column ``seeded`` is there only where it is true.
+def _write_estimates(path: Path, outcome: Outcome) -> None:
+    """One row per target, all texts in quotation marks.
+
+    The column ``where`` is there only where there are estimates by place, and ``seeded`` only where it is true.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
     """
-    mark = {"seeded": "true"} if release.seeded else {}
+    mark = {"seeded": "true"} if outcome.seeded else {}
+    columns = (*_ESTIMATE_COLUMNS, *(["where"] if outcome.regional else []), *mark)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(
-            file, fieldnames=(*_ESTIMATE_COLUMNS, *mark), quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore"
-        )
+        writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
         writer.writeheader()
-        for row in release.estimate.rows():
-            text = f"'{row['target']}" if _FORMULA.match(row["target"]) else row["target"]
-            writer.writerow(row | {"target": text} | mark)
+        for row in outcome.rows():
+            place = "; ".join(f"{key}: {value}" for key, value in row.get("where", {}).items())
+            texts = {"target": _harmless(row["target"]), "where": _harmless(place)}
+            writer.writerow(row | texts | mark)
+
+
+def _harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text

@@ -18,7 +18,9 @@ from shuffledp.tasks.grouped_shufflers import (
     mean_displacement,
 )
 from shuffledp.tasks.groups import Grouping, GroupsSection
+from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
+from shuffledp.tasks.mixing import Mixing, mixing_of
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -27,7 +29,7 @@ from shuffledp.tasks.numbers import (
     PrivUnitSection,
     RoundedMeanSection,
 )
-from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
+from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, Regional, StageOutcome
 from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
@@ -52,6 +54,7 @@ __all__ = [
     "ExpectedError",
     "GroupedSection",
     "Grouping",
+    "GroupsPlan",
     "GroupsSection",
     "HadamardResponseSection",
     "IdentitySection",
@@ -61,6 +64,7 @@ __all__ = [
     "KaryRandomizedResponseSection",
     "MallowsSection",
     "Missing",
+    "Mixing",
     "NoisySortSection",
     "NumberSection",
     "OneBitMeanSection",
@@ -73,6 +77,8 @@ __all__ = [
     "Plan",
     "PrivUnitSection",
     "RandomizerSection",
+    "Reach",
+    "Regional",
     "ReleaseSection",
     "RoundedMeanSection",
     "ShufflerSection",
@@ -87,6 +93,7 @@ __all__ = [
     "composed_columns",
     "composed_with",
     "mean_displacement",
+    "mixing_of",
     "plan",
     "read_earlier",
     "read_task",

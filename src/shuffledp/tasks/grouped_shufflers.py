@@ -23,7 +23,11 @@ __all__ = ["AutoSection", "Candidate", "GroupedSection", "MallowsSection", "Nois
 
 Integers = NDArray[np.int64]
 
-_DRAWS = 8  # of public information only: the same for everybody who plans, shuffles or checks
+_DRAWS, _DRAWS_OF_MANY, _MANY = (
+    8,
+    2,
+    200_000,
+)  # of public information only: the same for everybody who plans, shuffles or checks
 
 
 class GroupedSection(ShufflerSection):
@@ -204,5 +208,5 @@ class AutoSection(GroupedSection):
 def mean_displacement(shuffler: SlotShuffler) -> float:
     """The mean of |w[k] - k| over all ranks k and a few draws from a fixed seed."""
     ranks = np.arange(shuffler.prepare().order.size)
-    sources = (SeededSource(number) for number in range(_DRAWS))
+    sources = (SeededSource(number) for number in range(_DRAWS if ranks.size <= _MANY else _DRAWS_OF_MANY))
     return float(np.mean([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources]))
