@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
+from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.models import LabelMeaning, MeanModel
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tables import Watch
@@ -176,9 +177,10 @@ def in_short(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
-    epsilon = in_digits(claim.epsilon, statement.kind.relation)
+    letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
+    loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""
-    return f"{state}{claim.type} {statement.kind}{together}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
+    return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
 
 
 def _estimate_table(outcome: Outcome) -> Table:
