@@ -1,14 +1,17 @@
 """Regions for estimates by place: public labels and points as they are, or joined where there are too many of them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting import ReidentificationBound, reidentification_bound
 from shuffledp.analyzers import RegionalAnalyzer
-from shuffledp.errors import InputDataError
+from shuffledp.errors import HypothesisError, InputDataError, UnsupportedModelError
 from shuffledp.flow import View
+from shuffledp.models import ProtocolModel
 from shuffledp.shufflers import SlotShuffler
 from shuffledp.table import Table
 from shuffledp.tables.shuffling import shuffler_for
@@ -21,9 +24,10 @@ Places = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each sl
 
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
+_MOST_COMPARED = 100_000
 
 
-def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: Any) -> Regional:
+def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
     """Estimates by region from a view, and what the shuffle did to the groups.
 
     Args:
@@ -51,13 +55,35 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: A
     for mixing in (shuffler, None):
         analyzer = RegionalAnalyzer(regions=region, shuffler=mixing, where=where, level=task.release.level)
         found.append(analyzer.estimate(analyzer.summarize(view)))
+    by_group, by_all = _hidden(ProtocolModel(local=view.reports.model, shuffle=view.shuffle), shuffler)
     names = tuple(task.targets[row % len(task.targets)] for row in range(len(found[0].target)))
     return Regional(
         estimate=found[0].with_targets(names),
         unshuffled_error=found[1].standard_error,
         people=np.bincount(region, minlength=len(where)),
         mixing=mixing_of(task.shuffler, Grouping(groups, coordinates), task.groups, shuffler),
+        hidden_by_group=by_group,
+        hidden_by_all=by_all,
     )
+
+
+def _hidden(
+    model: ProtocolModel, shuffler: SlotShuffler
+) -> tuple[ReidentificationBound | None, ReidentificationBound | None]:
+    """The odds of naming the slot of a report from the largest group, and of one from the middle of the order."""
+    try:
+        by_group = reidentification_bound(model)
+    except (HypothesisError, UnsupportedModelError):
+        return None, None
+    order, starts = shuffler.prepare().order, shuffler.prepare().starts
+    middle = order.size // 2
+    block = int(np.searchsorted(starts, middle, side="right"))
+    if starts[block] - starts[block - 1] > _MOST_COMPARED:
+        return by_group, None
+    try:
+        return by_group, reidentification_bound(model, swap_costs=shuffler.swap_costs(int(order[middle])))
+    except UnsupportedModelError:
+        return by_group, None
 
 
 def regions_of(task: Task, public: Table | None, order: Integers, most: int) -> Places:

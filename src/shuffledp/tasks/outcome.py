@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._version import __version__
+from shuffledp.accounting import ReidentificationBound
 from shuffledp.estimates import Estimate
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Release
@@ -128,12 +129,18 @@ class Regional:
         unshuffled_error: the standard error of each row if nothing were shuffled, shape (rows,).
         people: how many people's slots are in each region.
         mixing: what the shuffle does to the groups.
+        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
+            theorem says.
+        hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
+            is not known, or too much to compute.
     """
 
     estimate: Estimate
     unshuffled_error: NDArray[np.float64]
     people: NDArray[np.int64]
     mixing: Mixing
+    hidden_by_group: ReidentificationBound | None = None
+    hidden_by_all: ReidentificationBound | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
