@@ -59,7 +59,7 @@ def places_section(outcome: Outcome) -> Section | None:
     if regional is None:
         return None
     scale = Scale.of(regional.estimate, outcome.model.local)
-    drawn = _most_varied(regional, outcome.release.estimate, scale)
+    drawn = _most_varied(regional, outcome.release.estimate, scale, outcome.task.value)
     rows = _rows(regional, scale)
     context = {
         "rows": rows[:_MOST_ROWS],
@@ -76,7 +76,7 @@ def places_section(outcome: Outcome) -> Section | None:
     return Section(name="places", title="Estimates by place", context=context, charts=(_chart(drawn),))
 
 
-def _most_varied(regional: Regional, overall: Estimate, scale: Scale) -> _Drawn:
+def _most_varied(regional: Regional, overall: Estimate, scale: Scale, column: str) -> _Drawn:
     """The target whose estimates differ most between places, in units of their errors."""
     estimate, targets = regional.estimate, len(overall.target)
     by_place = estimate.estimate.reshape(-1, targets)
@@ -85,7 +85,7 @@ def _most_varied(regional: Regional, overall: Estimate, scale: Scale) -> _Drawn:
     margins = estimate.margin.reshape(-1, targets)[:, chosen]
     narrower = regional.unshuffled_error.reshape(-1, targets)[:, chosen] / errors[:, chosen]
     return _Drawn(
-        name=overall.target[chosen],
+        name=overall.target[chosen] if targets == 1 else f"{column}: {overall.target[chosen]}",
         where=tuple(dict(place) for place in (estimate.where or ())[::targets]),
         estimate=scale.factor * by_place[:, chosen],
         margin=scale.factor * margins,
@@ -166,8 +166,8 @@ def _chart(drawn: _Drawn) -> Chart:
         title=f"{drawn.name} by place",
         description=(
             f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place', 'places')}, from "
-            f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
-            "table below."
+            f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in "
+            "the table below."
         ),
         caption=caption,
         draw=draw,
