@@ -233,9 +233,11 @@ def test_no_prior_however_correlated_lets_odds_move_by_more_than_alpha(people, g
     truthful = np.array([[0.999999, 0.0000005, 0.0000005]] * 3) * 0 + np.eye(3)
     data, total = release_law(law_of(shuffler), truthful)
     outside = [person for person in range(people) if person not in group]
-    known = [(tuple(row[outside]), tuple(sorted(row[list(group)]))) for row in data.tolist_rows()] if False else [
-        (tuple(row[outside].tolist()), tuple(sorted(row[list(group)].tolist()))) for row in data
-    ]
+    known = (
+        [(tuple(row[outside]), tuple(sorted(row[list(group)]))) for row in data.tolist_rows()]
+        if False
+        else [(tuple(row[outside].tolist()), tuple(sorted(row[list(group)].tolist()))) for row in data]
+    )
     largest = 0.0
     for _ in range(4):
         prior = draw.dirichlet(np.full(len(data), 0.05)) + 1e-12

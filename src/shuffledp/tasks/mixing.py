@@ -192,6 +192,5 @@ def _between(here: Floats, there: Floats, metric: str | None) -> Floats:
         arc: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
         return arc
     apart: Floats = np.abs(here - there)
-    if metric == "manhattan":
-        return apart.sum(axis=1)
-    return np.sqrt((apart**2).sum(axis=1))
+    total: Floats = apart.sum(axis=1) if metric == "manhattan" else np.sqrt((apart**2).sum(axis=1))
+    return total

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,8 +174,8 @@ def _chart(drawn: _Drawn) -> Chart:
     )
 
 
-def _style(axes: "Axes", drawn: _Drawn, axis: str, *, narrow: bool) -> None:
-    axes.grid(axis=axis)  # type: ignore[arg-type]
+def _style(axes: "Axes", drawn: _Drawn, axis: Literal["x", "y"], *, narrow: bool) -> None:
+    axes.grid(axis=axis)
     axes.tick_params(length=0)
     axes.locator_params(axis=axis, nbins=4 if narrow else 7)
     along = axes.xaxis if axis == "x" else axes.yaxis
@@ -245,5 +245,5 @@ def _draw_rows(drawn: _Drawn, width: int) -> "Figure":
     _style(axes, drawn, "x", narrow=narrow)
     axes.set_xlabel(shortened(drawn.name, _LONGEST_NAME), labelpad=6)
     for place, name in zip(y, names, strict=True):
-        annotate(axes, name, (0, place), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
+        annotate(axes, name, (0, float(place)), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
     return figure
