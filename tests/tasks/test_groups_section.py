@@ -47,7 +47,8 @@ BAD = [
 
 
 def grouped(**changes):
-    return task_with(**({"public": ["place"], "shuffler": {"kind": "mallows", "alpha": 1.0}} | changes))
+    shuffler = {"kind": "mallows", "alpha": 1.0} | changes.pop("shuffler", {})
+    return task_with(**({"public": ["place"], "shuffler": shuffler} | changes))
 
 
 @pytest.mark.parametrize(("section", "words"), GOOD)

@@ -1,5 +1,6 @@
 """Explicit groups of people from files: public information, such as households or school classes."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,8 @@ def read_lists(path: Path) -> list[NDArray[np.int64]]:
     """
     groups, people = [], []
     for batch in read_batches(path, _COLUMNS):
-        column = batch.column("group")
-        groups.append(guarded(path, lambda column=column: _texts(path, column)))
-        column = batch.column("person")
-        people.append(guarded(path, lambda column=column: _integers(path, column)))
+        groups.append(guarded(path, partial(_texts, path, batch.column("group"))))
+        people.append(guarded(path, partial(_integers, path, batch.column("person"))))
     names = pa.chunked_array(groups).combine_chunks().dictionary_encode()
     codes = np.asarray(names.indices, dtype=np.int64)
     order = np.argsort(codes, kind="stable")
@@ -59,4 +58,5 @@ def _integers(path: Path, column: pa.Array) -> NDArray[np.int64]:
     found = numbers.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     if not ((found == np.floor(found)) & (np.abs(found) <= _LARGEST)).all():
         raise InputDataError(f"{path} must have integers in its column 'person'.")
-    return found.astype(np.int64)
+    integers: NDArray[np.int64] = found.astype(np.int64)
+    return integers

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from shuffledp.analyzers import RegionalAnalyzer
 from shuffledp.errors import HypothesisError, InputDataError, UnsupportedModelError
 from shuffledp.flow import View
 from shuffledp.models import ProtocolModel
-from shuffledp.shufflers import SlotShuffler
+from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
 from shuffledp.table import Table
 from shuffledp.tables.shuffling import shuffler_for
 from shuffledp.tasks import GroupedSection, Grouping, Regional, Task, mixing_of
@@ -39,16 +39,16 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: P
     Raises:
         InputDataError: if the view describes another shuffle than that of the task's groups.
     """
-    if shuffler is None:
-        shuffler = shuffler_for(task, view.label_table, view.shuffle.num_users, beside)
-    if not isinstance(shuffler, SlotShuffler) or shuffler.prepare().model != view.shuffle or task.groups is None:
+    made_by = shuffler or shuffler_for(task, view.label_table, view.shuffle.num_users, beside)
+    groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
+    if groups is None or task.groups is None or not isinstance(task.shuffler, GroupedSection):
+        raise InputDataError("the view must be of a shuffle with groups; the task has none.")
+    shuffler = cast(SlotShuffler, made_by)
+    if shuffler.prepare().model != view.shuffle:
         raise InputDataError("the view must be of the shuffle that the task's groups lead to; it describes another.")
-    groups = shuffler.groups
     coordinates = None
     if task.groups.columns and view.label_table is not None:
         coordinates = np.column_stack([view.label_table[name] for name in task.groups.columns])
-    if groups is None or not isinstance(task.shuffler, GroupedSection):
-        raise InputDataError("the view must be of a shuffle with groups; it is of none.")
     most = max(2, min(_MOST_REGIONS, _MOST_ROWS // len(task.targets)))
     region, where = regions_of(task, view.label_table, shuffler.prepare().order, most)
     found = []

@@ -48,7 +48,7 @@ def _sizes(mixing: Mixing) -> str:
 
 def _rows(mixing: Mixing, section: GroupsSection) -> list[tuple[str, str, str, str]]:
     """What no shuffling, this shuffle and a uniform one do, line by line."""
-    rows = [
+    rows: list[tuple[str, str, str, str]] = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), number(mixing.displacement_uniform)),
         ("Nine of ten reports land within, in ranks", "0", number(mixing.displacement_90), _NONE),
     ]
