@@ -1,7 +1,7 @@
 import itertools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp.errors import IncomparableError, InvalidParameterError
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP, Neighbors
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, Guarantee, LocalDP, Neighbors
+from shuffledp.laws import d_sigma_loss
 
 GRID = [
     kind(epsilon=epsilon, delta=delta)
@@ -189,3 +190,48 @@ def test_a_remainder_is_shown_no_smaller_than_it_is_in_a_promise():
     assert "a remainder of 1.001e-06 (delta)" in guarantee.text("at most")
     assert "a remainder of 1e-06 (delta)" in guarantee.text("at least")
     assert "a remainder of 1e-06 (delta)" in CentralDP(epsilon=1.0, delta=1e-6).text("at most")
+
+
+# ---- orders inside groups -------------------------------------------------------------------------------------------
+
+ORDERS = DSigmaPrivacy(alpha=0.5, groups_digest="a")
+
+
+def test_orders_are_implied_for_the_same_groups_only():
+    assert ORDERS.implies(replace(ORDERS, alpha=0.6, delta=0.1))
+    assert not ORDERS.implies(replace(ORDERS, alpha=0.4))
+    assert not ORDERS.implies(replace(ORDERS, groups_digest="b"))
+    assert not replace(ORDERS, delta=0.1).implies(ORDERS)
+    assert not ORDERS.implies(CentralDP(epsilon=9.0))
+    assert not CentralDP(epsilon=0.0).implies(ORDERS)
+    assert ORDERS.implies(ORDERS.nothing())
+    assert ORDERS.nothing().is_trivial
+
+
+def test_orders_compose_by_sums_and_mix_by_the_larger_alpha():
+    other = DSigmaPrivacy(alpha=1.0, groups_digest="a", delta=0.25)
+    assert (ORDERS.compose(other).alpha, ORDERS.compose(other).delta) == (1.5, 0.25)
+    mixed = ORDERS.mix(other, 0.75)
+    assert (mixed.alpha, mixed.delta) == (1.0, 0.0625)
+    for wrong in (DSigmaPrivacy(alpha=1.0, groups_digest="b"), CentralDP(epsilon=1.0)):
+        with pytest.raises(IncomparableError, match="of one type and about equal groups"):
+            ORDERS.compose(wrong)
+
+
+def test_a_mixture_of_two_private_laws_is_within_exp_alpha_not_within_alpha():
+    """Lemma 2: its last line lacks the exponential; likelihoods of a mixture differ by up to exp(alpha) times."""
+    first, second = {(0, 1): 0.75, (1, 0): 0.25}, {(0, 1): 0.5, (1, 0): 0.5}
+    mixed = {each: 0.9 * first[each] + 0.1 * second[each] for each in first}
+    alpha = max(d_sigma_loss(law, [[0, 1]]) for law in (first, second))
+    assert alpha < mixed[0, 1] / mixed[1, 0] <= math.exp(alpha)
+    assert d_sigma_loss(mixed, [[0, 1]]) <= alpha
+
+
+def test_orders_survive_json_and_say_what_they_hide():
+    assert Guarantee.from_dict(json.loads(json.dumps(ORDERS.to_dict()))) == ORDERS
+    assert ORDERS.to_dict()["neighbors"] == "orders-in-group"
+    assert "factor of at most 1.649 (alpha = 0.5): this hides who said what" in ORDERS.text("at most")
+    assert "a remainder of 0.01 (delta)" in replace(ORDERS, delta=0.01).text("at most")
+    assert ORDERS.nothing().text("at most").startswith("Not private")
+    with pytest.raises(InvalidParameterError, match="alpha must be"):
+        replace(ORDERS, alpha=-0.1)

@@ -111,7 +111,8 @@ class AnalyzerContract:
         assert len(estimate.rows()) == len(self.truth)
         keys = ["statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error"]
         for row in json.loads(json.dumps(estimate.rows(), allow_nan=False)):
-            assert list(row) == keys + ["covariance"] * (estimate.covariance is not None)
+            further = ["covariance"] * (estimate.covariance is not None) + ["where"] * (estimate.where is not None)
+            assert list(row) == keys + further
             assert row["lower"] <= row["estimate"] <= row["upper"]
             assert row["standard_error"] > 0
 

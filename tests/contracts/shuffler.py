@@ -32,8 +32,8 @@ class ShufflerContract:
     """One abstract suite for all shufflers.
 
     Subclasses set ``shuffler``, ``labels`` (what they mean), ``keeps_public`` (whether public columns become the label
-    table), and, where it is so, ``adds_dummies``, ``takes_many_messages = False``, and ``moves = False`` for a shuffler
-    whose view is the same whatever is drawn.
+    table), and, where it is so, ``adds_dummies``, ``takes_many_messages = False``, ``moves = False`` for a shuffler
+    whose view is the same whatever is drawn, and ``is_for_these_people`` for one that is made for so many people.
     """
 
     shuffler: ClassVar[Shuffler]
@@ -42,6 +42,7 @@ class ShufflerContract:
     adds_dummies: ClassVar[bool] = False
     takes_many_messages: ClassVar[bool] = True
     moves: ClassVar[bool] = True
+    is_for_these_people: ClassVar[bool] = False
 
     def view(self, seed: int = 5, reports: Reports = REPORTS, **options: Any) -> View:
         return self.shuffler.shuffle(reports, source=SeededSource(seed), **options)
@@ -52,8 +53,9 @@ class ShufflerContract:
         assert isinstance(self.shuffler, Shuffler)
 
     def test_its_model_says_how_many_users_there_are_and_survives_json(self):
-        model = self.shuffler.model(1000)
-        assert model.num_users == 1000
+        people = PEOPLE if self.is_for_these_people else 1000
+        model = self.shuffler.model(people)
+        assert model.num_users == people
         assert model.labels is self.labels
         assert ShuffleModel.from_dict(json.loads(json.dumps(model.to_dict(), allow_nan=False))) == model
 
@@ -82,7 +84,8 @@ class ShufflerContract:
     def test_vectors_pass_like_any_reports(self):
         if self.adds_dummies:
             pytest.skip("its dummies are reports of one randomizer")
-        vectors = 1.5 * (1.0 - 2 * (np.arange(21).reshape(7, 3) % 4 == 0))
+        people = PEOPLE if self.is_for_these_people else 7
+        vectors = 1.5 * (1.0 - 2 * (np.arange(3 * people).reshape(people, 3) % 4 == 0))
         reports = Reports({"vector": vectors}, VectorModel(width=3, bound=1.5))
         view = self.view(reports=reports)
         assert sorted(view.reports["vector"].tolist()) == sorted(vectors.tolist())

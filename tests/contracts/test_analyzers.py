@@ -4,9 +4,11 @@ import numpy as np
 
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
-from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.analyzers import FrequencyAnalyzer, RegionalAnalyzer
+from shuffledp.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
+from shuffledp.testing import SeededSource
 
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 TERNARY = KaryRandomizedResponse(epsilon0=1.5, domain_size=3)
@@ -43,6 +45,56 @@ class TestTernaryThroughNone(Frequencies):
 
 class TestTernaryThroughSlots(Frequencies):
     randomizer, shuffler, counts = TERNARY, SlotShuffler(), (100, 140, 60)
+
+
+NEAR = Groups.from_radius(range(300), 20)
+
+
+class TestTernaryThroughMallows(Frequencies):
+    randomizer, shuffler, counts = TERNARY, MallowsShuffler(groups=NEAR, alpha=1.0), (100, 140, 60)
+
+
+class TestTernaryThroughLaplaceSort(Frequencies):
+    randomizer, shuffler, counts = TERNARY, NoisySortShuffler(groups=NEAR, alpha=1.0), (150, 80, 70)
+
+
+class ByRegion(AnalyzerContract):
+    """Three regions of a line, of a binary answer that is common in the west and rare in the east."""
+
+    randomizer = BINARY
+    regions = np.repeat(["east", "middle", "west"], (120, 100, 80))
+    values = (np.arange(300) % 10 < np.repeat([1, 4, 8], (120, 100, 80))).astype(int)
+
+
+class TestRegionsThroughNone(ByRegion):
+    shuffler = IdentityShuffler()
+    analyzer = RegionalAnalyzer(regions=ByRegion.regions)
+    truth = np.array([0.9, 0.1, 0.6, 0.4, 0.2, 0.8])
+
+
+def smoothed(shuffler, regions, values, draws=4000):
+    """The expected shares of the answers in the regions' slots, from draws of the shuffle."""
+    source = SeededSource(77)
+    shares = np.zeros((3, 2))
+    for _ in range(draws):
+        lying = values[shuffler.draw(source=source)]
+        shares += [[np.mean(lying[regions == each] == value) for value in (0, 1)] for each in np.unique(regions)]
+    return shares.ravel() / draws
+
+
+class TestRegionsThroughMallows(ByRegion):
+    shuffler = MallowsShuffler(groups=NEAR, alpha=20.0, order=range(300))
+    analyzer = RegionalAnalyzer(regions=ByRegion.regions, shuffler=shuffler)
+    truth = smoothed(shuffler, ByRegion.regions, ByRegion.values)
+
+    def test_the_smoothed_target_is_not_that_of_the_region_itself(self):
+        assert np.abs(self.truth - [0.9, 0.1, 0.6, 0.4, 0.2, 0.8]).max() > 0.1
+
+
+class TestRegionsThroughLaplaceSort(ByRegion):
+    shuffler = NoisySortShuffler(groups=NEAR, alpha=4.0, order=range(300))
+    analyzer = RegionalAnalyzer(regions=ByRegion.regions, shuffler=shuffler)
+    truth = smoothed(shuffler, ByRegion.regions, ByRegion.values)
 
 
 class TestTernaryThroughSubmittersAndDummies(Frequencies):

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from contracts.shuffler import RANDOMIZER, ShufflerContract
+from contracts.shuffler import PEOPLE, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
+from shuffledp.groups import Groups
 from shuffledp.models import LabelMeaning
-from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
 
 
 class TestUniformShuffler(ShufflerContract):
@@ -19,6 +20,36 @@ class TestIdentityShuffler(ShufflerContract):
     labels = LabelMeaning.SUBMITTER
     keeps_public = True
     moves = False
+
+
+class KeepingSlots(ShufflerContract):
+    labels = LabelMeaning.SLOT
+    keeps_public = True
+    takes_many_messages = False
+    is_for_these_people = True
+
+
+NEAR = Groups.from_radius(range(PEOPLE), 6)
+
+
+class TestMallowsShuffler(KeepingSlots):
+    shuffler = MallowsShuffler(groups=NEAR, alpha=1.0)
+
+
+class TestMallowsShufflerOfOneConcentration(KeepingSlots):
+    shuffler = MallowsShuffler(groups=NEAR, concentration=0.1, distance="cayley", per_block=False)
+
+
+class TestLaplaceSort(KeepingSlots):
+    shuffler = NoisySortShuffler(groups=NEAR, alpha=1.0)
+
+
+class TestGaussianSort(KeepingSlots):
+    shuffler = NoisySortShuffler(groups=NEAR, alpha=1.0, noise="gaussian", delta=1e-6)
+
+
+class TestSortByPositions(KeepingSlots):
+    shuffler = NoisySortShuffler(positions=[person / 5 for person in range(PEOPLE)])
 
 
 class TestSlotSibling(ShufflerContract):

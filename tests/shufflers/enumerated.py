@@ -47,7 +47,7 @@ def law_of(shuffler):
 def released(shuffler, ranks):
     """Whose report lies in each slot of the view, if the ranks are permuted so."""
     people = shuffler.prepare().order.size
-    reports = KaryRandomizedResponse(epsilon0=40.0, domain_size=people + 2).randomize(range(people))
+    reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=people + 2).randomize(range(people))
     saying(shuffler, ranks)
     view = shuffler.shuffle(reports)
     del shuffler.draw_ranks

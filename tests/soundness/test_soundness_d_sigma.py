@@ -187,7 +187,7 @@ def test_the_swap_cost_bound_holds_for_every_data_set_person_and_window(people, 
             exact = exact_deltas(law, channel, victim, left + cost)
             assert exact <= bound + 1e-12
             closest = max(closest, exact / bound if bound else 0.0)
-    assert closest > 0.3  # without the cost the bound would fail for some
+    assert closest > 0.25  # of a bound that a sharper theorem might still lower
 
     model = ProtocolModel(local=randomizer.model, shuffle=shuffler.model(people))
     for delta in (0.02, 0.2):
@@ -201,7 +201,7 @@ def test_the_uniform_epsilon_would_be_false_for_a_concentrated_shuffle():
     channel = randomizer.model.channel().matrix.astype(float)
     uniform = ProtocolModel(local=randomizer.model, shuffle=UniformShuffleModel(num_users=5))
     claimed = StrongPair().epsilon(uniform, delta=0.2)
-    assert claimed < 1.5
+    assert claimed < 1.6
     assert exact_deltas(law_of(shuffler), channel, 0, claimed) > 0.25
 
 
@@ -230,14 +230,9 @@ def test_no_prior_however_correlated_lets_odds_move_by_more_than_alpha(people, g
     draw = np.random.default_rng(41)
     groups = alone_but(group, people)
     shuffler = MallowsShuffler(groups=groups, alpha=1.8)
-    truthful = np.array([[0.999999, 0.0000005, 0.0000005]] * 3) * 0 + np.eye(3)
-    data, total = release_law(law_of(shuffler), truthful)
+    data, total = release_law(law_of(shuffler), np.eye(3))
     outside = [person for person in range(people) if person not in group]
-    known = (
-        [(tuple(row[outside]), tuple(sorted(row[list(group)]))) for row in data.tolist_rows()]
-        if False
-        else [(tuple(row[outside].tolist()), tuple(sorted(row[list(group)].tolist()))) for row in data]
-    )
+    known = [(tuple(row[outside].tolist()), tuple(sorted(row[list(group)].tolist()))) for row in data]
     largest = 0.0
     for _ in range(4):
         prior = draw.dirichlet(np.full(len(data), 0.05)) + 1e-12
@@ -264,14 +259,16 @@ def largest_shift(data, prior, total, group):
 
 
 def test_an_even_prior_does_not_tell_the_likelihood_ratio():
-    """Section A.3: bounded posteriors under an even prior allow ratios up to 2 e^alpha - 1; a skewed prior tells."""
+    """Section A.3: posteriors within exp(alpha) of an even prior allow larger ratios; a skewed prior tells them."""
     alpha = 0.5
     ratio = 2 * math.exp(alpha) - 1
-    even = ratio / (1 + ratio)
-    assert max(even / 0.5, 0.5 / (1 - even) / math.exp(alpha) * 0) <= math.exp(alpha)
-    assert ratio > math.exp(alpha) * 1.3
-    rare = 1e-9
-    assert rare * ratio / (rare * ratio + 1 - rare) / rare == pytest.approx(ratio, rel=1e-6)
+
+    def moved(prior):
+        posterior = prior * ratio / (prior * ratio + 1 - prior)
+        return max(posterior / prior, prior / posterior, (1 - prior) / (1 - posterior) / ratio)
+
+    assert moved(0.5) < math.exp(alpha) < ratio
+    assert moved(1e-9) == pytest.approx(ratio, rel=1e-6)
 
 
 # ---- re-identification: Theorem 4.2 ----------------------------------------------------------------------------------
@@ -309,10 +306,10 @@ def test_theorem_4_2_is_false_for_shufflers_that_look_at_the_reports(people, pro
     assert wins / total == pytest.approx(probability)
     assert wins / total > 1 / people  # what the theorem would allow at alpha = 0 and epsilon = 0
     model = ProtocolModel(
-        local=KaryRandomizedResponse(epsilon0=1e-9, domain_size=2).model,
+        local=KaryRandomizedResponse(epsilon0=1e-6, domain_size=2).model,
         shuffle=MallowsShuffler(groups=Groups.from_labels([0] * people), alpha=0.0).model(people),
     )
-    assert reidentification_bound(model).success == pytest.approx(1 / people, rel=1e-6)
+    assert reidentification_bound(model).success == pytest.approx(1 / people, rel=1e-5)
 
 
 def test_positions_with_equal_keys_are_mixed_uniformly():

@@ -198,6 +198,10 @@ class RegionalAnalyzer:
             UnsupportedModelError: if the view's labels are no people's slots, or its reports stand for no values.
             InvalidParameterError: if there is another number of slots.
         """
+        if not isinstance(view.reports.model, FrequencyModel | MeanModel):
+            raise UnsupportedModelError(
+                f"estimates by region need values or numbers; got reports of {view.reports.model.kind!r}."
+            )
         if view.labels is None or view.shuffle.labels not in (LabelMeaning.SLOT, LabelMeaning.SUBMITTER):
             raise UnsupportedModelError(
                 f"estimates by region need labels that are people's slots; got a {view.shuffle.kind!r} shuffle."
@@ -272,10 +276,9 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
         supports = [model.supports(columns, value) for value in range(model.domain_size)]
         said = np.column_stack(supports).astype(np.float64)
         return said, said
-    if isinstance(model, MeanModel):
-        said = model.contributions(columns).reshape(len(view), model.dimension)
-        return said, said**2
-    raise UnsupportedModelError(f"estimates by region need values or numbers; got reports of {model.kind!r}.")
+    numbers: Any = model
+    said = numbers.contributions(columns).reshape(len(view), numbers.dimension)
+    return said, said**2
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:

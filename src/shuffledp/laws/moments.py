@@ -247,7 +247,7 @@ def kendall_kept_in_interval(num_items: int, concentration: float, start: int, s
 
 
 def kendall_mean_displacement(num_items: int, concentration: float) -> float:
-    """The mean of |w[k] - k| over all ranks k and all draws, for Kendall's distance.
+    """The mean of ``abs(w[k] - k)`` over all ranks k and all draws, for Kendall's distance.
 
     Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
     2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).

@@ -52,7 +52,7 @@ def sample_noisy_sort(
 
     Args:
         positions: n finite numbers; as a rule nondecreasing. They must not depend on anybody's data.
-        noise: "laplace" (density exp(-|x|) / 2) or "gaussian" (standard normal).
+        noise: "laplace" (density ``exp(-abs(x)) / 2``) or "gaussian" (standard normal).
         scale: above 0; infinity is a uniform permutation of each block.
         block_starts: the ranks at which blocks begin, ascending and from 0 on; None is one block.
         source: None is the cryptographic source.

@@ -86,9 +86,9 @@ class RankGroups(NamedTuple):
 def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Floats:
     """How far the positions of each group move when its order is reversed, the costliest exchange.
 
-    With t the sorted positions of a group of g: the sum over all i of |t_(g+1-i) - t_(i)|, which over the scale is the
-    loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale is the
-    mu of a sort with Gaussian noise. Unit spacing and power 1 give the exact footrule sensitivity.
+    With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
+    is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale
+    is the mu of a sort with Gaussian noise. Unit spacing and power 1 give the exact footrule sensitivity.
 
     Args:
         positions: n finite numbers, nondecreasing.

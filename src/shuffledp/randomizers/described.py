@@ -100,7 +100,7 @@ class LaplaceModel(LocalModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Densities of two inputs differ by exp(epsilon0 |x - x'|) at most."""
+        """Densities of two inputs differ by exp(epsilon0 ``abs(x - x')``) at most."""
         return LocalDP(epsilon=self.epsilon0)
 
     @property

@@ -210,10 +210,11 @@ class MallowsShuffler(SlotShuffler):
         prepared = self.prepare()
         rank, block = self._rank_and_block(person)
         theta = float(prepared.parameters[np.searchsorted(prepared.starts, rank, side="right") - 1])
+        apart = np.abs(np.arange(block.start, block.stop) - rank)
+        changes = {"kendall": 2 * apart - 1, "hamming": np.full_like(apart, 2), "cayley": np.ones_like(apart)}
         costs = np.full(prepared.order.size, math.inf)
-        for other in range(block.start, block.stop):
-            apart = abs(other - rank)
-            costs[prepared.order[other]] = _product_rounded_up(theta, _CHANGES[self.distance](apart) if apart else 0)
+        costs[prepared.order[block]] = np.nextafter(theta * changes[self.distance], math.inf) if theta else 0.0
+        costs[person] = 0.0
         return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:

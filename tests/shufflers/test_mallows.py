@@ -1,0 +1,201 @@
+"""The Mallows shuffler: what it prepares, what it refuses, and its corners."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Reports
+from shuffledp.groups import Groups, blocks, order_sensitivity, reference_order
+from shuffledp.laws import mallows_law
+from shuffledp.models import ShuffleModel
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import MallowsShuffleModel, MallowsShuffler
+from shuffledp.table import Table
+from shuffledp.testing import RecordedSource, SeededSource
+from statistical.thresholds import SAMPLES_PER_CELL, assert_fits, assert_rejects
+
+LINE = Groups.from_radius([0, 1, 2, 10, 11, 20], 1.0)
+SINGLETONS = Groups.from_labels(range(5))
+
+
+def counts_of(shuffler, num_draws, source):
+    cells = dict.fromkeys(itertools.permutations(range(shuffler.groups.num_users)), 0)
+    for _ in range(num_draws):
+        cells[tuple(shuffler.draw(source=source).tolist())] += 1
+    return np.array(list(cells.values()))
+
+
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+def test_the_permutation_of_people_has_the_law_that_is_written_out(distance):
+    order = (2, 0, 3, 1)
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * 4), concentration=0.4, distance=distance, order=order)
+
+    def law(reading):
+        chances = dict.fromkeys(itertools.permutations(range(4)), 0.0)
+        for w, chance in mallows_law(4, 0.4, distance=distance).items():
+            chances[tuple(reading(np.array(w)).tolist())] += chance
+        return np.array(list(chances.values()))
+
+    ranks, inverse = np.array(order), np.argsort(order)
+    right = law(lambda w: ranks[w][inverse])
+    counts = counts_of(shuffler, 60 * SAMPLES_PER_CELL, SeededSource(3))
+    assert_fits(counts, right)
+    if distance == "kendall":  # the others are the same for every order
+        assert_rejects(counts, law(lambda w: inverse[ranks[w]]))
+        assert_rejects(counts, law(lambda w: w))
+
+
+def test_each_block_gets_the_concentration_that_its_own_groups_need():
+    shuffler = MallowsShuffler(groups=LINE, alpha=1.0, order=range(6))
+    prepared = shuffler.prepare()
+    starts, sensitivities = blocks(LINE, range(6))
+    assert prepared.starts.tolist() == starts.tolist() == [0, 3, 5, 6]
+    assert prepared.parameters.tolist() == [1.0 / 3, 1.0, math.inf]
+    assert sensitivities.tolist() == [3, 1, 0]
+    model = shuffler.model(6)
+    assert (model.block_sizes, model.block_counts) == ((1, 2, 3), (1, 1, 1))
+    assert (model.alpha, model.num_alone, model.largest_group) == (1.0, 1, 3)
+
+
+def test_without_blocks_everybody_is_shuffled_with_the_one_concentration_of_the_paper():
+    shuffler = MallowsShuffler(groups=LINE, alpha=1.0, per_block=False)
+    model = shuffler.model(6)
+    assert model.block_sizes == (6,)
+    assert model.concentrations == (pytest.approx(1 / order_sensitivity(LINE, reference_order(LINE))),)
+    assert model.num_alone == 0
+
+
+def test_it_is_prepared_once_and_reused():
+    shuffler = MallowsShuffler(groups=LINE, alpha=1.0)
+    assert shuffler.prepare() is shuffler.prepare()
+
+
+def test_the_stated_alpha_is_never_below_the_product_and_never_above_what_was_asked_for():
+    for size in range(2, 40):
+        groups = Groups.from_labels([0] * size)
+        model = MallowsShuffler(groups=groups, alpha=0.1, order=range(size)).model(size)
+        assert model.alpha <= 0.1
+        assert model.alpha == pytest.approx(0.1, rel=1e-14)
+
+
+def test_nobody_leaves_the_block():
+    shuffler = MallowsShuffler(groups=LINE, alpha=0.0, order=range(6))
+    for seed in range(30):
+        drawn = shuffler.draw(source=SeededSource(seed))
+        assert set(drawn[:3].tolist()) == {0, 1, 2}
+        assert drawn[5] == 5
+
+
+def test_alpha_0_is_uniform_within_blocks():
+    groups = Groups.from_labels([0, 0, 0, 1])
+    counts = counts_of(MallowsShuffler(groups=groups, alpha=0.0), 6 * SAMPLES_PER_CELL, SeededSource(1))
+    filled = np.sort(counts)[-6:]
+    assert counts.sum() == filled.sum()
+    assert_fits(filled, np.full(6, 1 / 6))
+
+
+def test_alpha_infinity_is_the_identity_and_its_model_says_that_nothing_is_hidden():
+    shuffler = MallowsShuffler(groups=LINE, alpha=math.inf)
+    assert shuffler.draw().tolist() == list(range(6))
+    assert shuffler.model(6).alpha == math.inf
+    assert "Not private" in shuffler.model(6).d_sigma.text("at most")
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, math.inf])
+def test_people_who_are_all_alone_keep_their_reports_at_alpha_0(alpha):
+    shuffler = MallowsShuffler(groups=SINGLETONS, alpha=alpha)
+    assert shuffler.draw().tolist() == list(range(5))
+    assert (shuffler.model(5).alpha, shuffler.model(5).num_alone) == (0.0, 5)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_one_and_two_people_are_fine(people):
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * people), alpha=1.0)
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([0] * people)
+    assert len(shuffler.shuffle(reports, public=Table({"age": np.arange(people)}))) == people
+
+
+def test_recorded_words_give_the_recorded_view():
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0, 0, 0]), alpha=0.0, order=[2, 0, 1])
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([0, 1, 2], source=SeededSource(1))
+    words = SeededSource(9).words(40)
+    first, again = (shuffler.shuffle(reports, source=RecordedSource(words)) for _ in range(2))
+    assert first == again
+    assert first.seeded
+
+
+def test_colluding_people_shrink_every_window_and_change_no_cost():
+    model = MallowsShuffler(groups=Groups.from_labels([0] * 50), concentration=0.01).model(50)
+    counted = model.counting(40)
+    assert (counted.num_users, counted.num_honest) == (50, 40)
+    (windows,), (fewer,) = model.swap_windows(), counted.swap_windows()
+    assert fewer.costs == windows.costs
+    assert fewer.sizes == tuple(max(1, size - 10) for size in windows.sizes)
+
+
+def test_windows_are_those_of_the_blocks_that_mix_least():
+    model = MallowsShuffler(groups=LINE, alpha=1.0, order=range(6)).model(6)
+    sizes = [max(each.sizes) for each in model.swap_windows()]
+    assert sizes == [1, 2]  # the block of three is larger and less concentrated than that of two
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "exactly one of alpha and concentration"),
+        ({"alpha": 1.0, "concentration": 1.0}, "exactly one of alpha and concentration"),
+        ({"alpha": -1.0}, "alpha must be a number that is 0 or more"),
+        ({"alpha": math.nan}, "alpha must be a number that is 0 or more"),
+        ({"concentration": -0.1}, "concentration must be a number that is 0 or more"),
+        ({"alpha": 1.0, "distance": "footrule"}, "distance must be one of"),
+        ({"alpha": 1.0, "per_block": 1}, "per_block must be a bool"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        MallowsShuffler(groups=LINE, **options)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [0, 0, 1, 2, 3, 4], "nearest"])
+def test_orders_that_are_none_are_refused(order):
+    with pytest.raises(InvalidParameterError, match=r"order must|method must"):
+        MallowsShuffler(groups=LINE, alpha=1.0, order=order).prepare()
+
+
+def test_another_number_of_people_and_several_messages_are_refused():
+    shuffler = MallowsShuffler(groups=LINE, alpha=1.0)
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([0] * 7)
+    with pytest.raises(InvalidParameterError, match="num_users must be the number of people of the groups, 6"):
+        shuffler.shuffle(reports)
+    with pytest.raises(InvalidParameterError, match="groups must be of the same 6 people"):
+        shuffler.d_sigma_for(SINGLETONS)
+    with pytest.raises(InvalidParameterError, match="person must be below the number of people"):
+        shuffler.swap_costs(6)
+
+
+def test_reports_of_several_messages_are_not_supported():
+    from contracts.siblings import ResidueRandomizer
+
+    reports = ResidueRandomizer(modulus=97, num_messages=2).randomize([1, 2, 3, 4, 5, 6])
+    assert isinstance(reports, Reports)
+    with pytest.raises(UnsupportedModelError, match="needs one report per person"):
+        MallowsShuffler(groups=LINE, alpha=1.0).shuffle(reports)
+
+
+def test_the_model_survives_json_and_refuses_what_does_not_add_up():
+    model = MallowsShuffler(groups=LINE, alpha=1.0).model(6)
+    written = json.loads(json.dumps(model.to_dict(), allow_nan=False))
+    assert ShuffleModel.from_dict(written) == model
+    for change in ({"num_users": 7}, {"num_alone": 2}, {"alpha": -1.0}, {"block_counts": [1]}, {"distance": "ulam"}):
+        with pytest.raises(InvalidParameterError):
+            MallowsShuffleModel.from_dict({key: value for key, value in written.items() if key != "kind"} | change)
+
+
+def test_swap_costs_are_what_exchanging_two_people_changes_at_most():
+    shuffler = MallowsShuffler(groups=LINE, concentration=0.5, order=range(6))
+    assert shuffler.swap_costs(0)[:3] == pytest.approx([0.0, 0.5, 1.5])
+    assert shuffler.swap_costs(0)[3:].tolist() == [math.inf] * 3
