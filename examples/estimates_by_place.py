@@ -21,6 +21,8 @@ for row in release.estimate.rows():
     if row["target"] == "1":
         region = row["where"]["region"]
         truth = answers[kilometer // 10 == region].mean()
-        print(f"km {10 * region:3d} on: {row['estimate']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], truth {truth:.3f}")
+        print(
+            f"km {10 * region:3d} on: {row['estimate']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], truth {truth:.3f}"
+        )
 for statement in release.statements:
     print(statement.guarantee)
