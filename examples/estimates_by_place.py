@@ -20,9 +20,8 @@ print(groups, "alone:", release.model.shuffle.num_alone)
 for row in release.estimate.rows():
     if row["target"] == "1":
         region = row["where"]["region"]
+        low, high = row["lower"], row["upper"]
         truth = answers[kilometer // 10 == region].mean()
-        print(
-            f"km {10 * region:3d} on: {row['estimate']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], truth {truth:.3f}"
-        )
+        print(f"km {10 * region:3d} on: {row['estimate']:.3f} [{low:.3f}, {high:.3f}], truth {truth:.3f}")
 for statement in release.statements:
     print(statement.guarantee)
