@@ -92,7 +92,7 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
-    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome)):
+    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome)):
         console.print(Text(sentence))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
@@ -149,6 +149,20 @@ def _clipping(outcome: Outcome) -> list[str]:
     if not isinstance(section, NumberSection) or not section.clips:
         return []
     return [f"Answers outside {section.lower:g} to {section.upper:g} count as the nearer end."]
+
+
+def _by_place(outcome: Outcome) -> list[str]:
+    """What there is by place, who is not shuffled, and a warning where places can hardly be told apart."""
+    if outcome.regional is None:
+        return []
+    mixing, estimate = outcome.regional.mixing, outcome.regional.estimate
+    found = [
+        f"By place: {len(outcome.regional.people):,} places, {len(estimate.target):,} further rows of estimates.csv. "
+        f"Reports land {mixing.displacement:,.1f} ranks away on average; {mixing.kept:.1%} of a group's stay in it."
+    ]
+    if mixing.num_alone:
+        found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
+    return [*found, f"WARNING: {mixing.warning}"] if mixing.warning else found
 
 
 def _dropped(flow: DataFlow) -> str:
