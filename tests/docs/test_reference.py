@@ -11,7 +11,7 @@ import typer
 
 import shuffledp
 from shuffledp.cli.app import app
-from shuffledp.tasks import PeopleSection, RandomizerSection, ReleaseSection, ShufflerSection, Task
+from shuffledp.tasks import GroupsSection, PeopleSection, RandomizerSection, ReleaseSection, ShufflerSection, Task
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "examples", "experiments", "benchmarks")
@@ -38,12 +38,13 @@ def test_a_placeholder_is_found(text):
 
 def test_the_page_of_the_task_file_names_every_key_and_kind():
     text = text_of("task-file.md")
-    for section in (Task, PeopleSection, ReleaseSection, *RANDOMIZERS):
+    shufflers = list(ShufflerSection._members.values())
+    for section in (Task, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *shufflers):
         missing = [field.name for field in fields(section) if not re.search(rf"`(\[)?{field.name}(\])?`", text)]
         assert missing == [], section
-    kinds = [section.kind for section in RANDOMIZERS] + ["uniform", "none"]
+    kinds = [section.kind for section in (*RANDOMIZERS, *shufflers)]
     assert [kind for kind in kinds if f'`"{kind}"`' not in text] == []
-    assert set(ShufflerSection._members) == {"uniform", "none"}
+    assert set(ShufflerSection._members) == {"uniform", "none", "mallows", "noisy-sort", "auto"}
 
 
 @pytest.mark.parametrize("section", RANDOMIZERS, ids=lambda section: section.kind)

@@ -61,6 +61,10 @@ def printed(tmp_path_factory):
         run("category", "run", category, answers, "category")
         unshuffled = write_task(folder, public=["place"], shuffler={"kind": "none"})
         run("unshuffled", "run", unshuffled, places, "unshuffled")
+        mixing = {"public": ["place"], "shuffler": {"kind": "auto", "alpha": 1.0}, "groups": {"column": "place"}}
+        run("groups", "run", write_task(folder, **mixing), places, "groups")
+        outputs["groups plan"] = shuffledp("plan", folder / "task.toml", "--input", places, "--json").json
+        category = write_task(folder, missing="category", randomizer={"epsilon0": 20.0})
         outputs["plan"] = shuffledp("plan", category, "--users", 1000, "--json").json
         joint = folder / "joint.toml"
         joint.write_text(JOINT_TASK, encoding="utf-8")
@@ -83,7 +87,7 @@ def test_the_schema_is_a_schema():
 
 
 @pytest.mark.parametrize(
-    "name", ["run", "seeded", "analyze", "category", "unshuffled", "demo", "statement.json", "column"]
+    "name", ["run", "seeded", "analyze", "category", "unshuffled", "groups", "demo", "statement.json", "column"]
 )
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])

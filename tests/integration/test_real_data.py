@@ -201,3 +201,36 @@ def test_the_stages_on_the_census_agree_with_the_truth(tmp_path, adult):
     expected = truth(adult, "occupation")
     del expected["?"]
     assert_estimates(json.loads((out / "statement.json").read_text(encoding="utf-8")), expected)
+
+
+ACS = DATA / "nist_acs_excerpts" / "nist_acs_2019.csv.gz"
+
+
+@pytest.mark.skipif(not ACS.exists(), reason="the NIST excerpts of the American Community Survey are not here")
+def test_difficulty_walking_by_place_is_what_the_census_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "write_page", stub_page)
+    task = write_task(
+        tmp_path,
+        value="DPHY",
+        public=["PUMA"],
+        missing="drop",
+        missing_values=["", "N"],
+        randomizer={"categories": [1, 2]},
+        shuffler={"kind": "mallows", "alpha": 4.0},
+        groups={"column": "PUMA"},
+        release={"delta": 1e-7},
+    )
+    result = shuffledp("run", task, "--input", ACS, "--output", tmp_path / "out", "--json")
+    assert result.code == 0, result.err
+    with gzip.open(ACS, "rt", encoding="utf-8") as file:
+        people = [(row["PUMA"], row["DPHY"]) for row in csv.DictReader(file) if row["DPHY"] != "N"]
+    asked, yes = Counter(place for place, _ in people), Counter(place for place, answer in people if answer == "1")
+    rows = [row for row in result.json["estimates"] if "where" in row and row["target"] == "1"]
+    assert len(rows) == 31
+    errors = [
+        (row["estimate"] - yes[row["where"]["PUMA"]] / asked[row["where"]["PUMA"]]) / row["standard_error"]
+        for row in rows
+    ]
+    assert max(map(abs, errors)) < 6  # the chance that one of 31 is farther off is below 10^-7
+    epsilon = result.json["statements"][0]["guarantee"]["epsilon"]
+    assert 0.3 < epsilon < 0.8

@@ -59,7 +59,7 @@ def test_a_missing_key_is_named_with_its_table(change, title, key):
         ({"randomizer": {"kind": "laplace"}}, "[randomizer]", RandomizerSection),
         ({"randomizer": {"kind": None}}, "[randomizer]", RandomizerSection),
         ({"randomizer": {"kind": "uniform"}}, "[randomizer]", RandomizerSection),
-        ({"shuffler": {"kind": "mallows"}}, "[shuffler]", ShufflerSection),
+        ({"shuffler": {"kind": "shuffled"}}, "[shuffler]", ShufflerSection),
         ({"shuffler": {"kind": ["uniform"]}}, "[shuffler]", ShufflerSection),
     ],
 )

@@ -115,6 +115,9 @@ def plan(
     task: TaskFile,
     *,
     users: Annotated[int | None, typer.Option(help="People who will take part, if the task does not say.")] = None,
+    input: Annotated[  # noqa: A002
+        Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
+    ] = None,
     earlier: Earlier = None,
     json: Json = False,
 ) -> None:
@@ -124,7 +127,7 @@ def plan(
     """
     from shuffledp.cli import commands, plan_screen
 
-    plan_screen.show_plan(commands.plan(task, users=users, earlier=earlier or ()), as_json=json)
+    plan_screen.show_plan(commands.plan(task, users=users, people=input, earlier=earlier or ()), as_json=json)
 
 
 @app.command()

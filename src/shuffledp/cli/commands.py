@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from shuffledp.cli.screen import watching
@@ -18,6 +19,7 @@ from shuffledp.tables import (
     new_folder,
     randomize_file,
     randomize_joint_file,
+    read_grouping,
     run_file,
     run_joint_file,
     shuffle_file,
@@ -32,9 +34,23 @@ __all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 
-def plan(task_file: Path, *, users: int | None, earlier: Sequence[Path] = ()) -> Plan:
-    """What to expect, before anything is collected."""
-    return plan_of(read_task(task_file), users, earlier=earlier)
+def plan(task_file: Path, *, users: int | None, people: Path | None = None, earlier: Sequence[Path] = ()) -> Plan:
+    """What to expect, before anything is collected; of the people only public columns are read."""
+    task = read_task(task_file)
+    if task.groups is None:
+        if people is not None:
+            raise InvalidParameterError(
+                f"--input must be left out for a task without [groups], whose plan needs no data; got {str(people)!r}."
+            )
+        return plan_of(task, users, earlier=earlier)
+    if people is None:
+        raise InvalidParameterError(
+            "--input FILE must be given for a task with [groups]: a table of the people with the public columns that "
+            "groups are made from; got none."
+        )
+    with watching() as watch:
+        grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
+    return plan_of(task, users, earlier=earlier, grouping=grouping)
 
 
 def run(
@@ -49,19 +65,28 @@ def run(
     """All stages at once, for one private column or for several."""
     task, source = read_task(task_file), _source(seed)
     if isinstance(task, Task):
-        return _run(task, answers, output, source, earlier=earlier, force=force)
+        return _run(task, answers, output, source, earlier=earlier, beside=task_file.parent, force=force)
     with new_folder(output, force=force) as folder:
         with watching() as watch:
-            joint = run_joint_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
+            joint = run_joint_file(
+                task, answers, folder, source=source, watch=watch, earlier=earlier, beside=task_file.parent
+            )
         return _with_pages(joint, folder)
 
 
 def _run(
-    task: Task, answers: Path, output: Path, source: RandomSource | None, *, earlier: Sequence[Path] = (), force: bool
+    task: Task,
+    answers: Path,
+    output: Path,
+    source: RandomSource | None,
+    *,
+    earlier: Sequence[Path] = (),
+    beside: Path,
+    force: bool,
 ) -> Outcome:
     with new_folder(output, force=force) as folder:
         with watching() as watch:
-            outcome = run_file(task, answers, folder, source=source, watch=watch, earlier=earlier)
+            outcome = run_file(task, answers, folder, source=source, watch=watch, earlier=earlier, beside=beside)
         return outcome.with_files(folder, write_page(outcome, folder))
 
 
@@ -98,9 +123,9 @@ def shuffle(
     source = source and source.substream("shuffle")
     if isinstance(task, Task):
         with new_file(output, force=force) as file, watching() as watch:
-            return shuffle_file(task, reports, file, source=source, watch=watch)
+            return shuffle_file(task, reports, file, source=source, watch=watch, beside=task_file.parent)
     with new_folder(output, force=force, is_ours=is_stage) as folder, watching() as watch:
-        return shuffle_joint_files(task, reports, folder, source=source, watch=watch)
+        return shuffle_joint_files(task, reports, folder, source=source, watch=watch, beside=task_file.parent)
 
 
 def analyze(
@@ -111,10 +136,10 @@ def analyze(
     with new_folder(output, force=force) as folder:
         if isinstance(task, Task):
             with watching() as watch:
-                outcome = analyze_file(task, view, folder, earlier=earlier, watch=watch)
+                outcome = analyze_file(task, view, folder, earlier=earlier, watch=watch, beside=task_file.parent)
             return outcome.with_files(folder, write_page(outcome, folder))
         with watching() as watch:
-            joint = analyze_joint_files(task, view, folder, earlier=earlier, watch=watch)
+            joint = analyze_joint_files(task, view, folder, earlier=earlier, watch=watch, beside=task_file.parent)
         return _with_pages(joint, folder)
 
 
@@ -122,7 +147,7 @@ def demo(output: Path, *, people: int, seed: int | None, force: bool) -> tuple[O
     """A survey of made-up people, and all stages on it; the release is in the folder ``release`` of the output."""
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
-        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), force=False)
+        outcome = _run(Task.read(task_file), survey, folder / _RELEASE, _source(seed), beside=folder, force=False)
     return outcome, output / _RELEASE
 
 

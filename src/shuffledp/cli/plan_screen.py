@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
+from shuffledp.cli.groups_screen import show_groups
 from shuffledp.cli.screen import print_json, show_statements
 from shuffledp.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.tasks import ColumnPlan, Option, Plan
@@ -21,6 +22,8 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     console.print(Text(plan.task.name, style="bold"), f"(task {plan.task.sha256[:12]})")
     console.print(f"Planned for {plan.num_users:,} people; nothing has been collected.")
     show_statements(console, plan.statements)
+    if plan.groups is not None and plan.task.groups is not None:
+        show_groups(console, plan.groups, plan.task.groups)
     for column in plan.columns:
         _show_column(console, column)
 

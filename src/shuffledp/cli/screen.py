@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
+from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.models import LabelMeaning, MeanModel
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tables import Watch
@@ -91,7 +92,7 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
-    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome)):
+    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome)):
         console.print(Text(sentence))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
@@ -150,6 +151,20 @@ def _clipping(outcome: Outcome) -> list[str]:
     return [f"Answers outside {section.lower:g} to {section.upper:g} count as the nearer end."]
 
 
+def _by_place(outcome: Outcome) -> list[str]:
+    """What there is by place, who is not shuffled, and a warning where places can hardly be told apart."""
+    if outcome.regional is None:
+        return []
+    mixing, estimate = outcome.regional.mixing, outcome.regional.estimate
+    found = [
+        f"By place: {len(outcome.regional.people):,} places, {len(estimate.target):,} further rows of estimates.csv. "
+        f"Reports land {mixing.displacement:,.1f} ranks away on average; {mixing.kept:.1%} of a group's stay in it."
+    ]
+    if mixing.num_alone:
+        found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
+    return [*found, f"WARNING: {mixing.warning}"] if mixing.warning else found
+
+
 def _dropped(flow: DataFlow) -> str:
     return f" {flow.missing:,} people without an answer dropped." if flow.missing else ""
 
@@ -176,9 +191,10 @@ def in_short(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
-    epsilon = in_digits(claim.epsilon, statement.kind.relation)
+    letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
+    loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""
-    return f"{state}{claim.type} {statement.kind}{together}: epsilon = {epsilon}{delta} ({statement.basis.theorem})"
+    return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
 
 
 def _estimate_table(outcome: Outcome) -> Table:

@@ -1,5 +1,6 @@
 """Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file."""
 
+from shuffledp.tables.grouping import read_grouping
 from shuffledp.tables.joint import analyze_joint_files, randomize_joint_file, run_joint_file, shuffle_joint_files
 from shuffledp.tables.matrices import read_channel
 from shuffledp.tables.stages import analyze_file, randomize_file, run_file, shuffle_file
@@ -17,6 +18,7 @@ __all__ = [
     "randomize_file",
     "randomize_joint_file",
     "read_channel",
+    "read_grouping",
     "run_file",
     "run_joint_file",
     "shuffle_file",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze_joint_files", "randomize_joint_file", "run_joint_file", "shuffle_joint_files"]
 
 _NOBODY = Watch()
+_HERE = Path()
 
 
 def randomize_joint_file(
@@ -65,11 +66,17 @@ def randomize_joint_file(
 
 
 def shuffle_joint_files(
-    task: JointTask, reports: Path, folder: Path, *, source: "RandomSource | None" = None, watch: Watch = _NOBODY
+    task: JointTask,
+    reports: Path,
+    folder: Path,
+    *,
+    source: "RandomSource | None" = None,
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
 ) -> JointStageOutcome:
     """The shuffler's stage: a folder of reports in, the view of each column out, each shuffled independently.
 
-    Memory: as `shuffle_file`.
+    Memory and arguments: as `shuffle_file`.
 
     Raises:
         InvalidParameterError: if ``reports`` is no folder that holds a file for each column.
@@ -78,14 +85,22 @@ def shuffle_joint_files(
     """
     _require_files(task, reports)
     columns = {
-        name: shuffle_file(part, _file_of(name, reports), _file_of(name, folder), source=source, watch=watch)
+        name: shuffle_file(
+            part, _file_of(name, reports), _file_of(name, folder), source=source, watch=watch, beside=beside
+        )
         for name, part in _columns(task)
     }
     return JointStageOutcome(stage="shuffle", task=task, columns=columns)
 
 
 def analyze_joint_files(
-    task: JointTask, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+    task: JointTask,
+    views: Path,
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
 ) -> JointOutcome:
     """The analyst's stage: a folder of views in; what `run_joint_file` writes out.
 
@@ -97,6 +112,7 @@ def analyze_joint_files(
         folder: where to write.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
         watch: told how far it is.
+        beside: the folder of the task file, which paths in the task are relative to.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, or ``views`` is no folder that holds a file for
@@ -109,7 +125,7 @@ def analyze_joint_files(
     outcomes = {}
     for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name, watch=watch)
+        outcomes[name] = analyze_unwritten(part, _file_of(name, views), folder / name, watch=watch, beside=beside)
     return _finish(task, outcomes, releases, folder)
 
 
@@ -121,6 +137,7 @@ def run_joint_file(
     source: "RandomSource | None" = None,
     watch: Watch = _NOBODY,
     earlier: Sequence[Path] = (),
+    beside: Path = _HERE,
 ) -> JointOutcome:
     """All stages in one place, for one column after the other; the input is read once for each.
 
@@ -136,6 +153,7 @@ def run_joint_file(
         source: randomness; None is the cryptographic source.
         watch: told how far it is, and how many answers were clipped.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        beside: as for `analyze_joint_files`.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -145,7 +163,7 @@ def run_joint_file(
     releases, outcomes = read_earlier(task, earlier), {}
     for name, part in _columns(task):
         (folder / name).mkdir()
-        outcomes[name] = run_unwritten(part, answers, folder / name, source=source, watch=watch)
+        outcomes[name] = run_unwritten(part, answers, folder / name, source=source, watch=watch, beside=beside)
     return _finish(task, outcomes, releases, folder)
 
 

@@ -11,7 +11,7 @@ from shuffledp.errors import InputDataError
 from shuffledp.tables.places import SEARCHABLE, Places, is_number, is_text, type_name
 from shuffledp.tasks import Missing, NumberSection, Task
 
-__all__ = ["NumberReader"]
+__all__ = ["NumberReader", "numerals"]
 
 # What a text must look like to be read as a number; "inf" does not. "nan" is a missing answer, as NaN is.
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -87,7 +87,7 @@ class NumberReader:
         if is_text(column.type):
             missing |= np.asarray(pc.is_in(column, pa.array(self._task.missing_values, column.type)))
             missing |= np.asarray(pc.match_substring_regex(column, _NAN).fill_null(False))
-            column = _numerals(column)
+            column = numerals(column)
         elif not (is_number(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):
             raise InputDataError(
                 f"column {self._task.value!r} must hold numbers; its type is {type_name(column.type)}."
@@ -96,7 +96,7 @@ class NumberReader:
         return numbers.fill_null(np.nan).to_numpy(zero_copy_only=False), missing
 
 
-def _numerals(texts: pa.Array) -> pa.Array:
+def numerals(texts: pa.Array) -> pa.Array:
     """The texts that a number can be read from, trimmed; null in place of all others, which nothing may quote."""
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)

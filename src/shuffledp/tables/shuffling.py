@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from shuffledp.errors import BatchTooSmallError
-from shuffledp.flow import Reports, View
+from shuffledp.flow import Reports, Shuffler, View
 from shuffledp.models import ShuffleModel
 from shuffledp.table import Table
+from shuffledp.tables.grouping import grouping_of
 from shuffledp.tables.parquet import ReportPart
 from shuffledp.tables.spool import ReportSpool
 from shuffledp.tasks import Task
@@ -19,7 +20,7 @@ from shuffledp.tasks import Task
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ShuffledParts", "require_batch", "shuffled"]
+__all__ = ["ShuffledParts", "require_batch", "shuffled", "shuffler_for"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +31,18 @@ class ShuffledParts:
         shuffle: the public description of the shuffle of all the reports.
         num_reports: reports in all parts.
         views: the parts, to be taken once.
+        shuffler: what made it.
     """
 
     shuffle: ShuffleModel
     num_reports: int
     views: Iterator[View]
+    shuffler: Shuffler
 
 
 @contextmanager
 def shuffled(
-    task: Task, parts: Iterable[ReportPart], folder: Path, *, source: "RandomSource"
+    task: Task, parts: Iterable[ReportPart], folder: Path, *, beside: Path, source: "RandomSource"
 ) -> Iterator[ShuffledParts]:
     """Take all reports in, then give the view back; what lies on disk in between is gone when the block ends.
 
@@ -47,20 +50,23 @@ def shuffled(
         task: says how to shuffle, and how many reports there must be.
         parts: all reports; they are taken before the block begins.
         folder: a private place on a disk with room for all reports.
+        beside: the folder of the task file, which paths in the task are relative to.
         source: randomness.
 
     Raises:
         BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.
     """
     if not task.shuffler.is_uniform:
-        yield _shuffled_in_memory(task, list(parts), source)
+        yield _shuffled_in_memory(task, list(parts), beside, source)
         return
     with ReportSpool(folder, source=source) as spool:
         for reports, _ in parts:  # public columns are detached
             spool.add(reports)
         require_batch(task, spool.num_reports)
-        shuffle = task.shuffler.shuffler().model(spool.num_users)
-        yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=spool.views(shuffle))
+        shuffler = task.shuffler.shuffler()
+        shuffle = shuffler.model(spool.num_users)
+        views = spool.views(shuffle)
+        yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=views, shuffler=shuffler)
 
 
 def require_batch(task: Task, num_reports: int) -> None:
@@ -72,10 +78,22 @@ def require_batch(task: Task, num_reports: int) -> None:
         )
 
 
-def _shuffled_in_memory(task: Task, parts: list[ReportPart], source: "RandomSource") -> ShuffledParts:
+def shuffler_for(task: Task, public: Table | None, num_users: int, beside: Path) -> Shuffler:
+    """The shuffler that the task names, with the groups of these people where it hides the order inside groups.
+
+    Raises:
+        InputDataError: if groups cannot be made.
+    """
+    if task.groups is None:
+        return task.shuffler.shuffler()
+    return task.shuffler.shuffler(grouping_of(task.groups, public, num_users, beside))
+
+
+def _shuffled_in_memory(task: Task, parts: list[ReportPart], beside: Path, source: "RandomSource") -> ShuffledParts:
     require_batch(task, sum(len(reports) for reports, _ in parts))
     reports = Reports.concat([part for part, _ in parts])
     attached = [columns for _, columns in parts if columns is not None]
     public = Table.from_arrow(pa.concat_tables(attached)) if attached else None
-    view = task.shuffler.shuffler().shuffle(reports, public=public, source=source)
-    return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]))
+    shuffler = shuffler_for(task, public, reports.num_users, beside)
+    view = shuffler.shuffle(reports, public=public, source=source)
+    return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)

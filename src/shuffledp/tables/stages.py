@@ -14,15 +14,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shuffledp.flow import View
+from shuffledp.flow import Shuffler, View
 from shuffledp.models import ShuffleModel
-from shuffledp.pipeline import Release
+from shuffledp.pipeline import Pipeline, Release
 from shuffledp.randomness import resolve_source
+from shuffledp.shufflers import IdentityShuffler, SlotShuffler
 from shuffledp.statements import Trust
-from shuffledp.table import Table
 from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
+from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
+from shuffledp.tables.regions import regional_of
 from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
 from shuffledp.tables.watching import Watch, counted
 from shuffledp.tasks import (
@@ -53,6 +55,7 @@ __all__ = [
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _NOBODY = Watch()
+_HERE = Path()
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
@@ -77,12 +80,27 @@ def randomize_file(
 
 
 def shuffle_file(
-    task: Task, reports_file: Path, output: Path, *, source: "RandomSource | None" = None, watch: Watch = _NOBODY
+    task: Task,
+    reports_file: Path,
+    output: Path,
+    *,
+    source: "RandomSource | None" = None,
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
 ) -> StageOutcome:
     """The shuffler's stage: a file of reports in, the view out.
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
-    lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them.
+    lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the
+    public columns and groups of the people if it hides the order inside groups.
+
+    Args:
+        task: the task.
+        reports_file: as `randomize_file` wrote it.
+        output: file of the view.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is.
+        beside: the folder of the task file, which paths in the task are relative to.
 
     Raises:
         InputDataError: if the file is damaged, belongs to another task or does not fit it.
@@ -91,7 +109,7 @@ def shuffle_file(
     source = resolve_source(source)
     parts, facts = read_reports(reports_file, task)
     with (
-        shuffled(task, _taken(task, parts, watch, "reading"), output.parent, source=source) as result,
+        shuffled(task, _taken(task, parts, watch, "reading"), output.parent, beside=beside, source=source) as result,
         ViewWriter(output, task) as writer,
     ):
         flow = _released(task, facts.flow, result)
@@ -103,7 +121,13 @@ def shuffle_file(
 
 
 def analyze_file(
-    task: Task, view_file: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+    task: Task,
+    view_file: Path,
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
 ) -> Outcome:
     """The analyst's stage: a view in; the view again, estimates and statements out.
 
@@ -115,6 +139,7 @@ def analyze_file(
         folder: where to write.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
         watch: told how far it is.
+        beside: as for `shuffle_file`.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -122,14 +147,14 @@ def analyze_file(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
-    return _finish(analyze_unwritten(task, view_file, folder, watch=watch), releases, folder)
+    return _finish(analyze_unwritten(task, view_file, folder, watch=watch, beside=beside), releases, folder)
 
 
-def analyze_unwritten(task: Task, view_file: Path, folder: Path, *, watch: Watch) -> Outcome:
+def analyze_unwritten(task: Task, view_file: Path, folder: Path, *, watch: Watch, beside: Path) -> Outcome:
     """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
     require_batch(task, facts.flow.released)
-    return _analyze(task, views, facts, folder, watch)
+    return _analyze(task, views, facts, folder, watch, beside=beside)
 
 
 def run_file(
@@ -140,6 +165,7 @@ def run_file(
     source: "RandomSource | None" = None,
     watch: Watch = _NOBODY,
     earlier: Sequence[Path] = (),
+    beside: Path = _HERE,
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
@@ -152,6 +178,7 @@ def run_file(
         source: randomness; None is the cryptographic source.
         watch: told how far it is, and how many answers were clipped.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        beside: as for `shuffle_file`.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -159,7 +186,8 @@ def run_file(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases = read_earlier(task, earlier)
-    return _finish(run_unwritten(task, answers, folder, source=source, watch=watch), releases, folder)
+    done = run_unwritten(task, answers, folder, source=source, watch=watch, beside=beside)
+    return _finish(done, releases, folder)
 
 
 def run_unwritten(
@@ -169,14 +197,15 @@ def run_unwritten(
     *,
     source: "RandomSource | None" = None,
     watch: Watch = _NOBODY,
+    beside: Path = _HERE,
 ) -> Outcome:
     """The same for `run_file` and for each column of several: no more is written than the view."""
     source = resolve_source(source)
     randomized = _Randomized(task, answers, source, watch)
-    with shuffled(task, randomized, folder, source=source) as result:
+    with shuffled(task, randomized, folder, beside=beside, source=source) as result:
         flow, trust = _released(task, randomized.flow, result), (Trust.OPERATOR,)
         facts = _facts(task, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-        return _analyze(task, result.views, facts, folder, watch)
+        return _analyze(task, result.views, facts, folder, watch, beside=beside, shuffler=result.shuffler)
 
 
 class _Randomized:
@@ -189,7 +218,7 @@ class _Randomized:
         self._task, self._answers, self._source, self._watch = task, answers, source, watch
         self._randomizer = task.randomizer.randomizer()
         self._reader, self._people = reader_for(task), PeopleCheck(task)
-        self._attach = list(task.public) if task.shuffler.keeps_public else []
+        self._public = PublicReader(task)
         self._num_kept = 0
         self.num_reports = 0
 
@@ -202,17 +231,18 @@ class _Randomized:
 
     def __iter__(self) -> Iterator[ReportPart]:
         task, path = self._task, self._answers
-        columns = [task.value, *self._attach, *([task.people.id] if task.people.id else [])]
+        columns = [task.value, *self._public.names, *([task.people.id] if task.people.id else [])]
         progress = partial(self._watch.progress, _step("randomizing", task))
         for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
-            public = guarded(path, partial(_public, batch, self._attach, kept)) if self._attach else None
+            public = guarded(path, partial(self._public.read, batch, kept))
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
                 self.num_reports += len(reports)
                 yield reports, None if public is None else public[rows]
         self._reader.finish()
+        self._public.finish()
         guarded(path, self._people.finish)
         if self._reader.clipped:
             self._watch.clipped(task.value, self._reader.clipped, self._reader.received)
@@ -228,22 +258,6 @@ class _Randomized:
         rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
         for start in range(0, max(len(values), 1), rows):
             yield slice(start, start + rows)
-
-
-def _public(batch: pa.RecordBatch, names: list[str], kept: NDArray[np.bool_]) -> pa.Table:
-    """The public columns of the people who are kept, as far as a label table can hold them."""
-    table = _decoded(pa.Table.from_batches([batch.select(names)]).filter(pa.array(kept)))
-    Table.from_arrow(table)
-    return table
-
-
-def _decoded(table: pa.Table) -> pa.Table:
-    """The same columns, none of them dictionary-encoded: numpy would be given wrong values for nulls of those."""
-    kinds = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(kinds))
 
 
 def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:
@@ -265,16 +279,37 @@ def _taken(task: Task, parts: Iterator[ReportPart], watch: Watch, name: str) -> 
         watch.progress(_step(name, task), done, None)
 
 
-def _analyze(task: Task, views: Iterator[View], facts: FileFacts, folder: Path, watch: Watch) -> Outcome:
+def _analyze(
+    task: Task,
+    views: Iterator[View],
+    facts: FileFacts,
+    folder: Path,
+    watch: Watch,
+    *,
+    beside: Path,
+    shuffler: Shuffler | None = None,
+) -> Outcome:
+    """The release from a view in parts; a view by place is one part, and ``shuffler`` what made it, if it is here."""
+    regional = None
+    if task.groups is not None:
+        whole = next(views)
+        made_by = shuffler if isinstance(shuffler, SlotShuffler) else None
+        regional = regional_of(task, whole, made_by, beside)
+        views = iter([whole])
     views = counted(views, watch, _step("analyzing", task), facts.flow.released)
     with ViewWriter(folder / "release.parquet", task) as writer:
-        release = task.pipeline().analyze_parts(
+        release = _pipeline(task).analyze_parts(
             map(writer.write, views), delta=task.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
-    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow))
+    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow), regional=regional)
     return outcome.with_files(folder, names)
+
+
+def _pipeline(task: Task) -> Pipeline:
+    """For its analyst's part: what shuffled is told by the view."""
+    return task.pipeline(IdentityShuffler() if task.shuffler.needs_groups else None)
 
 
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
@@ -323,7 +358,7 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
 
 def write_outcome(outcome: Outcome, folder: Path) -> Outcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
-    _write_estimates(folder / "estimates.csv", outcome.release)
+    _write_estimates(folder / "estimates.csv", outcome)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, ["statement.json"])
@@ -336,17 +371,24 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
         file.write("\n")
 
 
-def _write_estimates(path: Path, release: Release) -> None:
-    """One row per target, all texts in quotation marks; the column ``seeded`` is there only where it is true.
+def _write_estimates(path: Path, outcome: Outcome) -> None:
+    """One row per target, all texts in quotation marks.
+
+    The column ``where`` is there only where there are estimates by place, and ``seeded`` only where it is true.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
     """
-    mark = {"seeded": "true"} if release.seeded else {}
+    mark = {"seeded": "true"} if outcome.seeded else {}
+    columns = (*_ESTIMATE_COLUMNS, *(["where"] if outcome.regional else []), *mark)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(
-            file, fieldnames=(*_ESTIMATE_COLUMNS, *mark), quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore"
-        )
+        writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
         writer.writeheader()
-        for row in release.estimate.rows():
-            text = f"'{row['target']}" if _FORMULA.match(row["target"]) else row["target"]
-            writer.writerow(row | {"target": text} | mark)
+        for row in outcome.rows():
+            place = "; ".join(f"{key}: {value}" for key, value in row.get("where", {}).items())
+            texts = {"target": _harmless(row["target"]), "where": _harmless(place)}
+            writer.writerow(row | texts | mark)
+
+
+def _harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text

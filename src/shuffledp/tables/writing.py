@@ -18,7 +18,10 @@ __all__ = ["is_release", "is_stage", "new_file", "new_folder"]
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
 # The page and its figures, which are drawn after the mark is written. Whatever else lies there is somebody's own.
-_DRAWN = {"release.html", *(f"{chart}.{ending}" for chart in ("accounting", "estimates") for ending in ("png", "svg"))}
+_DRAWN = {
+    "release.html",
+    *(f"{chart}.{ending}" for chart in ("accounting", "estimates", "places") for ending in ("png", "svg")),
+}
 
 
 def is_release(folder: Path) -> bool:

@@ -9,7 +9,18 @@ from shuffledp.tasks.frequency_oracles import (
     SubsetSelectionSection,
     SymmetricUnaryEncodingSection,
 )
+from shuffledp.tasks.grouped_shufflers import (
+    AutoSection,
+    Candidate,
+    GroupedSection,
+    MallowsSection,
+    NoisySortSection,
+    mean_displacement,
+)
+from shuffledp.tasks.groups import Grouping, GroupsSection
+from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
+from shuffledp.tasks.mixing import Mixing, mixing_of
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -18,7 +29,7 @@ from shuffledp.tasks.numbers import (
     PrivUnitSection,
     RoundedMeanSection,
 )
-from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
+from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, Regional, StageOutcome
 from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
@@ -31,6 +42,8 @@ from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformS
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
+    "AutoSection",
+    "Candidate",
     "CategoricalSection",
     "Category",
     "ColumnPlan",
@@ -39,13 +52,20 @@ __all__ = [
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
     "ExpectedError",
+    "GroupedSection",
+    "Grouping",
+    "GroupsPlan",
+    "GroupsSection",
     "HadamardResponseSection",
     "IdentitySection",
     "JointOutcome",
     "JointStageOutcome",
     "JointTask",
     "KaryRandomizedResponseSection",
+    "MallowsSection",
     "Missing",
+    "Mixing",
+    "NoisySortSection",
     "NumberSection",
     "OneBitMeanSection",
     "OptimizedLocalHashingSection",
@@ -57,6 +77,8 @@ __all__ = [
     "Plan",
     "PrivUnitSection",
     "RandomizerSection",
+    "Reach",
+    "Regional",
     "ReleaseSection",
     "RoundedMeanSection",
     "ShufflerSection",
@@ -70,6 +92,8 @@ __all__ = [
     "column_label",
     "composed_columns",
     "composed_with",
+    "mean_displacement",
+    "mixing_of",
     "plan",
     "read_earlier",
     "read_task",

@@ -2,17 +2,27 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
+from shuffledp.tasks.groups import GroupsSection
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
-from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task, digest, has_blocks, read_toml
+from shuffledp.tasks.task import (
+    Missing,
+    PeopleSection,
+    ReleaseSection,
+    Task,
+    digest,
+    has_blocks,
+    read_toml,
+    without_none,
+)
 
 __all__ = ["JointTask", "ValueSection", "read_task"]
 
@@ -67,6 +77,7 @@ class JointTask(Described):
         missing_values: texts in the private columns that mean "did not answer", besides nulls.
         people: who takes part.
         shuffler: how the reports of each column are shuffled.
+        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
         release: what is stated, with this delta for each column; and when nothing may be released.
 
     Raises:
@@ -90,6 +101,7 @@ class JointTask(Described):
     missing_values: tuple[str, ...] = ("",)
     people: PeopleSection = field(default_factory=PeopleSection)
     shuffler: ShufflerSection = field(default_factory=UniformSection)
+    groups: GroupsSection | None = None
     release: ReleaseSection
 
     def __post_init__(self) -> None:
@@ -100,6 +112,10 @@ class JointTask(Described):
         if len(set(columns)) != len(columns):
             raise invalid("different columns", value=columns)
         self.parts()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the task file says, defaults included; without the key ``groups`` where there are none."""
+        return without_none(super(JointTask, self).to_dict(), "groups")
 
     @property
     def sha256(self) -> str:
@@ -121,6 +137,7 @@ class JointTask(Described):
                 people=self.people,
                 randomizer=section.randomizer,
                 shuffler=self.shuffler,
+                groups=self.groups,
                 release=self.release,
                 part_of=self.sha256,
             )
@@ -155,4 +172,5 @@ def read_task(path: str | Path) -> Task | JointTask:
             "[randomizer] must be in each [[value]] block, as [value.randomizer], where there are such blocks; got one "
             "beside them."
         )
-    return JointTask.from_dict(data)
+    joint = JointTask.from_dict(data)
+    return joint if joint.groups is None else replace(joint, groups=joint.groups.pinned(Path(path).parent))

@@ -6,17 +6,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._version import __version__
+from shuffledp.accounting import ReidentificationBound
+from shuffledp.estimates import Estimate
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Release
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.earlier import EarlierRelease
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.mixing import Mixing
 from shuffledp.tasks.task import Task
 
-__all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "StageOutcome"]
+__all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "Regional", "StageOutcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +121,29 @@ class JointStageOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regional:
+    """What a shuffle near a reference order lets one learn by place.
+
+    Args:
+        estimate: one row per region and target, with ``where``.
+        unshuffled_error: the standard error of each row if nothing were shuffled, shape (rows,).
+        people: how many people's slots are in each region.
+        mixing: what the shuffle does to the groups.
+        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
+            theorem says.
+        hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
+            is not known, or too much to compute.
+    """
+
+    estimate: Estimate
+    unshuffled_error: NDArray[np.float64]
+    people: NDArray[np.int64]
+    mixing: Mixing
+    hidden_by_group: ReidentificationBound | None = None
+    hidden_by_all: ReidentificationBound | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
     """The result of a task, ready to be written and drawn.
 
@@ -122,6 +151,7 @@ class Outcome:
         task: the task.
         flow: counts.
         release: estimate (rows named as the task's categories) and statements about it alone.
+        regional: estimates by place, if the shuffle is one near a reference order.
         composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
         earlier: releases about the same people before this one, which ``composed`` covers.
         files: names of the files written so far, with their SHA-256 digests.
@@ -130,6 +160,7 @@ class Outcome:
     task: Task
     flow: DataFlow
     release: Release
+    regional: Regional | None = None
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
@@ -153,6 +184,10 @@ class Outcome:
         """The public description of what was run."""
         return self.release.model
 
+    def rows(self) -> list[dict[str, Any]]:
+        """All estimates: those of everybody together, then those by place, which have the key ``where``."""
+        return self.release.estimate.rows() + (self.regional.estimate.rows() if self.regional else [])
+
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""
         return {
@@ -160,6 +195,8 @@ class Outcome:
             "task_sha256": self.task.sha256,
             "library_version": __version__,
             **self.release.to_dict(),
+            "estimates": self.rows(),
+            **({"mixing": self.regional.mixing.to_dict()} if self.regional else {}),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
             "flow": self.flow.to_dict(),
@@ -202,11 +239,7 @@ class JointOutcome:
             "task": self.task.to_dict(),
             "task_sha256": self.task.sha256,
             "library_version": __version__,
-            "estimates": [
-                {"value": part.task.value, **row}
-                for part in self.columns.values()
-                for row in part.release.estimate.rows()
-            ],
+            "estimates": [{"value": part.task.value, **row} for part in self.columns.values() for row in part.rows()],
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
             "seeded": self.seeded,

@@ -11,10 +11,15 @@ from shuffledp._described import Described
 from shuffledp._version import __version__
 from shuffledp.accounting import account, account_all
 from shuffledp.errors import BatchTooSmallError, InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Shuffler
 from shuffledp.guarantees import Guarantee
+from shuffledp.shufflers import SlotShuffler
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.budget import composed_columns, composed_with
 from shuffledp.tasks.earlier import read_earlier
+from shuffledp.tasks.grouped_shufflers import GroupedSection
+from shuffledp.tasks.groups import Grouping
+from shuffledp.tasks.groups_planning import GroupsPlan, plan_groups
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Task
@@ -98,12 +103,14 @@ class Plan:
         num_users: people planned for.
         columns: one for each private column.
         statements: what will be stated about one person, if so many people take part.
+        groups: what the shuffle does to the groups, if it is about groups.
     """
 
     task: Task | JointTask
     num_users: int
     columns: tuple[ColumnPlan, ...]
     statements: tuple[PrivacyStatement, ...]
+    groups: GroupsPlan | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``shuffledp plan --json`` prints (``plan`` in docs/schema.json)."""
@@ -114,10 +121,17 @@ class Plan:
             "num_users": self.num_users,
             "statements": [statement.to_dict() for statement in self.statements],
             "columns": [column.to_dict() for column in self.columns],
+            **({} if self.groups is None else {"groups": self.groups.to_dict()}),
         }
 
 
-def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Sequence[Path] = ()) -> Plan:
+def plan(
+    task: Task | JointTask,
+    num_users: int | None = None,
+    *,
+    earlier: Sequence[Path] = (),
+    grouping: Grouping | None = None,
+) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
 
     Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
@@ -127,9 +141,11 @@ def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Seque
         task: the task; nothing needs to have been collected.
         num_users: people who will take part, 1 or more; None is what the task expects.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        grouping: the groups of the people, for a task with groups; they say how many people there will be.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says.
+        InvalidParameterError: if ``earlier`` is not as the task says, or ``grouping`` is missing, or of another number
+            of people.
         BatchTooSmallError: if so many people are fewer than the task's smallest batch.
         InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
@@ -143,6 +159,12 @@ def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Seque
         >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
         ('subset', 100)
     """
+    if grouping is not None:
+        people = grouping.groups.num_users
+        if num_users not in (None, people):
+            raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
+        num_users = people
+    shuffler = task.shuffler.shuffler(grouping)
     num_users = task.people.expected if num_users is None else num_users
     if num_users is None:
         raise InvalidParameterError(
@@ -157,25 +179,33 @@ def plan(task: Task | JointTask, num_users: int | None = None, *, earlier: Seque
         )
     releases = read_earlier(task, earlier)
     parts = task.parts()
-    columns = tuple(_column_plan(part, int(num_users)) for part in parts)
+    columns = tuple(_column_plan(part, int(num_users), shuffler) for part in parts)
     statements = composed_with(task, releases, composed_columns(parts, [column.statements for column in columns]))
-    return Plan(task=task, num_users=int(num_users), columns=columns, statements=statements)
+    groups = _groups_plan(task, grouping, shuffler)
+    return Plan(task=task, num_users=int(num_users), columns=columns, statements=statements, groups=groups)
 
 
-def _column_plan(task: Task, num_users: int) -> ColumnPlan:
-    options, unfit = [_option(task, num_users, chosen=True)], []
+def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler) -> GroupsPlan | None:
+    section, groups = task.shuffler, task.groups
+    if grouping is None or groups is None or not isinstance(section, GroupedSection):
+        return None
+    return plan_groups(section, groups, grouping, cast(SlotShuffler, shuffler))
+
+
+def _column_plan(task: Task, num_users: int, shuffler: Shuffler) -> ColumnPlan:
+    options, unfit = [_option(task, num_users, shuffler, chosen=True)], []
     for kind, member in RandomizerSection.members().items():
         if kind == task.randomizer.kind or member.answers != task.randomizer.answers:
             continue
         try:
-            options.append(_option(_instead(task, member), num_users, chosen=False))
+            options.append(_option(_instead(task, member), num_users, shuffler, chosen=False))
         except InvalidParameterError as error:
             unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
     return ColumnPlan(
         value=task.value,
         options=tuple(sorted(options, key=_rank)),
         unfit=tuple(unfit),
-        statements=account_all(task.model(num_users), delta=task.release.delta),
+        statements=account_all(task.model(num_users, shuffler), delta=task.release.delta),
     )
 
 
@@ -187,8 +217,8 @@ def _instead(task: Task, member: type[RandomizerSection]) -> Task:
     return replace(task, randomizer=section)
 
 
-def _option(task: Task, num_users: int, *, chosen: bool) -> Option:
-    model = task.model(num_users)
+def _option(task: Task, num_users: int, shuffler: Shuffler, *, chosen: bool) -> Option:
+    model = task.model(num_users, shuffler)
     try:
         stated = account(model, delta=task.release.delta)
     except UnsupportedModelError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from shuffledp.flow import Shuffler, View
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.section import Section
 
 __all__ = ["IdentitySection", "ShufflerSection", "UniformSection"]
@@ -21,10 +22,11 @@ class ShufflerSection(Section):
     title: ClassVar[str] = "[shuffler]"
     kind: ClassVar[str]
     is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
+    needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
 
     @abstractmethod
-    def shuffler(self) -> Shuffler:
-        """The shuffler."""
+    def shuffler(self, grouping: Grouping | None = None) -> Shuffler:
+        """The shuffler; those that hide the order inside groups are for the people of these groups alone."""
 
     @property
     @abstractmethod
@@ -43,7 +45,7 @@ class UniformSection(ShufflerSection):
     kind: ClassVar[str] = "uniform"
     is_uniform: ClassVar[bool] = True
 
-    def shuffler(self) -> UniformShuffler:
+    def shuffler(self, grouping: Grouping | None = None) -> UniformShuffler:  # noqa: ARG002
         """The uniform shuffler."""
         return UniformShuffler()
 
@@ -59,7 +61,7 @@ class IdentitySection(ShufflerSection):
 
     kind: ClassVar[str] = "none"
 
-    def shuffler(self) -> IdentityShuffler:
+    def shuffler(self, grouping: Grouping | None = None) -> IdentityShuffler:  # noqa: ARG002
         """The baseline that shuffles nothing."""
         return IdentityShuffler()
 

@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,13 +14,25 @@ from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Shuffler
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Pipeline
+from shuffledp.tasks.groups import GroupsSection
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
 
-__all__ = ["Missing", "PeopleSection", "ReleaseSection", "Task", "digest", "has_blocks", "read_toml", "require_sha256"]
+__all__ = [
+    "Missing",
+    "PeopleSection",
+    "ReleaseSection",
+    "Task",
+    "digest",
+    "has_blocks",
+    "read_toml",
+    "require_sha256",
+    "without_none",
+]
 
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -93,12 +105,13 @@ class Task(Described):
         people: who takes part.
         randomizer: how each answer is randomized.
         shuffler: how reports are shuffled.
+        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
         release: what is stated, and when nothing may be released.
         part_of: SHA-256 of the task of several private columns that this is one of; see `JointTask`.
 
     Raises:
-        InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, or a
-            category is also a text that means "did not answer".
+        InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, a
+            category is also a text that means "did not answer", or the groups do not fit the rest.
 
     Example:
         >>> task = Task.from_dict({
@@ -119,6 +132,7 @@ class Task(Described):
     people: PeopleSection = field(default_factory=PeopleSection)
     randomizer: RandomizerSection
     shuffler: ShufflerSection = field(default_factory=UniformSection)
+    groups: GroupsSection | None = None
     release: ReleaseSection
     part_of: str | None = None
 
@@ -135,6 +149,7 @@ class Task(Described):
         if len(set(named)) != len(named):
             raise invalid("different columns for value, public and people.id", columns=named)
         answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
+        self._check_groups()
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
             raise invalid("texts that are no categories", missing_values=both)
@@ -143,9 +158,31 @@ class Task(Described):
         elif self.randomizer.missing_category:
             raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
 
+    def _check_groups(self) -> None:
+        """Groups are for shufflers that hide the order inside them, and from columns that are released anyway."""
+        if (self.groups is not None) != self.shuffler.needs_groups:
+            verb = "have" if self.shuffler.needs_groups else "be without"
+            raise InvalidParameterError(
+                f"a task with shuffler kind {self.shuffler.kind!r} must {verb} a table [groups]."
+            )
+        if self.groups is None:
+            return
+        hidden = [column for column in self.groups.public_columns if column not in self.public]
+        if hidden:
+            raise invalid(
+                "among the task's public columns, since groups are public and the columns are released beside the "
+                "reports",
+                groups=hidden,
+            )
+        if self.groups.file is not None and self.missing is Missing.DROP:
+            raise InvalidParameterError(
+                f"missing must be 'refuse' or 'category' where [groups] has {self.groups.way}, whose numbers are those "
+                "of the rows; got missing='drop'."
+            )
+
     @classmethod
     def read(cls, path: str | Path) -> "Task":
-        """The task in a TOML file.
+        """The task in a TOML file; the digest of the file that its groups are made from, if any, becomes part of it.
 
         Raises:
             InvalidParameterError: if the file is absent, is not TOML, or breaks the schema.
@@ -156,7 +193,22 @@ class Task(Described):
                 f"the task file must be of one private column here; got {path} with [[value]] blocks, which "
                 "`read_task` takes."
             )
-        return cls.from_dict(data)
+        return cls.from_dict(data).pinned(Path(path).parent)
+
+    def pinned(self, folder: Path) -> "Task":
+        """The same with the digest of the file that its groups are made from, if they are made from one.
+
+        Args:
+            folder: what the path in the task is relative to.
+
+        Raises:
+            InvalidParameterError: if the file cannot be read, or has another digest than the task says.
+        """
+        return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the task file says, defaults included; without the key ``groups`` where there are none."""
+        return without_none(super(Task, self).to_dict(), "groups")
 
     @property
     def sha256(self) -> str:
@@ -172,17 +224,21 @@ class Task(Described):
         """The tasks of single columns: itself."""
         return (self,)
 
-    def pipeline(self) -> Pipeline:
-        """The randomizer, shuffler and analyzer that the task names."""
+    def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
+        """The randomizer, shuffler and analyzer that the task names.
+
+        Args:
+            shuffler: what the section of the shuffler makes of the people's groups; None where it needs none.
+        """
         return Pipeline(
             randomizer=self.randomizer.randomizer(),
-            shuffler=self.shuffler.shuffler(),
+            shuffler=shuffler or self.shuffler.shuffler(),
             analyzer=self.randomizer.analyzer(level=self.release.level),
         )
 
-    def model(self, num_users: int) -> ProtocolModel:
-        """The public description of the whole protocol for this many users."""
-        return self.pipeline().model(num_users)
+    def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:
+        """The public description of the whole protocol for this many users; ``shuffler`` is as in `pipeline`."""
+        return self.pipeline(shuffler).model(num_users)
 
 
 def require_sha256(**values: str) -> None:
@@ -217,6 +273,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
         reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
         raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
+
+
+def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A table less a key that says nothing: tasks from before there was such a key keep their digests."""
+    return {name: value for name, value in table.items() if name != key or value is not None}
 
 
 def has_blocks(data: Mapping[str, Any]) -> bool:

@@ -8,6 +8,8 @@ from shuffledp.report.sections.column import column_section
 from shuffledp.report.sections.errors import errors_section
 from shuffledp.report.sections.estimates import estimates_section
 from shuffledp.report.sections.flow import flow_section
+from shuffledp.report.sections.groups import groups_section
+from shuffledp.report.sections.places import places_section
 from shuffledp.report.sections.reproduction import reproduction_section
 from shuffledp.report.sections.statement import statement_section
 from shuffledp.tasks import Outcome
@@ -18,6 +20,8 @@ SECTIONS: tuple[Callable[[Outcome], Section | None], ...] = (
     statement_section,
     flow_section,
     estimates_section,
+    places_section,
+    groups_section,
     errors_section,
     accounting_section,
     reproduction_section,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee, LocalDP
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, Guarantee, LocalDP
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, percent
 from shuffledp.statements import Kind, PrivacyStatement
@@ -28,7 +28,11 @@ _MEANINGS = {
 }
 _LEAST_WRITTEN_OUT = 1e-9
 _MOST_OF_ALL = 10**15
-_ABOUT = {CentralDP.type: "everything that is released", LocalDP.type: "one person's report by itself"}
+_ABOUT = {
+    CentralDP.type: "everything that is released",
+    LocalDP.type: "one person's report by itself",
+    DSigmaPrivacy.type: "who of a group gave which of its reports",
+}
 _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 
 
@@ -155,6 +159,16 @@ class Shown:
     def loss(self) -> Loss | None:
         """The numbers, unless nothing is stated."""
         return Loss.of(self.statement.guarantee, self.statement.kind.relation)
+
+    @property
+    def order(self) -> str | None:
+        """The numbers of a guarantee about the order inside groups."""
+        guarantee, relation = self.statement.guarantee, self.statement.kind.relation
+        if not isinstance(guarantee, DSigmaPrivacy) or guarantee.is_trivial:
+            return None
+        remainder = f", delta {relation} {in_digits(guarantee.delta, relation)}" if guarantee.delta else ""
+        factor = factor_in_digits(guarantee.alpha, relation)
+        return f"alpha {relation} {in_digits(guarantee.alpha, relation)}, a factor of {relation} {factor}{remainder}"
 
     @property
     def guess(self) -> Guess | None:

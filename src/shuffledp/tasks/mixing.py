@@ -1,0 +1,196 @@
+"""What a shuffle near a reference order does to the people of given groups, before and whatever they answer."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp._described import Described
+from shuffledp.groups import order_sensitivity
+from shuffledp.groups.places import EARTH_RADIUS
+from shuffledp.shufflers import SlotShuffler
+from shuffledp.tasks.grouped_shufflers import AutoSection, Candidate, GroupedSection
+from shuffledp.tasks.groups import Grouping, GroupsSection
+from shuffledp.testing import SeededSource
+
+__all__ = ["Mixing", "mixing_of"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_DRAWS, _DRAWS_OF_MANY, _MANY = 8, 2, 200_000
+_MOST_ASKED = 200
+_MOST_MEMBERSHIPS = 4_000_000
+_MOST_MEASURED = 50_000
+_NEARLY_ALL = 0.8  # of the displacement of a uniform shuffle: then who stands where hardly matters any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixing(Described):
+    """How a shuffle mixes the people of given groups: public information, the same for whatever they answer.
+
+    Displacements and shares are averages over a few draws from a fixed seed.
+
+    Args:
+        num_users: people.
+        num_groups: different groups.
+        smallest: people in the smallest of the people's own groups.
+        median: people in the group of half of the people, or fewer.
+        largest: people in the largest group.
+        num_blocks: stretches of the reference order that do not mix with others.
+        largest_block: people in the largest of them.
+        num_alone: people who are the only ones in their block, so that their reports are not shuffled at all.
+        sensitivity: the exact Kendall sensitivity of the reference order.
+        kind: of the shuffle; for an automatic choice, the one chosen.
+        alpha: the loss of the order inside a group.
+        delta: the remainder that goes with it.
+        displacement: mean distance in ranks between a slot and the report in it.
+        displacement_90: so far or nearer are nine of ten reports.
+        displacement_uniform: the mean for a uniform shuffle of everybody.
+        distance: the median distance between the slot's place and that of the report in it, in the unit of the
+            groups' radius; None for groups without coordinates.
+        distance_90: so near are nine of ten reports.
+        kept: share of the slots of a person's group that hold a report of the group, on average over people.
+        kept_least: the share in the group of which it is least.
+        kept_uniform: the share that a uniform shuffle of everybody would leave there.
+        compared: mean displacements of what an automatic choice chose from, by kind.
+    """
+
+    num_users: int
+    num_groups: int
+    smallest: int
+    median: int
+    largest: int
+    num_blocks: int
+    largest_block: int
+    num_alone: int
+    sensitivity: int
+    kind: str
+    alpha: float
+    delta: float
+    displacement: float
+    displacement_90: float
+    displacement_uniform: float
+    distance: float | None
+    distance_90: float | None
+    kept: float
+    kept_least: float
+    kept_uniform: float
+    compared: dict[str, float]
+
+    @property
+    def mixes_all(self) -> bool:
+        """Whether reports land nearly as far away as after a uniform shuffle of everybody."""
+        return self.num_users > 1 and self.displacement >= _NEARLY_ALL * self.displacement_uniform
+
+    @property
+    def warning(self) -> str:
+        """What to say of a loss that is too small, or too large, for these groups; "" if it is neither."""
+        if math.isinf(self.alpha):
+            return (
+                "alpha is infinite: nothing is shuffled, every report stays with its sender, and only epsilon0 holds."
+            )
+        if self.num_alone == self.num_users:
+            return "Nobody shares a group with anybody: nothing is shuffled, and only epsilon0 holds."
+        if not self.mixes_all:
+            return ""
+        return (
+            f"alpha = {self.alpha:.4g} is so small for groups of up to {self.largest:,} of {self.num_users:,} people "
+            "that everything is shuffled with everything: estimates by place would tell little more than the overall "
+            "one. Every pure shuffle of groups of g people displaces by the order of g^2 / alpha ranks; take a larger "
+            "alpha, smaller groups, or the uniform shuffle, whose guarantee is stronger."
+        )
+
+
+def mixing_of(section: GroupedSection, grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
+    """What this shuffler does to these groups."""
+    prepared, own = shuffler.prepare(), grouping.groups.sizes[grouping.groups.own]
+    people, block_sizes = prepared.order.size, np.diff(prepared.starts)
+    num_draws = _DRAWS if people <= _MANY else _DRAWS_OF_MANY
+    draws = [shuffler.draw_ranks(source=SeededSource(number)) for number in range(num_draws)]
+    moved = np.abs(np.array(draws) - np.arange(people))
+    near, far = _distances(grouping, groups, prepared.order, draws)
+    kept = _kept(grouping, prepared.order, draws)
+    return Mixing(
+        num_users=people,
+        num_groups=len(grouping.groups),
+        smallest=int(own.min()),
+        median=int(np.sort(own)[(people - 1) // 2]),
+        largest=int(own.max()),
+        num_blocks=block_sizes.size,
+        largest_block=int(block_sizes.max()),
+        num_alone=prepared.model.num_alone,
+        sensitivity=order_sensitivity(grouping.groups, prepared.order),
+        kind=_kind(shuffler),
+        alpha=prepared.model.alpha,
+        delta=prepared.model.delta,
+        displacement=float(moved.mean()),
+        displacement_90=float(np.quantile(moved, 0.9)),
+        displacement_uniform=(people**2 - 1) / (3 * people),
+        distance=near,
+        distance_90=far,
+        kept=float(kept.mean()),
+        kept_least=float(kept.min()),
+        kept_uniform=float(own.mean() / people),
+        compared={_words(each): each.displacement for each in _compared(section, grouping, prepared.order)},
+    )
+
+
+def _compared(section: GroupedSection, grouping: Grouping, order: Integers) -> tuple[Candidate, ...]:
+    return section.candidates(grouping.groups, order) if isinstance(section, AutoSection) else ()
+
+
+def _kind(shuffler: SlotShuffler) -> str:
+    """The shuffle, and its noise where there are several."""
+    model = shuffler.prepare().model
+    noise = getattr(model, "noise", None)
+    return model.kind if noise is None else f"{model.kind} ({noise})"
+
+
+def _words(candidate: Candidate) -> str:
+    noise = getattr(candidate.section, "noise", None)
+    return candidate.section.kind if noise is None else f"{candidate.section.kind} ({noise})"
+
+
+def _kept(grouping: Grouping, order: Integers, draws: list[Integers]) -> Floats:
+    """The share of slots of people's own groups that hold the group's reports; of people evenly along the order."""
+    groups = grouping.groups
+    asked = order[np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_ASKED)).astype(np.int64))]
+    numbers, counts = np.unique(groups.own[asked], return_counts=True)
+    affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
+    affordable[0] = True
+    shares = np.zeros(int(affordable.sum()))
+    inside, sigma = np.zeros(order.size, dtype=np.bool_), np.empty(order.size, dtype=np.int64)
+    for ranks in draws:
+        sigma[order] = order[ranks]
+        for place, number in enumerate(numbers[affordable]):
+            members = groups[int(number)]
+            inside[members] = True
+            shares[place] += np.count_nonzero(inside[sigma[members]]) / members.size / len(draws)
+            inside[members] = False
+    return np.repeat(shares, counts[affordable])
+
+
+def _distances(
+    grouping: Grouping, section: GroupsSection, order: Integers, draws: list[Integers]
+) -> tuple[float, float] | tuple[None, None]:
+    """The median and the nine tenths of distances between a slot's place and that of the report in it."""
+    if grouping.coordinates is None:
+        return None, None
+    ranks = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_MEASURED)).astype(np.int64))
+    here = grouping.coordinates[order[ranks]]
+    found = np.concatenate([_between(here, grouping.coordinates[order[draw[ranks]]], section.metric) for draw in draws])
+    near, far = np.quantile(found, (0.5, 0.9))
+    return float(near), float(far)
+
+
+def _between(here: Floats, there: Floats, metric: str | None) -> Floats:
+    if metric == "haversine":
+        (lat, lon), (lat2, lon2) = np.radians(here).T, np.radians(there).T
+        half = np.sin((lat2 - lat) / 2) ** 2 + np.cos(lat) * np.cos(lat2) * np.sin((lon2 - lon) / 2) ** 2
+        arc: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
+        return arc
+    apart: Floats = np.abs(here - there)
+    total: Floats = apart.sum(axis=1) if metric == "manhattan" else np.sqrt((apart**2).sum(axis=1))
+    return total

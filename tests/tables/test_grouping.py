@@ -1,0 +1,247 @@
+"""Tasks with groups, from file to file: public columns in, groups made, slots with public columns out."""
+
+import csv
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from cli.running import task_with, write_csv
+from shuffledp.errors import InputDataError, InvalidParameterError
+from shuffledp.table import Table
+from shuffledp.tables import analyze_file, is_release, randomize_file, read_grouping, run_file, shuffle_file
+from shuffledp.tables.joint import run_joint_file
+from shuffledp.tables.lists import read_lists
+from shuffledp.tables.regions import regions_of
+from shuffledp.tasks import JointTask, Task
+from tables.whole import read_view
+
+TRUTHFUL = {"epsilon0": 25.0}
+GROUPS = {
+    "column": {"column": "town"},
+    "radius": {"columns": ["lat", "lon"], "metric": "haversine", "radius": 5.0},
+    "neighbors": {"columns": ["lat", "lon"], "neighbors": 3},
+    "graph": {"graph": "graph.csv", "hops": 1},
+    "ties": {"graph": "graph.csv", "neighbors": 1},
+    "lists": {"lists": "lists.csv"},
+}
+PEOPLE = 60
+
+
+def task_of(groups, *, alpha=2.0, kind="auto", folder=None, **changes):
+    task = Task.from_dict(
+        task_with(
+            public=["town", "lat", "lon"],
+            randomizer=TRUTHFUL,
+            shuffler={"kind": kind, "alpha": alpha},
+            groups=groups,
+            **changes,
+        )
+    )
+    return task if folder is None else task.pinned(folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three towns of twenty people, in only one of which people say yes; a graph and lists that join the towns."""
+    towns = [("Ulm", 48.4, 10.0), ("Bonn", 50.7, 7.1), ("Kiel", 54.3, 10.1)]
+    rows = []
+    for person in range(PEOPLE):
+        name, lat, lon = towns[person % 3]
+        rows.append([name, lat + 0.001 * person, lon, "Yes" if name == "Ulm" else "No"])
+    write_csv(tmp_path / "people.csv", ["town", "lat", "lon", "cheated"], rows)
+    edges = [[a, a + 3, 1.0 + a] for a in range(PEOPLE - 3)]
+    write_csv(tmp_path / "graph.csv", ["from", "to", "weight"], edges)
+    write_csv(tmp_path / "lists.csv", ["group", "person"], [[person % 3, person] for person in range(PEOPLE)])
+    return tmp_path
+
+
+def run(task, folder, name="out", answers="people.csv"):
+    (folder / name).mkdir()
+    return run_file(task, folder / answers, folder / name, beside=folder)
+
+
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize("kind", ["mallows", "noisy-sort", "auto"])
+def test_reports_stay_in_blocks_and_public_columns_stay_at_their_slots(folder, groups, kind):
+    outcome = run(task_of(groups, kind=kind, folder=folder), folder)
+    view, _ = read_view(folder / "out" / "release.parquet", outcome.task)
+    assert view.labels.tolist() == list(range(PEOPLE))
+    assert view.label_table["town"].tolist()[:3] == ["Ulm", "Bonn", "Kiel"]
+    inside = view.label_table["town"][view.labels] == "Ulm"
+    assert (view.reports["value"] == inside).all()  # no group reaches beyond its town
+    assert outcome.regional.mixing.num_users == PEOPLE
+    assert is_release(folder / "out")
+
+
+def test_estimates_by_town_are_in_every_output(folder):
+    outcome = run(task_of(GROUPS["column"], folder=folder), folder)
+    by_town = {
+        (row["where"]["town"], row["target"]): row["estimate"]
+        for row in outcome.to_dict()["estimates"]
+        if "where" in row
+    }
+    assert by_town[("Ulm", "Yes")] == pytest.approx(1, abs=1e-6)
+    assert by_town[("Bonn", "Yes")] == pytest.approx(0, abs=1e-6)
+    with (folder / "out" / "estimates.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["where"] for row in rows] == ["", ""] + [
+        f"town: {name}" for name in ("Bonn", "Kiel", "Ulm") for _ in "ab"
+    ]
+    written = json.loads((folder / "out" / "statement.json").read_text(encoding="utf-8"))
+    assert written["mixing"]["kept"] == 1
+    assert [each["guarantee"]["type"] for each in written["statements"]] == ["central-dp", "d-sigma", "local-dp"]
+
+
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
+def test_separate_stages_do_the_same(folder, groups):
+    task = task_of(groups, folder=folder)
+    randomize_file(task, folder / "people.csv", folder / "reports.parquet")
+    kept = pq.read_table(folder / "reports.parquet")
+    assert kept.column("public:lat").type == ("double" if "columns" in groups else "string")
+    shuffle_file(task, folder / "reports.parquet", folder / "view.parquet", beside=folder)
+    (folder / "out").mkdir()
+    outcome = analyze_file(task, folder / "view.parquet", folder / "out", beside=folder)
+    whole = run(task, folder, "whole")
+    assert outcome.regional.mixing == whole.regional.mixing
+    assert outcome.regional.estimate.where == whole.regional.estimate.where
+    assert outcome.model == whole.model
+
+
+def test_several_columns_share_the_groups(folder):
+    randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
+    task = JointTask.from_dict(
+        {
+            "name": "two", "public": ["town"], "release": {"delta": 1e-6},
+            "value": [{"column": "cheated", "randomizer": randomizer}],
+            "shuffler": {"kind": "mallows", "alpha": 1.0}, "groups": {"column": "town"},
+        }
+    )  # fmt: skip
+    (folder / "out").mkdir()
+    joint = run_joint_file(task, folder / "people.csv", folder / "out", beside=folder)
+    assert joint.columns["cheated"].regional.mixing.num_blocks == 3
+
+
+# ---- what does not fit -----------------------------------------------------------------------------------------------
+
+
+def changed(folder, column, row, value):
+    with (folder / "people.csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    rows[row][rows[0].index(column)] = value
+    return write_csv(folder / "wrong.csv", rows[0], rows[1:])
+
+
+@pytest.mark.parametrize(
+    ("way", "column", "value"),
+    [(way, "lat", value) for way in ("radius", "neighbors") for value in ("", "nan", "inf", "north", "1,5")]
+    + [("column", "town", ""), ("column", "town", "  ")],
+)
+def test_a_missing_public_value_is_refused_with_its_row_and_nothing_else(folder, way, column, value):
+    changed(folder, column, 7, value)
+    task = task_of(GROUPS[way], folder=folder)
+    with pytest.raises(InputDataError) as error:
+        run(task, folder, answers="wrong.csv")
+    assert f"public column {column!r} must hold" in str(error.value)
+    assert "1 of 60 hold none: row 7 (counted from 1, without the header)" in str(error.value)
+    assert "north" not in str(error.value)
+    with pytest.raises(InputDataError, match="row 7"):
+        read_grouping(task, folder / "wrong.csv", folder)
+
+
+def test_a_place_that_is_not_on_the_globe_is_refused(folder):
+    changed(folder, "lat", 7, "123")
+    with pytest.raises(InputDataError, match="groups cannot be made from lat, lon"):
+        run(task_of(GROUPS["radius"], folder=folder), folder, answers="wrong.csv")
+
+
+def test_public_values_of_people_who_are_dropped_are_not_needed(folder):
+    changed(folder, "town", 7, "")
+    with (folder / "wrong.csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    rows[7][3] = ""
+    write_csv(folder / "wrong.csv", rows[0], rows[1:])
+    assert run(task_of(GROUPS["column"], missing="drop"), folder, answers="wrong.csv").flow.released == PEOPLE - 1
+
+
+LISTS = {
+    "a person who is not there": ("group,person\n0,60\n", "must hold people in range(60)"),
+    "a negative number": ("group,person\n0,-1\n", "must hold people in range(60)"),
+    "somebody missing": ("group,person\n0,0\n0,1\n", "person 2 is in none, and 58 in all"),
+    "no number": ("group,person\n0,me\n", "integers in its column 'person'"),
+    "a fraction": ("group,person\n0,1.5\n", "integers in its column 'person'"),
+    "no group": ("group,person\n,1\n", "must name a group in every row"),
+    "no groups": ("group,person\n", "has no rows"),
+    "another column": ("group,people\n0,1\n", "it lacks 'person'"),
+    "nothing": ("", "is empty"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), LISTS.values(), ids=LISTS.keys())
+def test_lists_that_do_not_fit_the_people_are_refused(folder, text, message):
+    (folder / "lists.csv").write_text(text)
+    with pytest.raises(InputDataError) as error:
+        run(task_of(GROUPS["lists"], folder=folder), folder)
+    assert message in str(error.value)
+
+
+def test_lists_name_groups_by_texts_or_numbers_in_any_order(tmp_path):
+    path = write_csv(tmp_path / "lists.csv", ["person", "group"], [[3, "b"], [0, "a"], [1, "b"], [1, "a"]])
+    assert [each.tolist() for each in read_lists(path)] == [[3, 1], [0, 1]]
+
+
+def test_a_graph_that_does_not_fit_the_people_is_refused(folder):
+    write_csv(folder / "graph.csv", ["from", "to"], [[0, 60]])
+    with pytest.raises(
+        InputDataError, match=r"must fit the 60 people of the input: edges must name nodes in range\(60\)"
+    ):
+        run(task_of(GROUPS["graph"], folder=folder), folder)
+    write_csv(folder / "graph.csv", ["from", "to"], [[0, 1]])
+    with pytest.raises(InputDataError, match="graph must have edge weights"):
+        run(task_of(GROUPS["ties"], folder=folder), folder, "ties")
+
+
+def test_a_file_that_was_changed_after_the_task_was_read_is_refused(folder):
+    task = task_of(GROUPS["lists"], folder=folder)
+    (folder / "lists.csv").write_text("group,person\n0,0\n")
+    with pytest.raises(InvalidParameterError, match="must be the file with the sha256"):
+        run(task, folder)
+
+
+def test_a_view_of_other_groups_is_refused(folder):
+    task = task_of(GROUPS["radius"])
+    (folder / "out").mkdir()
+    randomize_file(task, folder / "people.csv", folder / "reports.parquet")
+    shuffle_file(task, folder / "reports.parquet", folder / "view.parquet")
+    labels = pq.read_table(folder / "view.labels.parquet")
+    moved = labels.set_column(1, "lat", [np.zeros(PEOPLE)])
+    stamp = pq.ParquetFile(folder / "view.labels.parquet").metadata.metadata[b"shuffledp"]
+    pq.write_table(moved.replace_schema_metadata({b"shuffledp": stamp}), folder / "view.labels.parquet")
+    with pytest.raises(InputDataError, match="it describes another"):
+        analyze_file(task, folder / "view.parquet", folder / "out")
+
+
+# ---- regions ---------------------------------------------------------------------------------------------------------
+
+
+def test_too_many_places_are_joined_into_cells_of_about_as_many_people():
+    rng = np.random.default_rng(1)
+    table = Table({"town": np.arange(5000) % 900, "lat": rng.random(5000), "lon": rng.random(5000)})
+    for groups in (GROUPS["radius"], GROUPS["column"], GROUPS["lists"]):
+        task = task_of(groups)
+        region, where = regions_of(task, table, np.arange(5000), 32)
+        sizes = np.bincount(region, minlength=len(where))
+        assert len(where) == 32
+        assert 100 < sizes.min() <= sizes.max() < 250
+
+
+def test_people_of_one_place_are_in_one_cell_and_a_line_of_one_place_is_one():
+    task = Task.from_dict(
+        task_with(public=["age"], shuffler={"kind": "mallows", "alpha": 1.0}, groups={"columns": ["age"], "radius": 1})
+    )
+    ages = np.repeat(np.arange(300.0), 3)
+    region, where = regions_of(task, Table({"age": ages}), np.arange(900), 16)
+    assert len(where) == 16
+    assert all(len(np.unique(region[ages == age])) == 1 for age in range(300))
+    assert regions_of(task, Table({"age": np.zeros(4)}), np.arange(4), 2)[1] == ({"age": 0.0},)
