@@ -49,7 +49,17 @@ LEVELS = (
     ),
     Level(
         "vocabulary",
-        ("_vocabulary", "guarantees", "statements", "models", "channels", "table", "flow", "estimates"),
+        (
+            "_vocabulary",
+            "guarantees",
+            "statements",
+            "shuffle_models",
+            "models",
+            "channels",
+            "table",
+            "flow",
+            "estimates",
+        ),
         siblings_may_import=True,
     ),
     Level("graphs", ("graphs",)),

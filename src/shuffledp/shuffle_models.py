@@ -1,0 +1,120 @@
+"""Public descriptions of shufflers: what is known of a shuffle for a known number of users."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Self, cast
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.statements import Trust
+
+__all__ = ["DummyReports", "LabelMeaning", "ShuffleModel", "SwapWindows"]
+
+
+class LabelMeaning(StrEnum):
+    """What the label beside a report in a view says."""
+
+    NONE = "none"
+    SLOT = "slot"
+    SUBMITTER = "submitter"
+    ROUND = "round"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DummyReports(Described):
+    """Reports in a view that belong to nobody and cannot be told apart from the others.
+
+    Args:
+        fraction: expected share of the view's reports, 0 or more and below 1.
+        standard_error: standard deviation of that share.
+        value: the value that each dummy is a fresh randomization of; None if dummies average out to nothing.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    fraction: float
+    standard_error: float = 0.0
+    value: int | None = None
+
+    def __post_init__(self) -> None:
+        _validate.probability(fraction=self.fraction, standard_error=self.standard_error)
+        if self.fraction == 1:
+            raise _validate.invalid("below 1, so that somebody's report is left", fraction=self.fraction)
+        if self.value is not None:
+            _validate.integer_at_least(0, value=self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapWindows(Described):
+    """Among whom a shuffle mixes one person, and at what cost.
+
+    Args:
+        sizes: how many people a window around that person holds, that person included; from 1 on.
+        costs: for each window the c with which exchanging two of its people changes the probability of every
+            permutation by at most a factor exp(c); 0 or more.
+        people: how many people these windows are about: all of them are mixed at least so well.
+    """
+
+    sizes: tuple[int, ...]
+    costs: tuple[float, ...]
+    people: int
+
+
+class ShuffleModel(Described):
+    """What is public about a shuffler for a known number of users."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    kind: ClassVar[str]
+    labels: ClassVar[LabelMeaning]
+    num_users: int
+    num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
+    largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
+
+    @property
+    def num_labels(self) -> int:
+        """How many labels there are, used or not: one per user, unless they are labels of something else."""
+        return self.num_users
+
+    @property
+    def is_oblivious(self) -> bool:
+        """True if the permutation is drawn independently of the reports."""
+        return True
+
+    @property
+    def is_uniform(self) -> bool:
+        """True if every order of all the reports is equally likely and nothing else about origins is seen."""
+        return False
+
+    @property
+    def d_sigma(self) -> DSigmaPrivacy | None:
+        """What the shuffle by itself guarantees about the order of reports inside groups; None where nothing is known.
+
+        Distinct reports are the worst case, so that it holds whatever is in them.
+        """
+        return None
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows of the people who are mixed least; everybody is mixed as well as somebody here. None if not known."""
+        return ()
+
+    @property
+    def num_honest(self) -> int:
+        """People counted as honest, who hide each other."""
+        return self.num_users
+
+    def counting(self, num_honest: int) -> Self:
+        """The shuffle of which only so many people are counted, where the others may tell what they know."""
+        return cast(Self, cast(Any, replace)(self, num_users=num_honest))
+
+    @property
+    def dummies(self) -> DummyReports | None:
+        """The dummy reports that an estimator must correct for, if there are any."""
+        return None
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Whom people must trust for the shuffle to be what it says."""
+        return (Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS)
