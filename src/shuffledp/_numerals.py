@@ -9,7 +9,7 @@ _ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
 _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
 _ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
 _DIGITS_MEANT = 15  # what follows is how floats are added: 0.1 + 0.2 is 0.30000000000000004, and 0.3 is meant
-_LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is only shown
+_LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is shown as a power
 
 
 def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
@@ -54,7 +54,9 @@ def factor_in_digits(epsilon: float, relation: str) -> str:
         >>> factor_in_digits(0.02152, "at most"), factor_in_digits(1e-6, "at most")
         ('1.022', '1 + 1.1e-06')
     """
-    excess = math.expm1(min(epsilon, _LARGEST_EXPONENT))
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{in_digits(epsilon, relation)}"
+    excess = math.expm1(epsilon)
     if 0 < excess < 0.01:
         return f"1 + {in_digits(excess, relation, digits=2)}"
     return in_digits(1 + excess, relation, digits=3 if 1 <= excess < 1000 else 4)

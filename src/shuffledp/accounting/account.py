@@ -63,7 +63,10 @@ def account(
     }
     best = min(found, key=lambda theorem: _worth(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
-        raise nothing_known(counted, f"delta={delta:g}")
+        raise UnsupportedModelError(
+            f"no theorem promises anything about {model.local.kind!r} reports at delta={delta:g}: reports that some "
+            "answers never lead to come with a probability above it."
+        )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
     statement = statement.remarking(*_who_is_mixed(counted, delta))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
@@ -235,6 +238,8 @@ def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
     """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
+    if model.num_users == 1:
+        return ("There is no amplification by shuffling: a single report has no others to hide among.",)
     if not model.shuffle.is_uniform and model.shuffle.trust == ():
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
     reasons = []

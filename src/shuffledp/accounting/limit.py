@@ -13,7 +13,9 @@ from itertools import permutations
 import numpy as np
 
 from shuffledp._validate import instance_of, open_probability
+from shuffledp.accounting.by_law import LawTheorem
 from shuffledp.accounting.numerics import exp, expm1, smallest_below
+from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
 
 __all__ = ["INFORMATION", "Limit", "limit"]
@@ -61,15 +63,16 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
-    found = _information(model.local) if model.shuffle.is_uniform and model.local.num_messages == 1 else None
+    found = _information(model) if model.shuffle.is_uniform and model.local.num_messages == 1 else None
     if found is None:
         return None
     mu_lower, mu_upper = (math.sqrt(value / model.num_users) for value in found)
     return Limit(mu_lower=mu_lower, mu_upper=mu_upper, lower=_epsilon(mu_lower, delta), upper=_epsilon(mu_upper, delta))
 
 
-def _information(local: LocalModel) -> Information | None:
+def _information(model: ProtocolModel) -> Information | None:
     """The s^2 of the worst data set where all others agree, and that of the best blanket."""
+    local = model.local
     if local.guarantee.delta > 0 or not 0 < local.epsilon0 < _LARGEST_EPSILON / 2 or not local.is_common:
         return None
     if local.kind in INFORMATION:
@@ -77,7 +80,7 @@ def _information(local: LocalModel) -> Information | None:
     large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
     channel = None if large else local.channel()
     if channel is None or channel.matrix.shape[0] > _MOST_INPUTS:
-        return (0.0, _of_any(local)[1])
+        return _of_law(model) or (0.0, _of_any(local)[1])
     matrix = channel.matrix.astype(np.float64)
     matrix = matrix[:, matrix.max(axis=0) > 0]
     pairs = [(first - second) ** 2 for first, second in permutations(matrix, 2)]
@@ -85,6 +88,16 @@ def _information(local: LocalModel) -> Information | None:
         return None
     same = max(float((square / others).sum()) for square in pairs for others in matrix)
     return same, max(float((square / matrix.min(axis=0)).sum()) for square in pairs)
+
+
+def _of_law(model: ProtocolModel) -> Information | None:
+    """Of a randomizer whose own law is evaluated; None if none is."""
+    laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
+    found = {
+        promises: [each.limit_mu(model) ** 2 * model.num_users for each in laws if each.kind.promises is promises]
+        for promises in (True, False)
+    }
+    return (max(found[False], default=0.0), min(found[True])) if found[True] else None
 
 
 def _of_any(local: LocalModel) -> Information:

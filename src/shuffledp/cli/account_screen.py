@@ -77,7 +77,7 @@ def _show_bracket(console: Console, found: Examination) -> None:
 def _show_limit(console: Console, found: Examination) -> None:
     """How far from the best possible, here and in the limit of many people."""
     if found.slack is not None:
-        console.print(f"upper / lower = {in_digits(found.slack, 'at most')}")
+        console.print(f"upper / lower = {in_digits(found.slack, 'at most', digits=7)}")
     if found.limit is not None:
         mu = _from_to(found.limit.mu_lower, found.limit.mu_upper)
         epsilon = _from_to(found.limit.lower, found.limit.upper)
