@@ -113,7 +113,7 @@ class Channel(Described):
         used = highest > 0
         if (lowest[used] == 0).any():
             return math.inf
-        return max(math.log(high / low) for high, low in zip(highest[used], lowest[used], strict=True))
+        return max(_log_ratio(high, low) for high, low in zip(highest[used], lowest[used], strict=True))
 
     def delta(self, epsilon: float) -> float:
         """The smallest delta at this epsilon, over all ordered pairs of inputs (hockey-stick divergence)."""
@@ -121,6 +121,15 @@ class Channel(Described):
         largest = math.exp(min(epsilon, _LARGEST_EXPONENT))
         factor = Fraction(largest) if self.is_exact else largest
         return max((float(np.maximum(p - factor * q, 0).sum()) for p, q in permutations(self.matrix, 2)), default=0.0)
+
+
+def _log_ratio(high: Any, low: Any) -> float:
+    """log(high / low) for high >= low > 0, to the last digits also where the two are nearly equal."""
+    if isinstance(high, Fraction | int):
+        excess = (high - low) / Fraction(low)
+        return math.log1p(excess) if excess < 1 else math.log(high) - math.log(low)
+    excess = (float(high) - float(low)) / float(low)
+    return math.log1p(excess) if excess < 1 else math.log(high) - math.log(low)
 
 
 def _hashable(labels: Any) -> tuple[Hashable, ...]:

@@ -100,7 +100,7 @@ def test_a_closed_form_above_epsilon0_inside_its_regime_gives_no_less(monkeypatc
 def test_a_single_user_is_never_amplified_and_is_told_why(epsilon0, delta):
     statement = account(given(epsilon0, 1), delta=delta)
     assert statement.guarantee == CentralDP(epsilon=epsilon0, delta=0.0)
-    assert "strong-pair needs n >= 2; got num_users=1" in str(statement)
+    assert "a single report has no others to hide among" in str(statement)
 
 
 def test_without_a_shuffle_the_local_guarantee_remains():

@@ -92,7 +92,10 @@ def _by_losses(
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
     theorems = [_best_curve(model, left_out, published_only) for model in models]
     reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
-    step = min(_step(*part) for part in zip(theorems, models, reaches, strict=True))
+    if math.isinf(max(reaches)):
+        return limit  # some loss is infinite with a larger probability than may be left out
+    finest = min(_step(*part) for part in zip(theorems, models, reaches, strict=True))
+    step = max(finest, max(reaches) / _MOST_LOSSES)
     laws = [_law(theorem, model, step, reach) for theorem, model, reach in zip(theorems, models, reaches, strict=True)]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
@@ -130,7 +133,10 @@ def to_privacy_loss_distribution(
         raise ImportError("to_privacy_loss_distribution needs dp_accounting: pip install dp-accounting.") from None
     counted = counting_honest(model, honest_fraction)
     theorem = _best_curve(counted, left_out, published_only)
-    law = _law(theorem, counted, discretization, _reach(theorem, counted, left_out))
+    reach = _reach(theorem, counted, left_out)
+    if math.isinf(reach):
+        raise nothing_known(counted, f"delta={left_out:g}")
+    law = _law(theorem, counted, discretization, reach)
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)

@@ -28,8 +28,7 @@ class ChannelModel(LocalModel):
 
     Args:
         matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no
-        local
-            guarantee, and still shuffling may give one.
+            local guarantee, and still shuffling may give one.
 
     Raises:
         InvalidParameterError: for anything but a channel with two inputs or more.
@@ -51,12 +50,20 @@ class ChannelModel(LocalModel):
     @property
     def guarantee(self) -> LocalDP:
         """The largest log-ratio of two entries of a column, rounded up; infinite where one of them alone is 0."""
-        return LocalDP(epsilon=self.matrix.epsilon() * _LOSS_GUARD)
+        epsilon = self.matrix.epsilon()
+        return LocalDP(epsilon=(epsilon + (self._rounding if epsilon else 0.0)) * _LOSS_GUARD)
 
     @property
     def total_variation(self) -> float:
         """The largest distance of two rows, rounded up."""
-        return min(self.matrix.delta(0.0) * _LOSS_GUARD, 1.0)
+        return min((self.matrix.delta(0.0) + self._rounding) * _LOSS_GUARD, 1.0)
+
+    @property
+    def _rounding(self) -> float:
+        """What scaling rows of floats to a sum of 1, as accounting does, may add to a log-ratio."""
+        if self.matrix.is_exact:
+            return 0.0
+        return 1e-15 + 2 * max(abs(math.fsum(row) - 1) for row in self.matrix.matrix.tolist())
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """No reports are of this model: it is a description."""

@@ -13,6 +13,7 @@ from shuffledp.errors import InputDataError, InvalidParameterError
 
 __all__ = ["read_channel"]
 
+_LONGEST_FRACTION = 100  # characters
 _TOLERANCE = 1e-9
 _LARGEST_FILE = 1 << 26
 
@@ -27,7 +28,7 @@ def read_channel(path: Path) -> Channel:
         InputDataError: if it is empty or too large, rows are not of one length, an entry is not a number from 0 to 1,
             or a row does not sum to 1 (to 1e-9); the message names the line.
     """
-    lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(_text(path))), 1) if any(row)]
+    lines = _lines(path)
     if len(lines) < 2:
         raise InputDataError(f"{path} must have a row for each of two inputs or more; got {len(lines)} rows.")
     width = len(lines[0][1])
@@ -37,6 +38,16 @@ def read_channel(path: Path) -> Channel:
                 f"{path} must have rows of one length; got {len(row)} entries in line {number}, and {width} before."
             )
     return Channel(np.array([_probabilities(path, number, row) for number, row in lines]))
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, with their numbers."""
+    try:
+        return [(number, row) for number, row in enumerate(csv.reader(io.StringIO(_text(path))), 1) if any(row)]
+    except csv.Error:
+        raise InputDataError(
+            f"{path} must be CSV, with entries of at most {csv.field_size_limit()} characters."
+        ) from None
 
 
 def _text(path: Path) -> str:
@@ -61,7 +72,9 @@ def _probabilities(path: Path, number: int, row: list[str]) -> list[float]:
 
 def _probability(path: Path, number: int, place: int, text: str) -> float:
     try:
-        entry = float(Fraction(text))
+        entry = float(Fraction(text)) if "/" in text and len(text) <= _LONGEST_FRACTION else float(text)
+        if not math.isfinite(entry):
+            raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
         raise InputDataError(f"{path} must hold numbers; got {text!r} in line {number}, entry {place}.") from None
     if not 0 <= entry <= 1:

@@ -25,6 +25,7 @@ from shuffledp.statements import Hypothesis, Kind, Status
 __all__ = ["BinaryAllEqual", "LdpWitness", "all_equal_terms"]
 
 _GUARD = 1e-9  # relative, of delta: more than a third, rounded, can change it
+_STATED_ABOVE = 2e-15
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
@@ -127,7 +128,11 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
     epsilon0, users = model.local.epsilon0, model.num_users
     if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
         return 0.0
-    guard = binomial_error(users)
+    # Stated from above, and a smaller one errs downward; close to it the loss is a difference of the two.
+    epsilon0 -= _STATED_ABOVE * (1 + epsilon0)
+    if epsilon >= epsilon0:
+        return 0.0
+    guard = binomial_error(users) + _STATED_ABOVE / (epsilon0 - epsilon)
     directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
     worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
     return worse if worse > SMALLEST else 0.0

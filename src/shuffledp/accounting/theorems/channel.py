@@ -35,13 +35,13 @@ class BlanketChannel(LawTheorem):
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
-        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local))
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-60))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Each ordered pair of inputs."""
         matrix = _matrix(model)
         pairs = permutations(range(len(matrix)), 2)
-        laws = _distinct(channel_blanket(matrix, first, second) for first, second in pairs)
+        laws = _distinct((channel_blanket(matrix, first, second) for first, second in pairs), digits=17)
         return LawFamily(laws, model.num_users, _limit(model))
 
 
@@ -58,26 +58,30 @@ class HomogeneousChannel(LawTheorem):
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
-        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local))
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-12))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """The choices with the largest Fisher constants."""
         matrix = _matrix(model)
         one_way = [channel_homogeneous(matrix, *inputs) for inputs in _most_telling(matrix)]
-        laws = _distinct([*one_way, *(law.swapped for law in one_way)])
+        laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
         return LawFamily(laws, model.num_users, _limit(model))
 
 
-def _small_channel(local: LocalModel) -> Hypothesis:
+def _small_channel(local: LocalModel, least: float) -> Hypothesis:
     # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
     large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
     channel = None if large else local.sufficient_channel()
     shape = (0, 0) if channel is None else channel.matrix.shape
+    smallest = 1.0 if channel is None else float(channel.matrix[channel.matrix > 0].min())
     return Hypothesis(
         name="small-channel",
-        requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs",
-        value=f"{local.kind!r} reports" if channel is None else f"{shape[0]} inputs, {shape[1]} outputs",
-        holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS,
+        requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs, with no positive "
+        f"probability below {least:g}",
+        value=f"{local.kind!r} reports"
+        if channel is None
+        else f"{shape[0]} inputs, {shape[1]} outputs, least {smallest:g}",
+        holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS and smallest >= least,
     )
 
 
@@ -104,12 +108,16 @@ def _limit(model: ProtocolModel) -> float:
     return local.epsilon if local.delta == 0 else float("inf")
 
 
-def _distinct(laws: Iterable[ReportLaw]) -> tuple[ReportLaw, ...]:
-    """One each of those that agree to 12 digits: by symmetry, many pairs of inputs tell the same."""
+def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...]:
+    """One each of those that agree to so many digits: by symmetry, many pairs of inputs tell the same.
+
+    Of lower bounds any will do. What is left out of an upper bound must be the same float by float (17 digits): between
+    rows that are nearly equal, the loss is a difference of digits that come late.
+    """
     found: dict[tuple[tuple[float, ...], ...], ReportLaw] = {}
     for law in laws:
         cells = (law.first, law.second, law.mass, np.sort(law.alone_first), np.sort(law.alone_second))
-        key = tuple(tuple(float(f"{number:.12g}") for number in part) for part in cells)
+        key = tuple(tuple(float(f"{number:.{digits}g}") for number in part) for part in cells)
         found.setdefault(key, law)
     return tuple(found.values())
 
