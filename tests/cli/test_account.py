@@ -138,6 +138,25 @@ def test_a_figure_is_drawn_into_a_new_file(folder, ending):
     assert "output must be a file that does not exist yet" in refused(2, *LDP, "--figure", f"all.{ending}")
 
 
+@pytest.mark.parametrize("ending", ["html", "svg"])
+def test_a_figure_is_drawn_where_one_report_is_not_locally_private(folder, ending):
+    (folder / "matrix.csv").write_text("0.6,0.399999999,0.000000001\n0.4,0.6,0\n", encoding="utf-8")
+    options = ("--channel", "matrix.csv", "--users", 5000, "--delta", 1e-6, "--figure", f"all.{ending}")
+    assert "(epsilon0 is infinite)" in text("account", *options)
+    drawn = (folder / f"all.{ending}").read_text(encoding="utf-8")
+    assert "<path" in drawn
+    assert "epsilon0 = infinite" in drawn
+    assert not re.search(r"\bnan\b", drawn)
+
+
+def test_where_nothing_is_lost_there_is_no_figure_to_draw(folder):
+    (folder / "matrix.csv").write_text("0.5,0.5\n0.5,0.5\n", encoding="utf-8")
+    options = ("account", "--channel", "matrix.csv", "--users", 5000, "--delta", 1e-6)
+    assert "there is nothing to draw; got a randomizer with epsilon0=0" in refused(2, *options, "--figure", "all.svg")
+    assert not (folder / "all.svg").exists()
+    assert shuffledp(*options, "--json").json["epsilon_upper"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,7 +10,7 @@ from report.reading import Page
 from shuffledp.accounting import THEOREMS, account, examine
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
-from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel, family_of
+from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.report import draw_bounds
 from shuffledp.report.bounds import _apart
 from shuffledp.report.curves import Axis, Curves, shown
@@ -71,6 +71,13 @@ def test_a_loss_of_0_is_stated_and_cannot_be_shown():
     curves = Curves.over_delta(protocol(LdpModel(epsilon0=0.1), users=10**8), delta=0.1, points=5)
     assert curves.stated.min() == 0
     assert np.isnan(shown(curves.stated)[curves.stated == 0]).all()
+
+
+def test_without_a_finite_local_loss_the_largest_loss_shown_is_one_that_a_theorem_gives():
+    local = ChannelModel(matrix=np.array([[0.6, 0.399999999, 0.000000001], [0.4, 0.6, 0.0]]))
+    curves = Curves.over_delta(protocol(local, 5000), delta=1e-6, points=3)
+    assert np.isinf(curves.local).all()
+    assert curves.tallest == np.nanmax(shown(curves.stated))
 
 
 def test_published_theorems_alone_may_be_drawn():

@@ -99,7 +99,7 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
-    low, high = (np.maximum(edge, axes.get_ylim()[0]) for edge in (curves.unreachable, curves.stated))
+    low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable, curves.stated))
     axes.fill_between(curves.values, low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
         style: dict[str, Any] = {"color": LIGHT["soft"]}
@@ -118,7 +118,7 @@ def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    largest = float(curves.local.max())
+    largest = curves.tallest
     least = min([largest / 20, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
     axes.set_ylim(least / 1.3, largest * _HEADROOM)

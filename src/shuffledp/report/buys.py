@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from shuffledp._validate import one_of
 from shuffledp.accounting import THEOREMS, Examination, Theorem
+from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import family_of
 from shuffledp.report.bounds import bounds_chart, stacked_chart
@@ -34,7 +35,7 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
         What such a file holds; the same for the same numbers.
 
     Raises:
-        InvalidParameterError: for another ending.
+        InvalidParameterError: for another ending, or if nobody loses anything, whatever changes.
     """
     one_of(ENDINGS, figure=ending)
     theorems = [
@@ -50,13 +51,20 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
 
 
 def _panels(model: ProtocolModel, delta: float, theorems: Sequence[Theorem]) -> tuple[Curves, ...]:
-    """A panel for each of the three that can change; the local loss of an explicit matrix cannot."""
+    """A panel for each of the three that can change and has anything to show; the loss of a matrix cannot change."""
     wanted: dict[str, Any] = {"delta": delta, "theorems": theorems}
     describe = family_of(model.local)
     panels = [Curves.over_users(lambda users: _with_users(model, users), people=model.num_users, **wanted)]
     if describe is not None:
         panels.append(Curves.over_epsilon0(describe, model, **wanted))
-    return (*panels, Curves.over_delta(model, **wanted))
+    panels.append(Curves.over_delta(model, **wanted))
+    drawn = tuple(curves for curves in panels if curves.drawn)
+    if not drawn:
+        raise InvalidParameterError(
+            "figure must be left out where every epsilon is 0: there is nothing to draw; got a randomizer with "
+            f"epsilon0={model.local.epsilon0:g}."
+        )
+    return drawn
 
 
 def _with_users(model: ProtocolModel, users: int) -> ProtocolModel:

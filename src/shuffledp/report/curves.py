@@ -150,6 +150,12 @@ class Curves:
         return tuple(curve for curve in self.curves if not curve.is_empty)
 
     @property
+    def tallest(self) -> float:
+        """The largest loss worth showing: a local one; if none is finite, what is stated, or else what is drawn."""
+        candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
+        return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
+
+    @property
     def stated(self) -> NDArray[np.float64]:
         """The smallest upper bound that applies at each value; shape (values,)."""
         return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
