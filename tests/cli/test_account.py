@@ -102,6 +102,19 @@ def test_the_table_lists_every_theorem_with_its_number_or_its_reason():
     assert shuffledp(*LDP, "--json").json["theorems"] == []
 
 
+def test_beside_a_promise_for_several_releases_all_that_is_about_one_says_so(folder):
+    said = text(*LDP, "--releases", 9, "--table", "--figure", "all.html")
+    assert "For one release each: theorem epsilon local-dp" in said
+    assert "For one release, the limit of many people is a Gaussian mechanism" in said
+    page = " ".join((folder / "all.html").read_text(encoding="utf-8").split())
+    assert len(re.findall(r"<h3>Epsilon against [^<]*, for one release</h3>", page)) == 3
+    assert page.count("All of this is about one release; the promise above is about 9.") == 3
+    assert "What each theorem says about 10,000 users at delta = 1e-06, for one release" in page
+    assert shuffledp(*LDP, "--releases", 9, "--figure", "all.svg").code == 0
+    assert "delta = 1e-06, for one release" in (folder / "all.svg").read_text(encoding="utf-8")
+    assert "one release" not in text(*LDP, "--table")
+
+
 def test_published_theorems_alone_promise_less():
     printed = shuffledp(*LDP, "--published-only", "--table", "--json").json
     assert printed["statements"][0]["basis"]["status"] == "published"

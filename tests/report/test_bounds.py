@@ -8,6 +8,7 @@ import pytest
 
 from report.reading import Page
 from shuffledp.accounting import THEOREMS, account, examine
+from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
@@ -74,7 +75,7 @@ def test_a_loss_of_0_is_stated_and_cannot_be_shown():
 
 
 def test_without_a_finite_local_loss_the_largest_loss_shown_is_one_that_a_theorem_gives():
-    local = ChannelModel(matrix=np.array([[0.6, 0.399999999, 0.000000001], [0.4, 0.6, 0.0]]))
+    local = ChannelModel(matrix=Channel([[0.6, 0.399999999, 0.000000001], [0.4, 0.6, 0.0]]))
     curves = Curves.over_delta(protocol(local, 5000), delta=1e-6, points=3)
     assert np.isinf(curves.local).all()
     assert curves.tallest == np.nanmax(shown(curves.stated))

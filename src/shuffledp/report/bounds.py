@@ -45,7 +45,7 @@ _TICKS: dict[Axis, Callable[[float, Any], str]] = {
 }
 
 
-def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
+def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
     """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
 
     Args:
@@ -53,15 +53,18 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
         name: of the chart's files.
         who: what the dot is, such as "this task".
         withdrawn: whether nothing of it holds for the run that it is shown with.
+        releases: how many the promise beside it is about; the chart itself is about one.
     """
     caption = [f"Thick line: what would be stated; the dot is {who}."]
     if any(curve.is_lower for curve in curves.drawn):
         caption.append("Dashed: a lower bound; the exact value lies in the shaded band.")
     if withdrawn:
         caption.append("The run on this page is withdrawn: none of this holds for it.")
+    if releases > 1:
+        caption.append(f"All of this is about one release; the promise above is about {releases}.")
     return Chart(
         name=name,
-        title=_TITLES[curves.axis],
+        title=_TITLES[curves.axis] + (", for one release" if releases > 1 else ""),
         description=(
             f"Both axes are logarithmic. Curves for {', '.join(curve.theorem.id for curve in curves.drawn)}; the "
             f"numbers at {_HERE[curves.axis](curves.here)} are in the table below."

@@ -46,7 +46,7 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
     panels = _panels(found.counted, found.delta, theorems)
     if ending == ".html":
         return _page(found, panels)
-    chart = stacked_chart(panels, name="bounds", title=_summary(found), who="here")
+    chart = stacked_chart(panels, name="bounds", title=_summary(found) + _one_release(found), who="here")
     return draw_files(chart, heading=_TITLE)[f"bounds{ending}"]
 
 
@@ -78,8 +78,16 @@ def _summary(found: Examination) -> str:
     )
 
 
+def _one_release(found: Examination) -> str:
+    """What tells numbers about one release from a promise about several."""
+    return ", for one release" if found.releases > 1 else ""
+
+
 def _page(found: Examination, panels: tuple[Curves, ...]) -> bytes:
-    charts = {curves.axis: bounds_chart(curves, name=f"bounds-{curves.axis}", who="here") for curves in panels}
+    charts = {
+        curves.axis: bounds_chart(curves, name=f"bounds-{curves.axis}", who="here", releases=found.releases)
+        for curves in panels
+    }
     context = {
         "found": found,
         "number": number,
@@ -88,6 +96,7 @@ def _page(found: Examination, panels: tuple[Curves, ...]) -> bytes:
         "titles": {chart.name: chart.title for chart in charts.values()},
         "people": count(found.counted.num_users),
         "delta": f"{found.delta:g}",
+        "one_release": _one_release(found),
     }
     section = Section(name="bounds", title="All theorems", context=context, charts=tuple(charts.values()))
     return render_page(
