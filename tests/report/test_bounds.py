@@ -81,6 +81,26 @@ def test_without_a_finite_local_loss_the_largest_loss_shown_is_one_that_a_theore
     assert curves.tallest == np.nanmax(shown(curves.stated))
 
 
+def test_across_the_start_of_a_theorem_the_larger_epsilon_is_held():
+    curves = Curves.over_delta(protocol(LdpModel(epsilon0=1.0, delta0=1e-12)), delta=1e-6)
+    places, heights = curves.corners
+    jumps = np.flatnonzero(np.diff(places) == 0)
+    assert len(jumps) >= 1
+    assert (np.diff(places) >= 0).all()
+    assert set(places.tolist()) == set(range(len(curves.values)))
+    assert (heights >= curves.stated[places]).all()
+    for jump in jumps:
+        assert heights[jump] == curves.stated[places[jump] - 1] > heights[jump + 1]
+    falls = heights[:-1] > 2 * heights[1:]
+    assert (np.diff(places)[falls] == 0).all()
+
+
+def test_where_the_same_theorem_stays_the_best_the_line_has_no_corners_of_its_own():
+    places, heights = Curves.over_delta(LDP, delta=1e-6).corners
+    assert np.array_equal(places, np.arange(len(places)))
+    assert (np.diff(heights) < 0).all()
+
+
 def test_published_theorems_alone_may_be_drawn():
     published = [theorem for theorem in THEOREMS if theorem.status is Status.PUBLISHED]
     curves = Curves.over_delta(LDP, delta=1e-6, theorems=published, points=3)

@@ -102,14 +102,15 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
-    low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable, curves.stated))
-    axes.fill_between(curves.values, low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    places, stated = curves.corners
+    low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
+    axes.fill_between(curves.values[places], low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
         style: dict[str, Any] = {"color": LIGHT["soft"]}
         if curve.is_lower:
             style = {"color": LIGHT["vermilion"], "linestyle": (0, (5, 3))}
         axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
-    axes.plot(curves.values, shown(curves.stated), color=LIGHT["blue"], linewidth=3)
+    axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3)
     _label_ends(axes, curves, narrow=narrow)
 
 
