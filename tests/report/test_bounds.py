@@ -13,7 +13,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.report import draw_bounds
-from shuffledp.report.bounds import _apart
+from shuffledp.report.bounds import _apart, bounds_chart
 from shuffledp.report.curves import Axis, Curves, shown
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.statements import Status
@@ -99,6 +99,22 @@ def test_where_the_same_theorem_stays_the_best_the_line_has_no_corners_of_its_ow
     places, heights = Curves.over_delta(LDP, delta=1e-6).corners
     assert np.array_equal(places, np.arange(len(places)))
     assert (np.diff(heights) < 0).all()
+
+
+def test_the_dashed_line_is_the_best_lower_bound_and_lies_above_all_other_lines():
+    curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
+    (axes,) = bounds_chart(curves, name="bounds", who="here").draw(816).axes
+    lines = sorted((line for line in axes.lines if len(line.get_xdata()) > 1), key=lambda line: line.get_zorder())
+    assert [line.get_linestyle() for line in lines].count("--") == 1
+    dashed = lines[-1]
+    assert dashed.get_linestyle() == "--"
+    best = shown(curves.unreachable)
+    drawn = np.isfinite(dashed.get_ydata())
+    assert drawn.any()
+    assert np.array_equal(dashed.get_ydata()[drawn], best[drawn])
+    for line in lines:
+        if line.get_linestyle() == ":":
+            assert not (line.get_ydata() > best).any()
 
 
 def test_published_theorems_alone_may_be_drawn():

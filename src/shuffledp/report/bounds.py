@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.report.curves import Axis, Curves, shown
+from shuffledp.report.curves import Axis, Curve, Curves, shown
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figures, text_width
 from shuffledp.report.parts import Chart
 from shuffledp.report.words import count, short_count
@@ -57,7 +57,9 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
     """
     caption = [f"Thick line: what would be stated; the dot is {who}."]
     if any(curve.is_lower for curve in curves.drawn):
-        caption.append("Dashed: a lower bound; the exact value lies in the shaded band.")
+        caption.append("Dashed: the best lower bound; the exact value lies in the shaded band.")
+    if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
+        caption.append("Dotted: weaker lower bounds.")
     if withdrawn:
         caption.append("The run on this page is withdrawn: none of this holds for it.")
     if releases > 1:
@@ -106,17 +108,28 @@ def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
     axes.fill_between(curves.values[places], low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
-        style: dict[str, Any] = {"color": LIGHT["soft"]}
         if curve.is_lower:
-            style = {"color": LIGHT["vermilion"], "linestyle": (0, (5, 3))}
-        axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
-    axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3)
+            axes.plot(curves.values, _weaker(curves, curve), color=LIGHT["vermilion"], linewidth=1.1, linestyle=":")
+        else:
+            axes.plot(curves.values, _within(curves, curve.epsilon), color=LIGHT["soft"], linewidth=1.3)
+    best = _within(curves, curves.unreachable)
+    axes.plot(curves.values, best, color=LIGHT["vermilion"], linewidth=1.5, linestyle=(0, (5, 3)), zorder=2.5)
+    axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3, zorder=2.4)
     _label_ends(axes, curves, narrow=narrow)
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The part of a curve that is not far above the local loss, where a bound is of no use."""
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
+
+
+def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
+    """The part of a lower bound that lies below the best one, up to where the two meet."""
+    below = curve.epsilon < curves.unreachable
+    near = below.copy()
+    near[1:] |= below[:-1]
+    near[:-1] |= below[1:]
+    return np.where(near, _within(curves, curve.epsilon), math.nan)
 
 
 def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
