@@ -102,6 +102,19 @@ def test_the_table_lists_every_theorem_with_its_number_or_its_reason():
     assert shuffledp(*LDP, "--json").json["theorems"] == []
 
 
+def test_beside_a_promise_for_several_releases_all_that_is_about_one_says_so(folder):
+    said = text(*LDP, "--releases", 9, "--table", "--figure", "all.html")
+    assert "For one release each: theorem epsilon local-dp" in said
+    assert "For one release, the limit of many people is a Gaussian mechanism" in said
+    page = " ".join((folder / "all.html").read_text(encoding="utf-8").split())
+    assert len(re.findall(r"<h3>Epsilon against [^<]*, for one release</h3>", page)) == 3
+    assert page.count("All of this is about one release; the promise above is about 9.") == 3
+    assert "What each theorem says about 10,000 users at delta = 1e-06, for one release" in page
+    assert shuffledp(*LDP, "--releases", 9, "--figure", "all.svg").code == 0
+    assert "delta = 1e-06, for one release" in (folder / "all.svg").read_text(encoding="utf-8")
+    assert "one release" not in text(*LDP, "--table")
+
+
 def test_published_theorems_alone_promise_less():
     printed = shuffledp(*LDP, "--published-only", "--table", "--json").json
     assert printed["statements"][0]["basis"]["status"] == "published"
@@ -136,6 +149,25 @@ def test_a_figure_is_drawn_into_a_new_file(folder, ending):
     start = {"html": b"<!DOCTYPE html>", "svg": b"<?xml", "png": b"\x89PNG"}[ending]
     assert (folder / f"all.{ending}").read_bytes().startswith(start)
     assert "output must be a file that does not exist yet" in refused(2, *LDP, "--figure", f"all.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["html", "svg"])
+def test_a_figure_is_drawn_where_one_report_is_not_locally_private(folder, ending):
+    (folder / "matrix.csv").write_text("0.6,0.399999999,0.000000001\n0.4,0.6,0\n", encoding="utf-8")
+    options = ("--channel", "matrix.csv", "--users", 5000, "--delta", 1e-6, "--figure", f"all.{ending}")
+    assert "(epsilon0 is infinite)" in text("account", *options)
+    drawn = (folder / f"all.{ending}").read_text(encoding="utf-8")
+    assert "<path" in drawn
+    assert "epsilon0 = infinite" in drawn
+    assert not re.search(r"\bnan\b", drawn)
+
+
+def test_where_nothing_is_lost_there_is_no_figure_to_draw(folder):
+    (folder / "matrix.csv").write_text("0.5,0.5\n0.5,0.5\n", encoding="utf-8")
+    options = ("account", "--channel", "matrix.csv", "--users", 5000, "--delta", 1e-6)
+    assert "there is nothing to draw; got a randomizer with epsilon0=0" in refused(2, *options, "--figure", "all.svg")
+    assert not (folder / "all.svg").exists()
+    assert shuffledp(*options, "--json").json["epsilon_upper"] == 0
 
 
 @pytest.mark.parametrize(

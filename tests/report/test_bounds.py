@@ -8,11 +8,12 @@ import pytest
 
 from report.reading import Page
 from shuffledp.accounting import THEOREMS, account, examine
+from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
-from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel, family_of
+from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.report import draw_bounds
-from shuffledp.report.bounds import _apart
+from shuffledp.report.bounds import _apart, bounds_chart
 from shuffledp.report.curves import Axis, Curves, shown
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.statements import Status
@@ -71,6 +72,49 @@ def test_a_loss_of_0_is_stated_and_cannot_be_shown():
     curves = Curves.over_delta(protocol(LdpModel(epsilon0=0.1), users=10**8), delta=0.1, points=5)
     assert curves.stated.min() == 0
     assert np.isnan(shown(curves.stated)[curves.stated == 0]).all()
+
+
+def test_without_a_finite_local_loss_the_largest_loss_shown_is_one_that_a_theorem_gives():
+    local = ChannelModel(matrix=Channel([[0.6, 0.399999999, 0.000000001], [0.4, 0.6, 0.0]]))
+    curves = Curves.over_delta(protocol(local, 5000), delta=1e-6, points=3)
+    assert np.isinf(curves.local).all()
+    assert curves.tallest == np.nanmax(shown(curves.stated))
+
+
+def test_across_the_start_of_a_theorem_the_larger_epsilon_is_held():
+    curves = Curves.over_delta(protocol(LdpModel(epsilon0=1.0, delta0=1e-12)), delta=1e-6)
+    places, heights = curves.corners
+    jumps = np.flatnonzero(np.diff(places) == 0)
+    assert len(jumps) >= 1
+    assert (np.diff(places) >= 0).all()
+    assert set(places.tolist()) == set(range(len(curves.values)))
+    assert (heights >= curves.stated[places]).all()
+    for jump in jumps:
+        assert heights[jump] == curves.stated[places[jump] - 1] > heights[jump + 1]
+    falls = heights[:-1] > 2 * heights[1:]
+    assert (np.diff(places)[falls] == 0).all()
+
+
+def test_where_the_same_theorem_stays_the_best_the_line_has_no_corners_of_its_own():
+    places, heights = Curves.over_delta(LDP, delta=1e-6).corners
+    assert np.array_equal(places, np.arange(len(places)))
+    assert (np.diff(heights) < 0).all()
+
+
+def test_the_dashed_line_is_the_best_lower_bound_and_lies_above_all_other_lines():
+    curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
+    (axes,) = bounds_chart(curves, name="bounds", who="here").draw(816).axes
+    lines = sorted((line for line in axes.lines if len(line.get_xdata()) > 1), key=lambda line: line.get_zorder())
+    assert [line.get_linestyle() for line in lines].count("--") == 1
+    dashed = lines[-1]
+    assert dashed.get_linestyle() == "--"
+    best = shown(curves.unreachable)
+    drawn = np.isfinite(dashed.get_ydata())
+    assert drawn.any()
+    assert np.array_equal(dashed.get_ydata()[drawn], best[drawn])
+    for line in lines:
+        if line.get_linestyle() == ":":
+            assert not (line.get_ydata() > best).any()
 
 
 def test_published_theorems_alone_may_be_drawn():

@@ -31,6 +31,8 @@ def show_examination(found: Examination, *, as_json: bool) -> None:
     console.print(Text(str(found.upper)))
     _show_bracket(console, found)
     if found.theorems:
+        if found.releases > 1:
+            console.print("For one release each:")
         console.print(_table(found))
         _show_limit(console, found)
 
@@ -81,9 +83,10 @@ def _show_limit(console: Console, found: Examination) -> None:
     if found.limit is not None:
         mu = _from_to(found.limit.mu_lower, found.limit.mu_upper)
         epsilon = _from_to(found.limit.lower, found.limit.upper)
+        start = "For one release, the" if found.releases > 1 else "The"
         console.print(
-            f"The limit of many people is a Gaussian mechanism; for {found.counted.num_users:,} it would have mu {mu}, "
-            f"so epsilon {epsilon}. (To compare with, not a bound.)"
+            f"{start} limit of many people is a Gaussian mechanism; for {found.counted.num_users:,} it would have "
+            f"mu {mu}, so epsilon {epsilon}. (To compare with, not a bound.)"
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.report.curves import Axis, Curves, shown
+from shuffledp.report.curves import Axis, Curve, Curves, shown
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figures, text_width
 from shuffledp.report.parts import Chart
 from shuffledp.report.words import count, short_count
@@ -45,7 +45,7 @@ _TICKS: dict[Axis, Callable[[float, Any], str]] = {
 }
 
 
-def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
+def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
     """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
 
     Args:
@@ -53,15 +53,20 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
         name: of the chart's files.
         who: what the dot is, such as "this task".
         withdrawn: whether nothing of it holds for the run that it is shown with.
+        releases: how many the promise beside it is about; the chart itself is about one.
     """
     caption = [f"Thick line: what would be stated; the dot is {who}."]
     if any(curve.is_lower for curve in curves.drawn):
-        caption.append("Dashed: a lower bound; the exact value lies in the shaded band.")
+        caption.append("Dashed: the best lower bound; the exact value lies in the shaded band.")
+    if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
+        caption.append("Dotted: weaker lower bounds.")
     if withdrawn:
         caption.append("The run on this page is withdrawn: none of this holds for it.")
+    if releases > 1:
+        caption.append(f"All of this is about one release; the promise above is about {releases}.")
     return Chart(
         name=name,
-        title=_TITLES[curves.axis],
+        title=_TITLES[curves.axis] + (", for one release" if releases > 1 else ""),
         description=(
             f"Both axes are logarithmic. Curves for {', '.join(curve.theorem.id for curve in curves.drawn)}; the "
             f"numbers at {_HERE[curves.axis](curves.here)} are in the table below."
@@ -99,14 +104,17 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "F
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
-    low, high = (np.maximum(edge, axes.get_ylim()[0]) for edge in (curves.unreachable, curves.stated))
-    axes.fill_between(curves.values, low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    places, stated = curves.corners
+    low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
+    axes.fill_between(curves.values[places], low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
     for curve in curves.drawn:
-        style: dict[str, Any] = {"color": LIGHT["soft"]}
         if curve.is_lower:
-            style = {"color": LIGHT["vermilion"], "linestyle": (0, (5, 3))}
-        axes.plot(curves.values, _within(curves, curve.epsilon), linewidth=1.3, **style)
-    axes.plot(curves.values, shown(curves.stated), color=LIGHT["blue"], linewidth=3)
+            axes.plot(curves.values, _weaker(curves, curve), color=LIGHT["vermilion"], linewidth=1.1, linestyle=":")
+        else:
+            axes.plot(curves.values, _within(curves, curve.epsilon), color=LIGHT["soft"], linewidth=1.3)
+    best = _within(curves, curves.unreachable)
+    axes.plot(curves.values, best, color=LIGHT["vermilion"], linewidth=1.5, linestyle=(0, (5, 3)), zorder=2.5)
+    axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3, zorder=2.4)
     _label_ends(axes, curves, narrow=narrow)
 
 
@@ -115,10 +123,19 @@ def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 
+def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
+    """The part of a lower bound that lies below the best one, up to where the two meet."""
+    below = curve.epsilon < curves.unreachable
+    near = below.copy()
+    near[1:] |= below[:-1]
+    near[:-1] |= below[1:]
+    return np.where(near, _within(curves, curve.epsilon), math.nan)
+
+
 def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    largest = float(curves.local.max())
+    largest = curves.tallest
     least = min([largest / 20, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
     axes.set_ylim(least / 1.3, largest * _HEADROOM)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from shuffledp._validate import one_of
 from shuffledp.accounting import THEOREMS, Examination, Theorem
+from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import family_of
 from shuffledp.report.bounds import bounds_chart, stacked_chart
@@ -34,7 +35,7 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
         What such a file holds; the same for the same numbers.
 
     Raises:
-        InvalidParameterError: for another ending.
+        InvalidParameterError: for another ending, or if nobody loses anything, whatever changes.
     """
     one_of(ENDINGS, figure=ending)
     theorems = [
@@ -45,18 +46,25 @@ def draw_bounds(found: Examination, ending: str, *, published_only: bool = False
     panels = _panels(found.counted, found.delta, theorems)
     if ending == ".html":
         return _page(found, panels)
-    chart = stacked_chart(panels, name="bounds", title=_summary(found), who="here")
+    chart = stacked_chart(panels, name="bounds", title=_summary(found) + _one_release(found), who="here")
     return draw_files(chart, heading=_TITLE)[f"bounds{ending}"]
 
 
 def _panels(model: ProtocolModel, delta: float, theorems: Sequence[Theorem]) -> tuple[Curves, ...]:
-    """A panel for each of the three that can change; the local loss of an explicit matrix cannot."""
+    """A panel for each of the three that can change and has anything to show; the loss of a matrix cannot change."""
     wanted: dict[str, Any] = {"delta": delta, "theorems": theorems}
     describe = family_of(model.local)
     panels = [Curves.over_users(lambda users: _with_users(model, users), people=model.num_users, **wanted)]
     if describe is not None:
         panels.append(Curves.over_epsilon0(describe, model, **wanted))
-    return (*panels, Curves.over_delta(model, **wanted))
+    panels.append(Curves.over_delta(model, **wanted))
+    drawn = tuple(curves for curves in panels if curves.drawn)
+    if not drawn:
+        raise InvalidParameterError(
+            "figure must be left out where every epsilon is 0: there is nothing to draw; got a randomizer with "
+            f"epsilon0={model.local.epsilon0:g}."
+        )
+    return drawn
 
 
 def _with_users(model: ProtocolModel, users: int) -> ProtocolModel:
@@ -70,8 +78,16 @@ def _summary(found: Examination) -> str:
     )
 
 
+def _one_release(found: Examination) -> str:
+    """What tells numbers about one release from a promise about several."""
+    return ", for one release" if found.releases > 1 else ""
+
+
 def _page(found: Examination, panels: tuple[Curves, ...]) -> bytes:
-    charts = {curves.axis: bounds_chart(curves, name=f"bounds-{curves.axis}", who="here") for curves in panels}
+    charts = {
+        curves.axis: bounds_chart(curves, name=f"bounds-{curves.axis}", who="here", releases=found.releases)
+        for curves in panels
+    }
     context = {
         "found": found,
         "number": number,
@@ -80,6 +96,7 @@ def _page(found: Examination, panels: tuple[Curves, ...]) -> bytes:
         "titles": {chart.name: chart.title for chart in charts.values()},
         "people": count(found.counted.num_users),
         "delta": f"{found.delta:g}",
+        "one_release": _one_release(found),
     }
     section = Section(name="bounds", title="All theorems", context=context, charts=tuple(charts.values()))
     return render_page(

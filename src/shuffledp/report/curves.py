@@ -150,9 +150,39 @@ class Curves:
         return tuple(curve for curve in self.curves if not curve.is_empty)
 
     @property
+    def tallest(self) -> float:
+        """The largest loss worth showing: a local one; if none is finite, what is stated, or else what is drawn."""
+        candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
+        return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
+
+    @property
     def stated(self) -> NDArray[np.float64]:
         """The smallest upper bound that applies at each value; shape (values,)."""
         return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
+
+    @property
+    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The line of what is stated: where in ``values`` each corner lies, and its epsilon; both shape (corners,).
+
+        Where a theorem that is the best at one of two neighbors does not apply at the other, the larger epsilon goes on
+        to the smaller one's value: somewhere between the two the theorem starts to apply, and nobody has looked where.
+        """
+        stated = self.stated
+        places, heights = [0], [stated[0]]
+        for place in range(1, len(stated)):
+            before, after = stated[place - 1], stated[place]
+            if before != after and self._breaks(place):
+                places.append(place if before > after else place - 1)
+                heights.append(max(before, after))
+            places.append(place)
+            heights.append(after)
+        return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
+
+    def _breaks(self, place: int) -> bool:
+        """Whether every best theorem of this value or of the one before applies at only one of the two."""
+        pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
+        best = np.fmin.reduce(pairs)
+        return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
 
     @property
     def unreachable(self) -> NDArray[np.float64]:
