@@ -17,6 +17,7 @@ from shuffledp.errors import InvalidParameterError
 __all__ = ["Channel"]
 
 _ROW_SUM_TOLERANCE = 1e-9
+_LARGEST_RATIO = 1e300  # beyond, ratios leave the floats
 _LARGEST_EXPONENT = 709.0  # exp of more is not a float; a smaller factor errs towards a larger delta
 
 
@@ -125,11 +126,12 @@ class Channel(Described):
 
 def _log_ratio(high: Any, low: Any) -> float:
     """log(high / low) for high >= low > 0, to the last digits also where the two are nearly equal."""
-    if isinstance(high, Fraction | int):
-        excess = (high - low) / Fraction(low)
-        return math.log1p(excess) if excess < 1 else math.log(high) - math.log(low)
-    excess = (float(high) - float(low)) / float(low)
-    return math.log1p(excess) if excess < 1 else math.log(high) - math.log(low)
+    exact = isinstance(high, Fraction | int)
+    above, below = (Fraction(high), Fraction(low)) if exact else (float(high), float(low))
+    excess = (above - below) / below
+    if excess < 1:
+        return math.log1p(excess)
+    return math.log(above / below) if excess < _LARGEST_RATIO else math.log(above) - math.log(below)
 
 
 def _hashable(labels: Any) -> tuple[Hashable, ...]:
