@@ -11,6 +11,7 @@ __all__ = [
     "one_message_each",
     "pure_local",
     "several_users",
+    "shuffled_pure_reports",
     "small_epsilon0",
     "uniform_shuffle",
 ]
@@ -77,6 +78,11 @@ def pure_local(model: ProtocolModel) -> Hypothesis:
         value=f"epsilon0={local.epsilon:.6g}, local delta={local.delta:g}",
         holds=not local.is_trivial and local.delta == 0,
     )
+
+
+def shuffled_pure_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """What theorems that know epsilon0 alone ask for: one pure report each, of one randomizer, uniformly shuffled."""
+    return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
 
 
 def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting.numerics import SMALLEST, rounded_up, smallest_below
-from shuffledp.accounting.premises import (
-    common_randomizer,
-    not_adaptive,
-    one_message_each,
-    pure_local,
-    several_users,
-    uniform_shuffle,
-)
+from shuffledp.accounting.premises import not_adaptive, several_users, shuffled_pure_reports
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.statements import Hypothesis
@@ -51,10 +44,7 @@ class _BlanketBound(Theorem):
         del delta
         epsilon0 = model.local.epsilon0
         return (
-            uniform_shuffle(model),
-            one_message_each(model),
-            pure_local(model),
-            common_randomizer(model),
+            *shuffled_pure_reports(model),
             not_adaptive(model),
             several_users(model),
             Hypothesis(

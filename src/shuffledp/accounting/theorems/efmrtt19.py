@@ -4,7 +4,7 @@ import math
 from typing import ClassVar
 
 from shuffledp.accounting.numerics import rounded_up
-from shuffledp.accounting.premises import common_randomizer, one_message_each, pure_local, uniform_shuffle
+from shuffledp.accounting.premises import shuffled_pure_reports
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis
@@ -27,10 +27,7 @@ class ClosedFormEFMRTT19(Theorem):
         """At least 1000 users, epsilon0 <= 1/2, delta < 1/100, for a pure local randomizer and a uniform shuffle."""
         epsilon0, users = model.local.epsilon0, model.num_users
         return (
-            uniform_shuffle(model),
-            one_message_each(model),
-            pure_local(model),
-            common_randomizer(model),
+            *shuffled_pure_reports(model),
             Hypothesis(name="many-users", requirement="n >= 1000", value=f"num_users={users}", holds=users >= 1000),
             Hypothesis(
                 name="small-epsilon0",

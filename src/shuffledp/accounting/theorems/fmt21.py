@@ -4,14 +4,7 @@ import math
 from typing import ClassVar
 
 from shuffledp.accounting.numerics import exp, expm1, rounded_up
-from shuffledp.accounting.premises import (
-    common_randomizer,
-    one_message_each,
-    pure_local,
-    several_users,
-    small_epsilon0,
-    uniform_shuffle,
-)
+from shuffledp.accounting.premises import several_users, shuffled_pure_reports, small_epsilon0
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.pairs import ClonePairTheorem
 from shuffledp.models import ProtocolModel
@@ -35,7 +28,7 @@ class ClosedFormFMT21(Theorem):
         """epsilon0 <= log(n / (16 log(4/delta))), for a pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (16 * (math.log(4) - math.log(delta)))
         limit = small_epsilon0(model, delta=delta, formula="log(n / (16 log(4/delta)))", exp_limit=largest)
-        return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model), limit)
+        return (*shuffled_pure_reports(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
@@ -69,8 +62,7 @@ class PairFMT21(ClonePairTheorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
         del delta
-        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
-        return (*shape, several_users(model))
+        return (*shuffled_pure_reports(model), several_users(model))
 
     def clone_chance(self, epsilon0: float) -> float:
         """Exp(-epsilon0)."""

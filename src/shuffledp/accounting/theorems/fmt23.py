@@ -4,15 +4,7 @@ import math
 from typing import ClassVar
 
 from shuffledp.accounting.numerics import exp, expm1, rounded_up
-from shuffledp.accounting.premises import (
-    common_randomizer,
-    not_adaptive,
-    one_message_each,
-    pure_local,
-    several_users,
-    small_epsilon0,
-    uniform_shuffle,
-)
+from shuffledp.accounting.premises import not_adaptive, several_users, shuffled_pure_reports, small_epsilon0
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.pairs import ClonePairTheorem
 from shuffledp.models import ProtocolModel
@@ -43,8 +35,7 @@ class ClosedFormFMT23(Theorem):
         """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
         limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
-        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
-        return (*shape, not_adaptive(model), limit)
+        return (*shuffled_pure_reports(model), not_adaptive(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The closed form of the class docstring."""
@@ -88,8 +79,7 @@ class StrongPair(ClonePairTheorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
         del delta
-        shape = (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
-        return (*shape, not_adaptive(model), several_users(model))
+        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model))
 
     def clone_chance(self, epsilon0: float) -> float:
         """2 / (E + 1)."""

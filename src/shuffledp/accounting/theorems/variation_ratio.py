@@ -4,14 +4,7 @@ import math
 from typing import ClassVar
 
 from shuffledp.accounting.evaluators.blanket import LimitedVariation
-from shuffledp.accounting.premises import (
-    common_randomizer,
-    not_adaptive,
-    one_message_each,
-    pure_local,
-    several_users,
-    uniform_shuffle,
-)
+from shuffledp.accounting.premises import not_adaptive, several_users, shuffled_pure_reports
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis, Status
@@ -39,10 +32,7 @@ class VariationRatioCorrected(Theorem):
         del delta
         distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
         return (
-            uniform_shuffle(model),
-            one_message_each(model),
-            pure_local(model),
-            common_randomizer(model),
+            *shuffled_pure_reports(model),
             not_adaptive(model),
             several_users(model),
             Hypothesis(
