@@ -1,6 +1,6 @@
 """Accounting: what a protocol guarantees, from its public description alone."""
 
-from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
+from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
 from shuffledp.accounting.bracket import Bracket, bracket
 from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
@@ -22,6 +22,7 @@ __all__ = [
     "Theorem",
     "account",
     "account_all",
+    "best_lower_bound",
     "bracket",
     "compose_releases",
     "d_sigma_statement",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from shuffledp._validate import instance_of, open_probability
-from shuffledp.accounting.account import account, best_lower_bound, counting_honest
+from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis
 
@@ -58,7 +58,7 @@ def bracket(
     counted = counting_honest(model, honest_fraction)
     upper = account(counted, delta=delta, published_only=published_only)
     lower = best_lower_bound(counted, delta)
-    epsilons = [getattr(statement.guarantee, "epsilon") for statement in (lower, upper) if statement]  # noqa: B009
+    epsilons = [epsilon_of(statement.guarantee) for statement in (lower, upper) if statement]
     if lower is None or epsilons[0] == 0:
         return Bracket(lower=0.0, upper=epsilons[-1], lower_basis=None, upper_basis=upper.basis)
     return Bracket(lower=epsilons[0], upper=epsilons[1], lower_basis=lower.basis, upper_basis=upper.basis)

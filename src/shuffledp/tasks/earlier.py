@@ -2,18 +2,17 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from shuffledp._described import Described
-from shuffledp.accounting import account_all
+from shuffledp.accounting import best_lower_bound, epsilon_of
 from shuffledp.errors import IncomparableError, InvalidParameterError
 from shuffledp.guarantees import DifferentialPrivacy
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Kind, Part, PrivacyStatement, Trust, compose
+from shuffledp.statements import Part, PrivacyStatement, Trust, compose
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.section import is_garbled, one_line
@@ -209,7 +208,7 @@ def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement,
     except InvalidParameterError:
         return  # of another version, whose tasks this one cannot read
     sent = sum(part.randomizer.randomizer().model.guarantee.epsilon for part in parts)
-    if _epsilon(local) < sent * (1 - _ROUNDING):
+    if epsilon_of(local.guarantee) < sent * (1 - _ROUNDING):
         raise _refused(
             path, f"state no less than its randomizers lose, epsilon = {sent:g}, about the reports themselves"
         )
@@ -218,12 +217,8 @@ def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement,
         released = max(_least_released(part, count, headline) for part, count in zip(parts, counts, strict=True))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise _refused(path, "say how many reports were released") from None
-    if _epsilon(headline) < released * (1 - _ROUNDING):
+    if epsilon_of(headline.guarantee) < released * (1 - _ROUNDING):
         raise _refused(path, f"state no less than can be proven to be lost, epsilon = {released:g}, at the beginning")
-
-
-def _epsilon(statement: PrivacyStatement) -> float:
-    return statement.guarantee.epsilon if isinstance(statement.guarantee, DifferentialPrivacy) else math.inf
 
 
 def _least_released(part: Task, num_reports: int, headline: PrivacyStatement) -> float:
@@ -233,8 +228,8 @@ def _least_released(part: Task, num_reports: int, headline: PrivacyStatement) ->
     if not part.shuffler.is_uniform or not 0 < delta < 1:
         return 0.0
     model = ProtocolModel(local=local, shuffle=part.shuffler.shuffler().model(local.num_users_of(num_reports)))
-    lower = [each for each in account_all(model, delta=delta) if each.kind is Kind.LOWER_BOUND]
-    return max(map(_epsilon, lower), default=0.0)
+    lower = best_lower_bound(model, delta)
+    return 0.0 if lower is None else epsilon_of(lower.guarantee)
 
 
 def _texts(data: Any) -> Iterator[str]:
