@@ -25,6 +25,7 @@ __all__ = [
     "Trust",
     "Unit",
     "Withdrawal",
+    "combined",
     "compose",
     "mix",
 ]
@@ -306,7 +307,7 @@ def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | N
         guarantee = guarantee.compose(_claim(statement))
     citation = "basic composition; Dwork and Roth 2014, Theorem 3.16"
     parts = _labelled(statements, [f"part {place}" for place in range(1, len(statements) + 1)], labels)
-    return _combined(parts, guarantee, theorem=_COMPOSITION, citation=citation)
+    return combined(parts, guarantee, theorem=_COMPOSITION, citation=citation)
 
 
 def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> PrivacyStatement:
@@ -321,7 +322,7 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
     left, right = _promising([first, second])
     guarantee = _claim(left).mix(_claim(right), weight)
     parts = _labelled([left, right], [f"with probability {share:g}" for share in (weight, 1 - weight)])
-    return _combined(parts, guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
+    return combined(parts, guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
@@ -347,14 +348,15 @@ def _labelled(
     return tuple(Part(label=label, statement=each) for label, each in zip(labels, statements, strict=True))
 
 
-def _combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
+def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
+    """The upper bound that a theorem draws from parts, trusting whomever one of them trusts."""
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
     withdrawn = next((statement.withdrawn for statement in statements if statement.withdrawn), None)
     # Whoever changes all that a user sent changes one report too, but not the other way round.
     per_report = any(statement.unit is Unit.REPORT for statement in statements)
-    combined = PrivacyStatement(
+    whole = PrivacyStatement(
         guarantee=guarantee,
         kind=Kind.UPPER_BOUND,
         basis=Basis(theorem=theorem, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
@@ -362,4 +364,4 @@ def _combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, ci
         unit=Unit.REPORT if per_report else Unit.USER,
         parts=parts,
     )
-    return combined if withdrawn is None else combined.withdraw(withdrawn)
+    return whole if withdrawn is None else whole.withdraw(withdrawn)

@@ -19,7 +19,7 @@ from shuffledp.accounting.profile import profile_at
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, Part, PrivacyStatement, Status
+from shuffledp.statements import Part, PrivacyStatement, combined
 
 __all__ = ["compose_releases", "to_privacy_loss_distribution"]
 
@@ -160,7 +160,7 @@ def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
 def _step(theorem: Theorem, model: ProtocolModel, reach: float) -> float:
     """A distance of losses at which the grid costs a part in a thousand or less."""
     scale = 2.5 * theorem.delta_at(model, epsilon=0.0)  # the standard deviation of the loss, of a normal one
-    return max(min(scale, reach) / _PER_SCALE, reach / _MOST_LOSSES)
+    return min(scale, reach) / _PER_SCALE
 
 
 def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:
@@ -180,18 +180,11 @@ def _combined(
     statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
 ) -> PrivacyStatement:
     """One statement for all releases, trusting whomever one of them trusts."""
-    own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
     name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
     each = "" if num_releases == 1 else f", {num_releases} times"
-    return PrivacyStatement(
-        guarantee=guarantee,
-        kind=Kind.UPPER_BOUND,
-        basis=Basis(theorem=name, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
-        trust=tuple(trust for statement in statements for trust in statement.trust),
-        remarks=(
-            f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh.",
-        ),
-        parts=tuple(
-            Part(label=f"release {place}{each}", statement=statement) for place, statement in enumerate(statements, 1)
-        ),
+    parts = tuple(
+        Part(label=f"release {place}{each}", statement=statement) for place, statement in enumerate(statements, 1)
+    )
+    return combined(parts, guarantee, theorem=name, citation=citation).remarking(
+        f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh."
     )
