@@ -110,6 +110,15 @@ def test_refinement_finds_the_solution_of_a_small_program():
     assert found == pytest.approx([0.25, 0.25, 0.5], rel=1e-3)
 
 
+def test_gaps_of_very_different_sizes_keep_the_budget_too():
+    groups = [np.arange(20), np.arange(20, 22), np.arange(19, 21), *(np.arange(at, at + 3) for at in range(22, 28))]
+    gaps = 10.0 ** np.random.default_rng(39).uniform(-7, -3, 29)  # sums of the gaps met on the way lose the small ones
+    for rounds in (1, 2, 3, 5, 10, 30):
+        found = refined_gaps(gaps, groups, 4.0, rounds=rounds)
+        assert sort_spreads(positions_of_gaps(found), groups).max() <= 4
+        assert np.log(found).sum() > np.log(gaps).sum() + 100
+
+
 def test_cuts_stay_cuts():
     found = refined_gaps([0.1, math.inf, 0.1], [[0, 1], [2, 3]], 1.0)
     assert found == pytest.approx([0.5, math.inf, 0.5], rel=1e-3)

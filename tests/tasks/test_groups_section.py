@@ -128,18 +128,19 @@ def task_on_a_line(**shuffler):
 
 
 def mixed(task, people):
-    return mixing_of(task.shuffler, people, task.groups, task.shuffler.shuffler(people))
+    return mixing_of(people, task.groups, task.shuffler.shuffler(people))
 
 
 def test_the_automatic_choice_displaces_least_of_those_compared_and_is_the_same_each_time():
     task, people = task_on_a_line(delta=1e-6), grouping()
-    candidates = task.shuffler.candidates(people.groups, people.order("auto"))
-    assert len(candidates) == 3
-    assert [each.displacement for each in candidates] == sorted(each.displacement for each in candidates)
     first, second = (task.shuffler.shuffler(people) for _ in range(2))
     assert first.model(200) == second.model(200)
     assert isinstance(first, MallowsShuffler | NoisySortShuffler)
-    assert first.model(200).kind == candidates[0].section.kind
+    compared = mixing_of(people, task.groups, first).compared
+    assert len(compared) == 5
+    assert list(compared.values()) == sorted(compared.values())
+    assert next(iter(compared)).startswith(first.model(200).kind)
+    assert mixing_of(people, task.groups, MallowsShuffler(groups=people.groups, alpha=1.0)).compared == {}
 
 
 def test_mixing_of_a_line_follows_the_loss():

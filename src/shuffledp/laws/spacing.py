@@ -26,6 +26,8 @@ Integers = NDArray[np.int64]
 _ROUND_DOWN = 1 - 2.0**-36  # what groups of up to 2^15 members lose to rounding is below it
 _ROUNDING = 2.0**-52
 _DAMPING = 0.5
+_LEAST_RATIO = 0.1  # of a spread to the budget: gaps that start from less would be out of all proportion
+_GAIN = 1e-9  # of the logarithm of the product: less may be how this machine rounds logarithms
 
 
 class RankGroups(NamedTuple):
@@ -256,8 +258,7 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         rounds: how often the multipliers are changed. More rounds never make the result worse.
 
     Returns:
-        float64 array of n - 1 gaps: `sort_spreads` of their positions is at most the budget, for groups of up to 2^15
-        members; for larger ones rounding may exceed it by a few units of the last digits. State what it says.
+        float64 array of n - 1 gaps: `sort_spreads` of their positions is at most the budget.
 
     Raises:
         InvalidParameterError: if an argument is out of range, or a group exceeds the budget at the given gaps.
@@ -279,7 +280,7 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         raise invalid(f"at least the largest spread of a group, {spreads.max():.6g}", budget=budget)
     if not inner.any() or spreads.max(initial=0) == 0:
         return best
-    multipliers = (spreads / budget) ** 8
+    multipliers = np.square(np.square(np.square(np.maximum(spreads / budget, _LEAST_RATIO))))
     current = best.copy()
     for _ in range(rounds):
         factors = multipliers if power == 1 else multipliers / np.where(spreads > 0, spreads, 1)
@@ -287,8 +288,11 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         prices = np.cumsum(np.bincount(members.ranks, slopes, best.size + 1)[::-1])[::-1][1:]
         current = np.where(inner & (prices > 0), 1 / np.where(prices > 0, prices, 1), current)
         spreads, distances = _spreads(positions_of_gaps(current), members, mirrors, power)
+        if not spreads.max() > 0:  # gaps of so different sizes that the small ones are lost in the sums
+            break
         feasible = current * np.where(inner, budget / spreads.max() * _ROUND_DOWN, 1)
-        if np.log(feasible[inner]).sum() > np.log(best[inner]).sum():
+        longer = np.log(feasible[inner] / best[inner]).sum() > _GAIN
+        if longer and _spreads(positions_of_gaps(feasible), members, mirrors, power)[0].max() <= budget:
             best = feasible
         multipliers *= (spreads / budget) ** _DAMPING
     return best

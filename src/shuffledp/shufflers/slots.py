@@ -1,8 +1,10 @@
 """What shufflers share that leave every report near its sender: a public reference order, and one report per slot."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -102,7 +104,13 @@ class SlotShuffler:
     """Base of shufflers that permute the ranks of a reference order: the slot of a person gets a report from nearby.
 
     Subclasses prepare from public information only, and draw a permutation of ranks.
+
+    Attributes:
+        chosen_from: where `least_displacement` chose this shuffler, how many ranks each that was tried moves a report
+            on average, by name; else empty.
     """
+
+    chosen_from: Mapping[str, float] = MappingProxyType({})
 
     def prepare(self) -> Prepared:
         """The order, its blocks and the public description; worked out at the first call, and kept."""

@@ -61,7 +61,7 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: P
         estimate=found[0].with_targets(names),
         unshuffled_error=found[1].standard_error,
         people=np.bincount(region, minlength=len(where)),
-        mixing=mixing_of(task.shuffler, Grouping(groups, coordinates), task.groups, shuffler),
+        mixing=mixing_of(Grouping(groups, coordinates), task.groups, shuffler),
         hidden_by_group=by_group,
         hidden_by_all=by_all,
     )

@@ -11,11 +11,9 @@ from shuffledp.tasks.frequency_oracles import (
 )
 from shuffledp.tasks.grouped_shufflers import (
     AutoSection,
-    Candidate,
     GroupedSection,
     MallowsSection,
     NoisySortSection,
-    mean_displacement,
 )
 from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.tasks.groups_planning import GroupsPlan, Reach
@@ -43,7 +41,6 @@ from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "AutoSection",
-    "Candidate",
     "CategoricalSection",
     "Category",
     "ColumnPlan",
@@ -92,7 +89,6 @@ __all__ = [
     "column_label",
     "composed_columns",
     "composed_with",
-    "mean_displacement",
     "mixing_of",
     "plan",
     "read_earlier",

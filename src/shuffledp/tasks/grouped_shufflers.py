@@ -13,21 +13,14 @@ from shuffledp.flow import View
 from shuffledp.groups import Groups
 from shuffledp.groups.orders import METHODS
 from shuffledp.laws import DISTANCES, NOISES
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
+from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler, least_displacement
 from shuffledp.shufflers.noisy_sort import SPACINGS
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.shufflers import ShufflerSection
-from shuffledp.testing import SeededSource
 
-__all__ = ["AutoSection", "Candidate", "GroupedSection", "MallowsSection", "NoisySortSection", "mean_displacement"]
+__all__ = ["AutoSection", "GroupedSection", "MallowsSection", "NoisySortSection"]
 
 Integers = NDArray[np.int64]
-
-_DRAWS, _DRAWS_OF_MANY, _MANY = (
-    8,
-    2,
-    200_000,
-)  # of public information only: the same for everybody who plans, shuffles or checks
 
 
 class GroupedSection(ShufflerSection):
@@ -147,19 +140,6 @@ class NoisySortSection(GroupedSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A shuffle that keeps within the loss, and how far it displaces.
-
-    Args:
-        section: the shuffle, as a task file could name it.
-        displacement: mean distance in ranks between a slot and the report in it, over a few draws.
-    """
-
-    section: GroupedSection
-    displacement: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AutoSection(GroupedSection):
     """Whichever of the others displaces least for the groups at hand, at the same loss.
 
@@ -184,29 +164,5 @@ class AutoSection(GroupedSection):
             _validate.open_probability(delta=self.delta)
 
     def around(self, groups: Groups, order: Integers) -> SlotShuffler:
-        """The shuffler of the first of the candidates."""
-        return self.candidates(groups, order)[0].section.around(groups, order)
-
-    def candidates(self, groups: Groups, order: Integers) -> tuple[Candidate, ...]:
-        """All shuffles that keep within the loss, the one that displaces least first.
-
-        What they are compared by are draws from a fixed seed, which have nothing to do with anybody's report: the
-        choice follows from public information alone.
-        """
-        sections: list[GroupedSection] = [
-            MallowsSection(alpha=self.alpha, order=self.order),
-            NoisySortSection(alpha=self.alpha, order=self.order),
-        ]
-        if self.delta is not None:
-            sections.append(NoisySortSection(alpha=self.alpha, noise="gaussian", delta=self.delta, order=self.order))
-        found = [
-            Candidate(section=each, displacement=mean_displacement(each.around(groups, order))) for each in sections
-        ]
-        return tuple(sorted(found, key=lambda each: each.displacement))
-
-
-def mean_displacement(shuffler: SlotShuffler) -> float:
-    """The mean of |w[k] - k| over all ranks k and a few draws from a fixed seed."""
-    ranks = np.arange(shuffler.prepare().order.size)
-    sources = (SeededSource(number) for number in range(_DRAWS if ranks.size <= _MANY else _DRAWS_OF_MANY))
-    return float(np.mean([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources]))
+        """Whichever moves reports least, in simulated draws: the choice follows from public information alone."""
+        return least_displacement(groups, self.alpha, self.delta, order=order).shuffler

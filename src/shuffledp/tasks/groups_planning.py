@@ -59,13 +59,13 @@ def plan_groups(
         grouping: the groups.
         shuffler: what the section makes of them.
     """
-    own, order = mixing_of(section, grouping, groups, shuffler), shuffler.prepare().order
+    own, order = mixing_of(grouping, groups, shuffler), shuffler.prepare().order
     center = own.alpha if 0 < own.alpha < math.inf else 4.0
     by_alpha = [own]
     for alpha in (center * factor for factor in _FACTORS_OF_ALPHA):
         if not math.isclose(alpha, own.alpha, rel_tol=1e-6):
             other = _with_alpha(section, alpha)
-            by_alpha.append(mixing_of(other, grouping, groups, other.around(grouping.groups, order)))
+            by_alpha.append(mixing_of(grouping, groups, other.around(grouping.groups, order)))
     return GroupsPlan(
         mixing=own,
         by_alpha=tuple(sorted(by_alpha, key=lambda each: each.alpha)),
@@ -100,7 +100,7 @@ def _reaches(section: GroupedSection, groups: GroupsSection, grouping: Grouping,
             Reach(
                 key="neighbors" if groups.radius is None else "radius",
                 value=float(value),
-                mixing=mixing_of(section, there, groups, section.around(other, order)),
+                mixing=mixing_of(there, groups, section.around(other, order)),
             )
         )
     return found

@@ -10,7 +10,6 @@ from shuffledp._described import Described
 from shuffledp.groups import order_sensitivity
 from shuffledp.groups.places import EARTH_RADIUS
 from shuffledp.shufflers import SlotShuffler
-from shuffledp.tasks.grouped_shufflers import AutoSection, Candidate, GroupedSection
 from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.testing import SeededSource
 
@@ -54,7 +53,7 @@ class Mixing(Described):
         kept: share of the slots of a person's group that hold a report of the group, on average over people.
         kept_least: the share in the group of which it is least.
         kept_uniform: the share that a uniform shuffle of everybody would leave there.
-        compared: mean displacements of what an automatic choice chose from, by kind.
+        compared: mean displacements of what an automatic choice chose from, by name, the least first.
     """
 
     num_users: int
@@ -103,7 +102,7 @@ class Mixing(Described):
         )
 
 
-def mixing_of(section: GroupedSection, grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
+def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
     """What this shuffler does to these groups."""
     prepared, own = shuffler.prepare(), grouping.groups.sizes[grouping.groups.own]
     people, block_sizes = prepared.order.size, np.diff(prepared.starts)
@@ -133,12 +132,8 @@ def mixing_of(section: GroupedSection, grouping: Grouping, groups: GroupsSection
         kept=float(kept.mean()),
         kept_least=float(kept.min()),
         kept_uniform=float(own.mean() / people),
-        compared={_words(each): each.displacement for each in _compared(section, grouping, prepared.order)},
+        compared=dict(sorted(shuffler.chosen_from.items(), key=lambda each: each[1])),
     )
-
-
-def _compared(section: GroupedSection, grouping: Grouping, order: Integers) -> tuple[Candidate, ...]:
-    return section.candidates(grouping.groups, order) if isinstance(section, AutoSection) else ()
 
 
 def _kind(shuffler: SlotShuffler) -> str:
@@ -146,11 +141,6 @@ def _kind(shuffler: SlotShuffler) -> str:
     model = shuffler.prepare().model
     noise = getattr(model, "noise", None)
     return model.kind if noise is None else f"{model.kind} ({noise})"
-
-
-def _words(candidate: Candidate) -> str:
-    noise = getattr(candidate.section, "noise", None)
-    return candidate.section.kind if noise is None else f"{candidate.section.kind} ({noise})"
 
 
 def _kept(grouping: Grouping, order: Integers, draws: list[Integers]) -> Floats:
