@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp.analyzers import preservation
+from shuffledp.analyzers import exact_means, preservation
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
@@ -59,6 +59,27 @@ def test_no_shuffle_keeps_everything_and_the_uniform_one_a_proportional_share():
     assert preservation(MallowsShuffler(groups=SIX, alpha=math.inf), ASKED, num_draws=2).mean.tolist() == [1.0] * 5
     uniform = preservation(MallowsShuffler(groups=SIX, alpha=0.0, distance="cayley"), ASKED, num_draws=2)
     assert uniform.mean == pytest.approx(ASKED.sizes / 6)
+
+
+@pytest.mark.parametrize(
+    ("distance", "known"), [("kendall", [0, 2, 3, 4]), ("cayley", [0, 1, 2, 3, 4]), ("hamming", [0, 1, 2, 3, 4])]
+)
+def test_exact_means_are_those_of_the_enumeration_and_left_out_where_they_are_not_known(distance, known):
+    shuffler = MallowsShuffler(groups=SIX, concentration=0.5, distance=distance, order=range(6))
+    law = law_of(shuffler)
+    found = exact_means(shuffler, ASKED, range(5))
+    assert sorted(found) == known
+    for number, share in found.items():
+        group = ASKED[number]
+        assert share == pytest.approx(kept_law(law, set(group.tolist())) @ np.arange(group.size + 1) / group.size)
+    assert list(exact_means(shuffler, ASKED, [2, 4], most_work=0)) == [4]  # all of a block keep all
+
+
+def test_of_a_sort_only_whole_blocks_are_known():
+    groups = Groups.from_labels([0, 0, 0, 1, 1, 1])
+    shuffler = NoisySortShuffler(groups=groups, alpha=1.0)
+    others = Groups.from_lists([[0, 1, 2], [0, 1], [2, 3], [3, 4, 5]])
+    assert exact_means(shuffler, others, range(4)) == {0: 1.0, 3: 1.0}
 
 
 def test_bad_parameters_are_refused():

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from cli.running import task_with
+from shuffledp.analyzers import preservation
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
 from shuffledp.tasks import Grouping, GroupsSection, Task, mixing_of, plan, read_task
+from shuffledp.testing import SeededSource
 
 SHA = "4f" * 32
 GOOD = [
@@ -153,6 +155,22 @@ def test_mixing_of_a_line_follows_the_loss():
     assert "everything is shuffled with everything" in far.warning
     assert far.displacement == pytest.approx(far.displacement_uniform, rel=0.1)
     assert near.sensitivity == far.sensitivity == 3
+
+
+def test_shares_that_stay_are_exact_where_they_are_known_and_simulated_elsewhere_and_labelled():
+    task = task_on_a_line(kind="mallows", alpha=4.0)
+    exact = mixed(task, grouping())
+    assert (exact.kept_exactly, exact.how_kept) == (1.0, "exact")
+    simulated = mixed(task_on_a_line(kind="noisy-sort", alpha=4.0), grouping())
+    assert (simulated.kept_exactly, simulated.how_kept) == (0.0, "simulated")
+    points = np.concatenate([np.arange(20.0), np.arange(100.0, 280.0, 1.0), [400.0]])
+    some = mixed(task_on_a_line(kind="noisy-sort", alpha=4.0), grouping(points))
+    assert some.how_kept.startswith("exact for ")  # who is alone keeps everything
+    people = grouping()
+    shuffler = task.shuffler.shuffler(people)
+    shares = preservation(shuffler, people.groups, num_draws=400, source=SeededSource(3)).mean
+    assert exact.kept == pytest.approx(shares[people.groups.own].mean(), abs=0.01)
+    assert exact.kept_least == pytest.approx(shares.min(), abs=0.01)
 
 
 def test_people_alone_and_infinite_losses_are_said_to_be_unprotected():

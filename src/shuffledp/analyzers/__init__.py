@@ -2,7 +2,7 @@
 
 from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary, project_to_simplex
 from shuffledp.analyzers.means import MeanAnalyzer, MeanSummary
-from shuffledp.analyzers.preservation import Preservation, preservation
+from shuffledp.analyzers.preservation import Preservation, exact_means, preservation
 from shuffledp.analyzers.regional import RegionalAnalyzer, RegionalSummary
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Preservation",
     "RegionalAnalyzer",
     "RegionalSummary",
+    "exact_means",
     "preservation",
     "project_to_simplex",
 ]

@@ -1,15 +1,16 @@
 """How much of a group's own answers stays in the group's slots: what a shuffle leaves to be learnt about groups."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
-from shuffledp.groups import Groups, windows
+from shuffledp.groups import Groups
 from shuffledp.laws import cayley_lost_law, hamming_lost_law, kendall_kept_in_interval
 from shuffledp.permutations import invert
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from shuffledp.models import ShuffleModel
     from shuffledp.randomness import RandomSource
 
-__all__ = ["Preservation", "SlotPermutation", "preservation"]
+__all__ = ["Preservation", "SlotPermutation", "exact_means", "preservation"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,13 +26,18 @@ Integers = NDArray[np.int64]
 _ROUND_UP = 1 + 1e-6
 _LOST_LAWS = {"cayley": cayley_lost_law, "hamming": hamming_lost_law}
 _LONGEST_EXACT = 5_000_000  # people times members up to which a law is written out
+_MOST_WORK = 5_000_000  # terms: some seconds
 
 
 class _PreparedBlocks(Protocol):
-    order: Integers
-    starts: Integers
-    parameters: Floats
-    model: "ShuffleModel"
+    @property
+    def order(self) -> Integers: ...
+    @property
+    def starts(self) -> Integers: ...
+    @property
+    def parameters(self) -> Floats: ...
+    @property
+    def model(self) -> "ShuffleModel": ...
 
 
 class SlotPermutation(Protocol):
@@ -100,14 +106,36 @@ def preservation(
     shares = np.array([_kept(shuffler.draw(source=source), groups) for _ in range(num_draws)])
     mean, least = shares.mean(axis=0), np.quantile(shares, delta, axis=0, method="lower")
     is_exact = np.zeros(len(groups), dtype=np.bool_)
-    distance = getattr(prepared.model, "distance", None)
-    if distance in _LOST_LAWS:
-        for number, (expected, eta) in _by_law(prepared, groups, distance, delta).items():
-            mean[number], least[number], is_exact[number] = expected, eta, True
-    elif distance == "kendall":
-        for number, expected in _in_intervals(prepared, groups).items():
-            mean[number] = expected
+    places = _places(prepared, groups, range(len(groups)))
+    for number, law in _laws(prepared, places).items():
+        mean[number], least[number], is_exact[number] = _mean(law), _eta(law, delta), True
+    for number, expected in _kendall_means(prepared, places).items():
+        mean[number] = expected
     return Preservation(groups.sizes, mean, least, is_exact, delta, int(num_draws))
+
+
+def exact_means(
+    shuffler: SlotPermutation, groups: Groups, numbers: Iterable[int], *, most_work: int = _MOST_WORK
+) -> dict[int, float]:
+    """The expected share that a group keeps of its own reports, for those of the given groups where it is known.
+
+    It is known for groups that are all of a block, whatever the shuffle; for groups inside a block, under the Mallows
+    laws of Hamming's and Cayley's distance; and for intervals of ranks of a block, under Kendall's.
+
+    Args:
+        shuffler: what shuffles.
+        groups: the groups asked about; they may be others than those of the shuffler.
+        numbers: which of them.
+        most_work: laws are worked out in the order of ``numbers`` up to about so many terms.
+
+    Returns:
+        Group number to share, without the groups where it is not known, or not worked out.
+    """
+    prepared = shuffler.prepare()
+    places = _places(prepared, groups, numbers)
+    whole = {number: 1.0 for number, place in places.items() if place.members == place.size}
+    laws = _laws(prepared, {number: place for number, place in places.items() if number not in whole}, most_work)
+    return whole | {number: _mean(law) for number, law in laws.items()} | _kendall_means(prepared, places, most_work)
 
 
 def _kept(permutation: Integers, groups: Groups) -> Floats:
@@ -121,19 +149,49 @@ def _kept(permutation: Integers, groups: Groups) -> Floats:
     return shares
 
 
-def _by_law(prepared: _PreparedBlocks, groups: Groups, distance: str, delta: float) -> dict[int, tuple[float, float]]:
-    """Mean and eta of the groups that lie in one block, from the law of how many reports a set loses."""
-    found: dict[int, tuple[float, float]] = {}
-    known: dict[tuple[int, float, int], tuple[float, float]] = {}
-    for number, (size, theta, members) in _within_blocks(prepared, groups).items():
-        key = (size, theta, members)
-        if size * members > _LONGEST_EXACT:
-            continue
-        if key not in known:
-            law = _LOST_LAWS[distance](size, theta, members)
-            known[key] = 1 - float(law @ np.arange(law.size)) / members, _eta(law, delta)
-        found[number] = known[key]
+class _Place(NamedTuple):
+    """A group inside one block, and how the block is shuffled."""
+
+    size: int  # people in the block
+    parameter: float
+    members: int
+    start: int | None  # its first rank in the block, if it has all ranks from there on
+
+
+def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
+    """Of the given groups those that lie in one block."""
+    rank, sizes, starts = invert(prepared.order), np.diff(prepared.starts), prepared.starts
+    found: dict[int, _Place] = {}
+    for number in numbers:
+        ranks = rank[groups[number]]
+        first, last = int(ranks.min()), int(ranks.max())
+        block, other = np.searchsorted(starts, [first, last], side="right") - 1
+        if block == other:
+            start = int(first - starts[block]) if last - first + 1 == ranks.size else None
+            found[number] = _Place(int(sizes[block]), float(prepared.parameters[block]), ranks.size, start)
     return found
+
+
+def _laws(prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf) -> dict[int, Floats]:
+    """The law of how many reports a group loses, by number; none for other laws than Hamming's and Cayley's."""
+    law_of = _LOST_LAWS.get(getattr(prepared.model, "distance", ""))
+    if law_of is None:
+        return {}
+    known: dict[_Place, Floats] = {}
+    found: dict[int, Floats] = {}
+    for number, place in places.items():
+        key, work = place._replace(start=None), place.size * place.members
+        if key not in known and work <= min(_LONGEST_EXACT, most_work):
+            known[key] = law_of(place.size, place.parameter, place.members)
+            most_work -= work
+        if key in known:
+            found[number] = known[key]
+    return found
+
+
+def _mean(law: Floats) -> float:
+    """The expected share that is kept."""
+    return 1 - float(law @ np.arange(law.size)) / (law.size - 1)
 
 
 def _eta(law: Floats, delta: float) -> float:
@@ -143,33 +201,20 @@ def _eta(law: Floats, delta: float) -> float:
     return 1 - most / (law.size - 1)
 
 
-def _in_intervals(prepared: _PreparedBlocks, groups: Groups) -> dict[int, float]:
-    """The exact mean of the groups that are all the people of an interval of ranks of one block."""
-    found = windows(groups, prepared.order)
-    inside = _within_blocks(prepared, groups)
-    starts = prepared.starts
-    exact: dict[int, float] = {}
-    known: dict[tuple[int, float, int, int], float] = {}
-    for number, (size, theta, members) in inside.items():
-        if found.last[number] - found.first[number] + 1 != members:
+def _kendall_means(
+    prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf
+) -> dict[int, float]:
+    """The expected share of groups that are intervals of ranks, by number; none for other laws than Kendall's."""
+    known: dict[_Place, float] = {}
+    found: dict[int, float] = {}
+    for number, place in places.items() if getattr(prepared.model, "distance", "") == "kendall" else ():
+        size, theta, members, start = place
+        if start is None:
             continue
-        start = int(found.first[number] - starts[np.searchsorted(starts, found.first[number], side="right") - 1])
-        key = (size, theta, start, members)
-        if key not in known:
+        if place not in known and size <= most_work:
             kept = members if math.isinf(theta) else kendall_kept_in_interval(size, theta, start, start + members)
-            known[key] = kept / members
-        exact[number] = known[key]
-    return exact
-
-
-def _within_blocks(prepared: _PreparedBlocks, groups: Groups) -> dict[int, tuple[int, float, int]]:
-    """Size and concentration of its block, and number of members, of each group that lies in one block."""
-    rank = invert(prepared.order)
-    sizes = np.diff(prepared.starts)
-    found: dict[int, tuple[int, float, int]] = {}
-    for number, group in enumerate(groups):
-        blocks = np.searchsorted(prepared.starts, rank[group], side="right") - 1
-        if blocks.min() == blocks.max():
-            block = int(blocks[0])
-            found[number] = (int(sizes[block]), float(prepared.parameters[block]), int(group.size))
+            known[place] = kept / members
+            most_work -= size
+        if place in known:
+            found[number] = known[place]
     return found

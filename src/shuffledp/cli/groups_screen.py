@@ -45,7 +45,8 @@ def mixing_sentences(mixing: Mixing, section: GroupsSection) -> list[str]:
         f"The order found has an exact Kendall sensitivity of {mixing.sensitivity:,}; shuffled by {mixing.kind}.",
         _landing(mixing, section),
         f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
-        f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody).",
+        f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; "
+        f"{mixing.how_kept}).",
     ]
     if len(mixing.compared) > 1:
         compared = ", ".join(f"{kind} {ranks:,.1f}" for kind, ranks in mixing.compared.items())

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._described import Described
-from shuffledp.groups import order_sensitivity
+from shuffledp.analyzers import exact_means
+from shuffledp.groups import Groups, order_sensitivity
 from shuffledp.groups.places import EARTH_RADIUS
 from shuffledp.shufflers import SlotShuffler
 from shuffledp.tasks.groups import Grouping, GroupsSection
@@ -29,7 +30,7 @@ _NEARLY_ALL = 0.8  # of the displacement of a uniform shuffle: then who stands w
 class Mixing(Described):
     """How a shuffle mixes the people of given groups: public information, the same for whatever they answer.
 
-    Displacements and shares are averages over a few draws from a fixed seed.
+    Displacements are averages over a few draws from a fixed seed; so are shares, but those that are known exactly.
 
     Args:
         num_users: people.
@@ -52,6 +53,7 @@ class Mixing(Described):
         distance_90: so near are nine of ten reports.
         kept: share of the slots of a person's group that hold a report of the group, on average over people.
         kept_least: the share in the group of which it is least.
+        kept_exactly: for which share of the people it is exact (`shuffledp.analyzers.exact_means`), not simulated.
         kept_uniform: the share that a uniform shuffle of everybody would leave there.
         compared: mean displacements of what an automatic choice chose from, by name, the least first.
     """
@@ -75,8 +77,16 @@ class Mixing(Described):
     distance_90: float | None
     kept: float
     kept_least: float
+    kept_exactly: float
     kept_uniform: float
     compared: dict[str, float]
+
+    @property
+    def how_kept(self) -> str:
+        """How the shares that stay in groups were found: exactly, by simulation, or some in either way."""
+        if self.kept_exactly in (0, 1):
+            return "exact" if self.kept_exactly else "simulated"
+        return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
 
     @property
     def mixes_all(self) -> bool:
@@ -110,7 +120,7 @@ def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler)
     draws = [shuffler.draw_ranks(source=SeededSource(number)) for number in range(num_draws)]
     moved = np.abs(np.array(draws) - np.arange(people))
     near, far = _distances(grouping, groups, prepared.order, draws)
-    kept = _kept(grouping, prepared.order, draws)
+    kept, is_exact = _kept(grouping, shuffler, draws)
     return Mixing(
         num_users=people,
         num_groups=len(grouping.groups),
@@ -131,6 +141,7 @@ def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler)
         distance_90=far,
         kept=float(kept.mean()),
         kept_least=float(kept.min()),
+        kept_exactly=float(is_exact.mean()),
         kept_uniform=float(own.mean() / people),
         compared=dict(sorted(shuffler.chosen_from.items(), key=lambda each: each[1])),
     )
@@ -143,23 +154,37 @@ def _kind(shuffler: SlotShuffler) -> str:
     return model.kind if noise is None else f"{model.kind} ({noise})"
 
 
-def _kept(grouping: Grouping, order: Integers, draws: list[Integers]) -> Floats:
-    """The share of slots of people's own groups that hold the group's reports; of people evenly along the order."""
-    groups = grouping.groups
+def _kept(grouping: Grouping, shuffler: SlotShuffler, draws: list[Integers]) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of slots of people's own groups that hold the group's reports, and whether it is the exact mean.
+
+    Of people evenly along the order; where the mean is not known, it is one over the draws.
+    """
+    groups, order = grouping.groups, shuffler.prepare().order
     asked = order[np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_ASKED)).astype(np.int64))]
     numbers, counts = np.unique(groups.own[asked], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
-    shares = np.zeros(int(affordable.sum()))
+    numbers, counts = numbers[affordable], counts[affordable]
+    exact = exact_means(shuffler, groups, numbers.tolist())
+    rest = [number for number in numbers.tolist() if number not in exact]
+    shares = exact | dict(zip(rest, _simulated(groups, rest, order, draws), strict=True))
+    found = np.array([(shares[number], number in exact) for number in numbers.tolist()])
+    return np.repeat(found[:, 0], counts), np.repeat(found[:, 1] > 0, counts)
+
+
+def _simulated(groups: Groups, numbers: list[int], order: Integers, draws: list[Integers]) -> list[float]:
+    """The mean over the draws of the share that each of these groups keeps."""
+    shares = np.zeros(len(numbers))
     inside, sigma = np.zeros(order.size, dtype=np.bool_), np.empty(order.size, dtype=np.int64)
     for ranks in draws:
         sigma[order] = order[ranks]
-        for place, number in enumerate(numbers[affordable]):
-            members = groups[int(number)]
+        for place, number in enumerate(numbers):
+            members = groups[number]
             inside[members] = True
             shares[place] += np.count_nonzero(inside[sigma[members]]) / members.size / len(draws)
             inside[members] = False
-    return np.repeat(shares, counts[affordable])
+    found: list[float] = shares.tolist()
+    return found
 
 
 def _distances(

@@ -59,7 +59,12 @@ def _rows(mixing: Mixing, section: GroupsSection) -> list[tuple[str, str, str, s
             ("Nine of ten land within", "0", f"{mixing.distance_90:.3g}{unit}", _NONE),
         ]
     rows += [
-        ("Share of a group\u2019s reports that stays", "100%", percent(mixing.kept), percent(mixing.kept_uniform)),
+        (
+            f"Share of a group\u2019s reports that stays ({mixing.how_kept})",
+            "100%",
+            percent(mixing.kept),
+            percent(mixing.kept_uniform),
+        ),
         ("The same in the group where it is least", "100%", percent(mixing.kept_least), _NONE),
         ("Loss of the order inside a group (alpha)", "infinite", number(mixing.alpha, "at most"), "0"),
     ]
