@@ -62,7 +62,7 @@ def test_honest_shufflers_are_consistent_with_what_they_claim(shuffler):
 
 
 def test_the_attack_comes_close_to_the_exact_loss():
-    evidence = audited(mallows(), trials=2000).evidence
+    evidence = audited(mallows(), trials=1500).evidence
     assert 0.6 < evidence.epsilon_lower < 1.0 < evidence.epsilon_upper
 
 
