@@ -5,12 +5,14 @@ from shuffledp.shufflers.least import LeastDisplacement, least_displacement, mea
 from shuffledp.shufflers.mallows import MallowsShuffleModel, MallowsShuffler
 from shuffledp.shufflers.noisy_sort import NoisySortShuffleModel, NoisySortShuffler
 from shuffledp.shufflers.slots import SlotShuffleModel, SlotShuffler
+from shuffledp.shufflers.streaming import MallowsReportStream
 from shuffledp.shufflers.uniform import UniformShuffleModel, UniformShuffler
 
 __all__ = [
     "IdentityShuffleModel",
     "IdentityShuffler",
     "LeastDisplacement",
+    "MallowsReportStream",
     "MallowsShuffleModel",
     "MallowsShuffler",
     "NoisySortShuffleModel",

@@ -1,0 +1,126 @@
+"""The Mallows shuffle of more reports than fit in memory: they arrive in the reference order, in batches."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
+from shuffledp.flow import Reports, View
+from shuffledp.laws import MallowsStream
+from shuffledp.randomness import resolve_source
+from shuffledp.shufflers.mallows import MallowsShuffler
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["MallowsReportStream"]
+
+Integers = NDArray[np.int64]
+
+
+class MallowsReportStream:
+    """What `MallowsShuffler.shuffle` does, for reports that arrive in the reference order.
+
+    First comes the report of the person at rank 0, ``shuffler.prepare().order[0]``, and so on. Slots are filled in the
+    same order, each as soon as it is known which of the reports goes there.
+
+    Guarantees:
+        1. All parts together are a view with the law, the model and the statements of the shuffler itself.
+        2. Of the reports only those that wait are kept; beside them a few numbers for each person, in the shuffler.
+           With concentration theta more than ln(n / p) / theta wait with probability p at most
+           (`shuffledp.laws.stream_buffer`), and never more than a block has people and a batch brings; at concentration
+           0 a whole block waits.
+        3. How many slots are filled when depends on the secret draw: show the view when it is complete, never the sizes
+           of its parts or the times at which they came.
+
+    Args:
+        shuffler: of Kendall's distance.
+        source: randomness; None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if it is no Mallows shuffler.
+        UnsupportedModelError: for another distance, which moves reports as far as a block reaches.
+
+    Example:
+        >>> from shuffledp import Groups, KaryRandomizedResponse
+        >>> shuffler = MallowsShuffler(groups=Groups.from_radius(np.arange(100), 2), alpha=4.0)
+        >>> arriving = KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([1] * 100)
+        >>> stream = MallowsReportStream(shuffler)
+        >>> parts = [stream.take(arriving.take(slice(0, 60))), stream.take(arriving.take(slice(60, 100)))]
+        >>> stream.finish()
+        >>> sum(len(part) for part in parts)
+        100
+    """
+
+    def __init__(self, shuffler: MallowsShuffler, *, source: "RandomSource | None" = None) -> None:
+        _validate.instance_of(MallowsShuffler, shuffler=shuffler)
+        if shuffler.distance != "kendall":
+            raise UnsupportedModelError(f"a stream needs Kendall's distance; got distance={shuffler.distance!r}.")
+        self._prepared = shuffler.prepare()
+        self._source = resolve_source(source)
+        self._waiting: Reports | None = None
+        self._ranks = np.empty(0, dtype=np.int64)  # of those that wait, ascending
+        self._arrived = self._left = self._block = 0
+        self._stream: MallowsStream | None = None
+
+    @property
+    def num_waiting(self) -> int:
+        """How many reports are kept, which depends on the secret draw."""
+        return self._ranks.size
+
+    def take(self, reports: Reports) -> View:
+        """Let the next reports of the reference order arrive.
+
+        Args:
+            reports: one per person, any number of them.
+
+        Returns:
+            The slots that are filled now, labelled by person; possibly none.
+
+        Raises:
+            InvalidParameterError: if there are more reports than people, or they are of another randomizer.
+            UnsupportedModelError: if people send several reports each.
+        """
+        if reports.model.num_messages != 1:
+            raise UnsupportedModelError(f"a stream needs one report per person; got {reports.model.num_messages} each.")
+        people = self._prepared.order.size
+        if self._arrived + len(reports) > people:
+            raise InvalidParameterError(f"reports must be of {people} people; got {self._arrived + len(reports)}.")
+        if self._waiting is not None and self._waiting.model != reports.model:
+            raise InvalidParameterError("reports must all be of one randomizer; got those of another one.")
+        here = reports if self._waiting is None else Reports.concat([self._waiting, reports])
+        ranks = np.append(self._ranks, np.arange(self._arrived, self._arrived + len(reports)))
+        leaving = np.concatenate([np.empty(0, dtype=np.int64), *self._leaving(len(reports))])
+        places = np.searchsorted(ranks, leaving)
+        stay = np.delete(np.arange(ranks.size), places)
+        self._waiting, self._ranks = here.take(stay), ranks[stay]
+        slots = self._prepared.order[self._left : self._left + leaving.size]
+        self._left += leaving.size
+        return View(reports=here.take(places), labels=slots, shuffle=self._prepared.model, source=self._source)
+
+    def finish(self) -> None:
+        """Make sure that everybody's report has arrived; then all slots are filled.
+
+        Raises:
+            LocalProtocolError: if some are missing.
+        """
+        people = self._prepared.order.size
+        if self._arrived < people:
+            raise LocalProtocolError(f"the stream needs the reports of {people} people; {self._arrived} have arrived.")
+
+    def _leaving(self, count: int) -> Iterator[Integers]:
+        """The ranks whose reports leave as so many more arrive, in order; a block that is complete leaves entirely."""
+        starts, thetas = self._prepared.starts, self._prepared.parameters
+        while count:
+            start, stop = int(starts[self._block]), int(starts[self._block + 1])
+            if self._stream is None:
+                self._stream = MallowsStream(float(thetas[self._block]), source=self._source)
+            now = min(count, stop - self._arrived)
+            yield start + self._stream.take(now)
+            self._arrived, count = self._arrived + now, count - now
+            if self._arrived == stop:
+                yield start + self._stream.finish()
+                self._stream, self._block = None, self._block + 1
