@@ -359,6 +359,15 @@ class DSigmaPrivacy(Guarantee):
         """True if every mechanism satisfies this guarantee."""
         return math.isinf(self.alpha) or self.delta == 1
 
+    @property
+    def weakness(self) -> str:
+        """What to say of a large alpha, by the thresholds of epsilon: both bound the logarithm of odds."""
+        if self.is_trivial or self.alpha <= _WEAK_ABOVE:
+            return ""
+        if self.alpha <= _HARDLY_ABOVE:
+            return "This is a weak promise: what is seen may tell a lot about who of a group gave which answer."
+        return "This is hardly a promise: what is seen may all but give away who of a group gave which answer."
+
     def implies(self, other: Guarantee) -> bool:
         """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
         if not isinstance(other, DSigmaPrivacy) or other.is_trivial:
@@ -389,9 +398,10 @@ class DSigmaPrivacy(Guarantee):
         remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
         factor, alpha = factor_in_digits(self.alpha, relation), in_digits(self.alpha, relation)
         seen, up_to = _SEEN.get(relation, "anything"), _FACTORS.get(relation, relation)
+        hides = "" if self.weakness else ": this hides who said what"
         return (
             f"Letting the answers of one group change hands inside it changes the probability of {seen} seen in the "
-            f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}: this hides who said what."
+            f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}{hides}."
         )
 
     def _require_same(self, other: Any) -> None:
