@@ -10,7 +10,6 @@ from shuffledp._validate import instance_of, invalid, nonnegative, open_probabil
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
-from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
@@ -60,9 +59,9 @@ def account(
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
     counted = counting_honest(model, honest_fraction)
-    found = {
-        theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)
-    }
+    applying = upper_bounds(counted, delta, published_only)
+    explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
+    found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
     best = min(found, key=lambda theorem: _worth(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise UnsupportedModelError(
@@ -70,7 +69,7 @@ def account(
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
-    statement = statement.remarking(*_who_is_mixed(counted, delta))
+    statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
 
@@ -218,24 +217,6 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
         f"Beware: a remainder of {in_digits(delta, 'at most')} is more than one in the number of people ({num_users}), "
         "which would even permit publishing one person's answer outright; choose a far smaller delta.",
     )
-
-
-def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
-    """Where people are mixed with neighbors only: whom the promise is about, and what it is for those better off."""
-    theorem = SwapCost()
-    if not theorem.applies(model, delta=delta):
-        return ()
-    alone, people = model.shuffle.num_alone, model.num_users
-    remarks = ("Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least.",)
-    if not alone:
-        return remarks
-    others = [
-        epsilon
-        for windows, epsilon in zip(model.shuffle.swap_windows(), theorem.epsilons(model, delta=delta), strict=True)
-        if max(windows.sizes) > 1
-    ]
-    better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
-    return (*remarks, f"{alone} of {people} people are alone: their reports are not shuffled at all.{better}")
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import ClassVar
 
+from shuffledp._numerals import in_digits
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.channel import BlanketChannel
 from shuffledp.accounting.theorems.fmt23 import StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
+from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel, ShuffleModel, SwapWindows
 from shuffledp.statements import Hypothesis, Status
 
@@ -66,9 +68,22 @@ class SwapCost(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest over the people of the least over their windows."""
-        return max(self.epsilons(model, delta=delta), default=model.local.epsilon0)
+        return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
-    def epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
+    def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
+        """The guarantee; that it is about the person who is mixed least, and what it is for those who are not alone."""
+        epsilons = self._epsilons(model, delta=delta)
+        remarks = ["Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least."]
+        alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
+        others = [each for of, each in zip(windows, epsilons, strict=True) if max(of.sizes) > 1]
+        if alone:
+            better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
+            remarks.append(
+                f"{alone} of {model.num_users} people are alone: their reports are not shuffled at all.{better}"
+            )
+        return CentralDP(epsilon=max(epsilons, default=model.local.epsilon0), delta=delta), tuple(remarks)
+
+    def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
         """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
 
         @cache
