@@ -115,8 +115,8 @@ def test_without_a_shuffle_the_local_guarantee_remains():
 def test_a_shuffle_that_is_not_uniform_is_named_in_the_reason():
     statement = account(given(1.0, 10**6, shuffle=SlotShuffleModel(num_users=10**6)), delta=1e-6)
     assert statement.guarantee == CentralDP(epsilon=1.0, delta=0.0)
-    assert "theorems about uniform shuffles do not apply to a 'test-slots' shuffle" in statement.remarks[0]
-    assert "fmt23-closed" not in statement.remarks[0]
+    assert "theorems about uniform shuffles do not apply to a 'test-slots' shuffle" in statement.remarks[-1]
+    assert "fmt23-closed" not in statement.remarks[-1]
 
 
 @pytest.mark.parametrize("theorem", [each for each in THEOREMS if each.id != "local-dp"], ids=lambda each: each.id)
@@ -130,7 +130,7 @@ def test_randomizers_tied_to_users_are_amplified_by_no_theorem(theorem):
 def test_a_local_guarantee_with_a_remainder_too_large_for_so_many_is_passed_on_but_not_amplified():
     statement = account(given(1.0, 10**6, remainder=1e-9), delta=1e-6)
     assert statement.guarantee == CentralDP(epsilon=1.0, delta=1e-9)
-    assert "fmt21-closed need a randomizer with finite epsilon0 and local delta 0; got epsilon0=1, local delta=1e-09" in str(
+    assert " need a randomizer with finite epsilon0 and local delta 0; got epsilon0=1, local delta=1e-09" in str(
         statement
     )
 

@@ -12,7 +12,7 @@ from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
-from shuffledp.models import ProtocolModel
+from shuffledp.models import LabelMeaning, ProtocolModel
 from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
 
 __all__ = [
@@ -69,6 +69,7 @@ def account(
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
+    statement = statement.remarking(*_who_is_mixed(counted))
     statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
@@ -184,6 +185,20 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
     return (
         f"Of {model.num_users} people {counted.shuffle.num_honest} are counted as honest; "
         "nothing is promised to the others.",
+    )
+
+
+def _who_is_mixed(model: ProtocolModel) -> tuple[str, ...]:
+    """Where slots are kept, that people are mixed with neighbors only, and how many are not mixed at all."""
+    alone, people = model.shuffle.num_alone, model.num_users
+    if model.shuffle.labels is not LabelMeaning.SLOT or alone == people:
+        return ()
+    if not alone:
+        return ("Everybody is mixed with neighbors only.",)
+    are = "person is" if alone == 1 else "people are"
+    return (
+        f"{alone:,} of {people:,} {are} alone: their reports are not shuffled at all. The others are mixed with "
+        "neighbors only.",
     )
 
 
