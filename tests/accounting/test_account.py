@@ -285,7 +285,7 @@ def test_a_theorem_takes_part_as_soon_as_it_is_in_the_registry(monkeypatch):
     assert (statement.basis.theorem, statement.guarantee.epsilon) == ("test-half", 3.0)
     statement = account(odd, delta=1e-6)
     assert (statement.basis.theorem, statement.guarantee.epsilon) == ("local-dp", 6.0)
-    assert "test-half needs an even n; got num_users=11" in statement.remarks[0]
+    assert "test-half needs an even n; got num_users=11" in statement.remarks[-1]
 
 
 def test_a_theorem_that_is_not_in_the_registry_takes_no_part(monkeypatch):

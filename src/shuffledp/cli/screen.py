@@ -155,10 +155,9 @@ def _by_place(outcome: Outcome) -> list[str]:
     """What there is by place, who is not shuffled, and a warning where places can hardly be told apart."""
     if outcome.regional is None:
         return []
-    mixing, estimate, places = outcome.regional.mixing, outcome.regional.estimate, len(outcome.regional.people)
+    mixing, estimate = outcome.regional.mixing, outcome.regional.estimate
     found = [
-        f"By place: {places:,} place{'' if places == 1 else 's'}, {len(estimate.target):,} further "
-        f"row{'' if len(estimate.target) == 1 else 's'} of estimates.csv. "
+        f"By place: {len(outcome.regional.people):,} places, {len(estimate.target):,} further rows of estimates.csv. "
         f"Reports land {mixing.displacement:,.1f} ranks away on average; {mixing.kept:.1%} of a group's stay in it."
     ]
     if mixing.num_alone:
