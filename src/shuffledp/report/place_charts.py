@@ -21,6 +21,7 @@ __all__ = ["PlacesDrawn", "place_charts", "place_name"]
 _MOST_DRAWN = 40
 _LONGEST_NAME = 26
 _SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
+_BEYOND = 0.03  # of the range of the truth: so far do axes reach beyond it
 _LEFT = 52  # pixels beside a line or a map
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
     overall = f"{drawn.overall:,.4g}{drawn.unit}"
     uniform = f"Dashed: {overall}, the estimate for everybody, which a uniform shuffle would give every place."
     inside = (
-        " Estimates may lie beyond the range of the truth, and lines of places with few people leave the frame there."
+        " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
         if _beyond(drawn)
         else ""
     )
@@ -94,8 +95,9 @@ def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
     bars = f"Thick lines: {drawn.level} intervals of this release. Thin lines: what they would be without shuffling."
     if dimensions == {2}:
         caption = (
-            f"Blue: above {overall}, the estimate for everybody; orange: below; the stronger the color, the more standard "
-            "errors apart. The larger the circle, the more people. A uniform shuffle would leave all circles pale."
+            f"Blue: above {overall}, the estimate for everybody; orange: below; the stronger the color, the more "
+            "standard errors apart. The larger the circle, the more people. A uniform shuffle would leave all circles "
+            "pale."
         )
         ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}{inside}"
         return (
@@ -141,21 +143,25 @@ def _beyond(drawn: PlacesDrawn) -> bool:
 
 
 def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
-    """From the lowest interval to the highest, without the few that reach farthest, and within the truth's range."""
-    low = min(float(np.quantile(drawn.estimate - drawn.margin, 0.02)), drawn.overall)
-    high = max(float(np.quantile(drawn.estimate + drawn.margin, 0.98)), drawn.overall)
-    room = 0.05 * (high - low or 1)
-    low, high = low - room, high + room
-    if drawn.bounds is not None:
-        low, high = max(low, drawn.bounds[0]), min(high, drawn.bounds[1])
-    axes.set_ylim(low, high)
+    """From the lowest interval to the highest, but hardly beyond the range of the truth; else without the longest."""
+    low, high = drawn.estimate - drawn.margin, drawn.estimate + drawn.margin
+    if drawn.bounds is None:
+        ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
+        room = 0.05 * (ends[1] - ends[0] or 1)
+        axes.set_ylim(ends[0] - room, ends[1] + room)
+        return
+    room = _BEYOND * (drawn.bounds[1] - drawn.bounds[0])
+    axes.set_ylim(
+        max(min(float(low.min()), drawn.overall), drawn.bounds[0]) - room,
+        min(max(float(high.max()), drawn.overall), drawn.bounds[1]) + room,
+    )
 
 
 def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
     """Which numbers these are, above the upper left corner."""
     longest = int((width - 20) / (0.62 * TEXT)) - len(drawn.measure) - 2
     text = f"{shortened(drawn.name, longest)}, {drawn.measure}"
-    annotate(axes, text, (0, 1), (-_LEFT + 6, 16), xycoords="axes fraction", ha="left", color=LIGHT["soft"])
+    annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
 
 
 def _style(axes: "Axes", drawn: PlacesDrawn, axis: Literal["x", "y"], *, narrow: bool) -> None:

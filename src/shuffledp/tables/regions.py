@@ -83,7 +83,7 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: P
     for mixing in (shuffler, None):
         analyzer = RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers))
         found.append(_first(analyzer.estimate(analyzer.summarize(view)), rows))
-    by_group, by_all = _hidden(ProtocolModel(local=view.reports.model, shuffle=view.shuffle), shuffler)
+    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
     names = tuple(task.targets[row % len(task.targets)] for row in range(rows))
     return Regional(
         estimate=found[0].with_targets(names),
@@ -92,8 +92,7 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: P
         mixing=mixing_of(task.shuffler, Grouping(groups, coordinates), task.groups, shuffler),
         left_out=int(left_out.sum()),
         of_slot=None if regions.is_at_slots else regions.of_slot,
-        hidden_by_group=by_group,
-        hidden_by_all=by_all,
+        **_hidden(model, shuffler, groups.sizes[groups.own[~_alone(shuffler)]]),
     )
 
 
@@ -106,23 +105,30 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
     return replace(estimate, **kept)
 
 
-def _hidden(
-    model: ProtocolModel, shuffler: SlotShuffler
-) -> tuple[ReidentificationBound | None, ReidentificationBound | None]:
-    """The odds of naming the slot of a report from the largest group, and of one from the middle of the order."""
+def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
+    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order.
+
+    Args:
+        model: the protocol.
+        shuffler: what shuffled.
+        sizes: of the groups of people who are not alone.
+    """
     try:
-        by_group = reidentification_bound(model)
+        found = {"hidden_by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):
-        return None, None
+        return {}
+    if sizes.size and sizes.min() < found["hidden_by_group"].group_size:
+        found["hidden_by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
     order, starts = shuffler.prepare().order, shuffler.prepare().starts
     middle = order.size // 2
     block = int(np.searchsorted(starts, middle, side="right"))
     if starts[block] - starts[block - 1] > _MOST_COMPARED:
-        return by_group, None
+        return found
     try:
-        return by_group, reidentification_bound(model, swap_costs=shuffler.swap_costs(int(order[middle])))
+        costs = shuffler.swap_costs(int(order[middle]))
     except UnsupportedModelError:
-        return by_group, None
+        return found
+    return found | {"hidden_by_all": reidentification_bound(model, swap_costs=costs)}
 
 
 def regions_of(task: Task, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:

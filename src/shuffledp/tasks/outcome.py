@@ -133,6 +133,7 @@ class Regional:
         of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
         hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
             theorem says.
+        hidden_by_smallest: the same from the smallest group, of those whose people are not alone.
         hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
             is not known, or too much to compute.
     """
@@ -144,6 +145,7 @@ class Regional:
     left_out: int = 0
     of_slot: NDArray[np.int64] | None = None
     hidden_by_group: ReidentificationBound | None = None
+    hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None
 
     def rows(self) -> list[dict[str, Any]]:

@@ -36,7 +36,6 @@ def places_section(outcome: Outcome) -> Section | None:
         "mixes_all": regional.mixing.mixes_all,
         "left_out": _left_out(regional.left_out),
         "slots": _slots(regional, section),
-        "target": drawn.title,
         "wider": _wider(drawn),
     }
     return Section(name="places", title="Estimates by place", context=context, charts=place_charts(drawn))
@@ -52,21 +51,21 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
         stays = "Everybody is in everybody\u2019s group, so that reports may land anywhere"
     else:
         stays = (
-            f"Of the slots of a person\u2019s group, {percent(mixing.kept)} hold a report of the group, where a uniform "
-            f"shuffle of everybody would leave {percent(mixing.kept_uniform)}"
+            f"Of the slots of a person\u2019s group, {percent(mixing.kept)} hold a report of the group, where a "
+            f"uniform shuffle of everybody would leave {percent(mixing.kept_uniform)}"
         )
     if mixing.mixes_all:
         return (
-            f"The shuffle mixes almost everybody with everybody. {stays}. Places can hardly be compared: what they have "
-            "of their own is lost, every estimate is about the one for everybody, and most of what differs is chance."
+            f"The shuffle mixes almost everybody with everybody. {stays}. Places can hardly be compared: what they "
+            "have of their own is lost, all estimates are about that for everybody, and most of what differs is chance."
         )
     kept = (mixing.kept - mixing.kept_uniform) / (1 - mixing.kept_uniform)
     if kept < _FEW:
         return f"Few reports stay in their group. {stays}. {_landing(mixing, section)}"
     if kept < _MANY:
         return (
-            f"Some reports stay in their group, so that {count_of(places, 'place', 'places')} can be compared with care: "
-            f"they differ more than is seen here. {stays}."
+            f"Some reports stay in their group, so that {count_of(places, 'place', 'places')} can be compared with "
+            f"care: they differ more than is seen here. {stays}."
         )
     return (
         f"Most reports stay near their senders, so that {count_of(places, 'place', 'places')} can be compared. {stays}."
@@ -80,9 +79,9 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
             f"They land {number(mixing.displacement)} ranks away on average: estimates are averages over about so many "
             "people, and show only what differs between larger parts of the order."
         )
-    unit = section.unit or f" ({', '.join(section.columns)})"
+    unit = section.unit_of_distances
     return (
-        f"Half of them land within {mixing.distance:,.3g}{unit} and nine of ten within {mixing.distance_90:,.3g}{unit}: "
+        f"Half of all land within {number(mixing.distance)}{unit}, nine of ten within {number(mixing.distance_90)}{unit}; "
         "the chart shows only what changes over longer ways than that."
     )
 
@@ -102,7 +101,7 @@ def _slots(regional: Regional, section: GroupsSection) -> str:
     if "group" in (regional.estimate.where or ({},))[0]:
         kind = f"A place is here a group of {section.file}; whoever is in several counts for the largest of them."
     else:
-        kind = "A place is here a stretch of the reference order, in which people with common groups stand near each other."
+        kind = "A place is here a stretch of the order in which people stand who have many groups in common."
     return f"{kind} The file places.csv says whose slot is in which of them: public information, as the groups are."
 
 
