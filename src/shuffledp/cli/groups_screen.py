@@ -6,9 +6,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shuffledp._numerals import in_digits
 from shuffledp.tasks import GroupsPlan, GroupsSection, Mixing
 
 __all__ = ["mixing_sentences", "show_groups"]
+
+_WHOLE = 1000  # ranks: from here on without decimals
 
 
 def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection) -> None:
@@ -61,26 +64,33 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
     )
     if mixing.distance is None or mixing.distance_90 is None:
         return sentence
-    return f"{sentence} Half land within {mixing.distance:.3g}{section.unit}, nine of ten within " + (
-        f"{mixing.distance_90:.3g}{section.unit}."
+    near, far = (
+        f"{in_digits(value, '')}{section.unit_of_distances}" for value in (mixing.distance, mixing.distance_90)
     )
+    return f"{sentence} Half land within {near}, nine of ten within {far}."
 
 
 def _table(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
+    """Narrow enough for 80 columns; where numbers are too long even so, they go on in the next line."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    far = f"90% within{section.unit}" if own.distance_90 is not None else "90% within ranks"
-    for name in (key, "largest group", "sensitivity", "ranks moved", far, "stays in group", "alone"):
-        table.add_column(name, justify="right", no_wrap=True)
+    unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
+    names = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
     for value, each in rows:
         table.add_row(
             f"{value} (yours)" if each is own else value,
             f"{each.largest:,}",
             f"{each.sensitivity:,}",
-            f"{each.displacement:,.1f}{' all' if each.mixes_all else ''}",
-            f"{each.displacement_90:,.0f}" if each.distance_90 is None else f"{each.distance_90:.3g}",
+            f"{_ranks(each.displacement)}{' all' if each.mixes_all else ''}",
+            f"{each.displacement_90:,.0f}" if each.distance_90 is None else in_digits(each.distance_90, ""),
             f"{each.kept:.1%}",
             f"{each.num_alone:,}",
             style="bold" if each is own else "",
         )
     table.caption = "all: everything is shuffled with everything" if any(each.mixes_all for _, each in rows) else None
     return table
+
+
+def _ranks(mean: float) -> str:
+    return f"{mean:,.1f}" if mean < _WHOLE else f"{mean:,.0f}"

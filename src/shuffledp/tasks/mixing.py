@@ -14,7 +14,7 @@ from shuffledp.shufflers import SlotShuffler
 from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.testing import SeededSource
 
-__all__ = ["Mixing", "mixing_of"]
+__all__ = ["Mixing", "between", "mixing_of"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -195,12 +195,19 @@ def _distances(
         return None, None
     ranks = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_MEASURED)).astype(np.int64))
     here = grouping.coordinates[order[ranks]]
-    found = np.concatenate([_between(here, grouping.coordinates[order[draw[ranks]]], section.metric) for draw in draws])
+    found = np.concatenate([between(here, grouping.coordinates[order[draw[ranks]]], section.metric) for draw in draws])
     near, far = np.quantile(found, (0.5, 0.9))
     return float(near), float(far)
 
 
-def _between(here: Floats, there: Floats, metric: str | None) -> Floats:
+def between(here: Floats, there: Floats, metric: str | None) -> Floats:
+    """Distances between points, row by row: kilometers for "haversine", else in the unit of the columns.
+
+    Args:
+        here: shape (points, columns).
+        there: the same shape.
+        metric: as in the task; None is "euclidean".
+    """
     if metric == "haversine":
         (lat, lon), (lat2, lon2) = np.radians(here).T, np.radians(there).T
         half = np.sin((lat2 - lat) / 2) ** 2 + np.cos(lat) * np.cos(lat2) * np.sin((lon2 - lon) / 2) ** 2

@@ -126,11 +126,14 @@ class Regional:
 
     Args:
         estimate: one row per region and target, with ``where``.
-        unshuffled_error: the standard error of each row if nothing were shuffled, shape (rows,).
+        unshuffled_error: the standard error of each row if nothing were shuffled, at most, shape (rows,).
         people: how many people's slots are in each region.
         mixing: what the shuffle does to the groups.
+        left_out: people who are too few, and too far away from others, for an estimate of their own.
+        of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
         hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
             theorem says.
+        hidden_by_smallest: the same from the smallest group, of those whose people are not alone.
         hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
             is not known, or too much to compute.
     """
@@ -139,8 +142,16 @@ class Regional:
     unshuffled_error: NDArray[np.float64]
     people: NDArray[np.int64]
     mixing: Mixing
+    left_out: int = 0
+    of_slot: NDArray[np.int64] | None = None
     hidden_by_group: ReidentificationBound | None = None
+    hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
+        errors = self.unshuffled_error.tolist()
+        return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -185,8 +196,8 @@ class Outcome:
         return self.release.model
 
     def rows(self) -> list[dict[str, Any]]:
-        """All estimates: those of everybody together, then those by place, which have the key ``where``."""
-        return self.release.estimate.rows() + (self.regional.estimate.rows() if self.regional else [])
+        """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
+        return self.release.estimate.rows() + (self.regional.rows() if self.regional else [])
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""

@@ -1,13 +1,15 @@
 """What the shuffle did to groups: their sizes, where reports may land, what stays inside, who is not shuffled."""
 
+from shuffledp._numerals import in_digits
 from shuffledp.accounting import ReidentificationBound
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, count_of, number, percent
-from shuffledp.tasks import GroupsSection, Mixing, Outcome
+from shuffledp.tasks import GroupsSection, Mixing, Outcome, Regional
 
 __all__ = ["groups_section"]
 
 _NONE = "\N{EN DASH}"
+_CERTAIN = 0.9995
 
 
 def groups_section(outcome: Outcome) -> Section | None:
@@ -25,7 +27,8 @@ def groups_section(outcome: Outcome) -> Section | None:
         "people": count(mixing.num_users),
         "rows": _rows(mixing, section),
         "chosen": _chosen(mixing),
-        "odds": _odds(regional.hidden_by_group, regional.hidden_by_all) if not outcome.seeded else [],
+        "odds": _odds(regional) if not outcome.seeded else [],
+        "why": _why(regional),
     }
     return Section(name="groups", title="Who is mixed with whom", context=context)
 
@@ -53,10 +56,10 @@ def _rows(mixing: Mixing, section: GroupsSection) -> list[tuple[str, str, str, s
         ("Nine of ten reports land within, in ranks", "0", number(mixing.displacement_90), _NONE),
     ]
     if mixing.distance is not None and mixing.distance_90 is not None:
-        unit = section.unit or f" ({', '.join(section.columns)})"
+        unit = section.unit_of_distances
         rows += [
-            ("Half of the reports land within", "0", f"{mixing.distance:.3g}{unit}", _NONE),
-            ("Nine of ten land within", "0", f"{mixing.distance_90:.3g}{unit}", _NONE),
+            ("Half of the reports land within", "0", f"{number(mixing.distance)}{unit}", _NONE),
+            ("Nine of ten land within", "0", f"{number(mixing.distance_90)}{unit}", _NONE),
         ]
     rows += [
         (
@@ -79,8 +82,40 @@ def _chosen(mixing: Mixing) -> str:
     return f"The shuffle was chosen for displacing least, in ranks on average: {others}."
 
 
-def _odds(by_group: ReidentificationBound | None, by_all: ReidentificationBound | None) -> list[str]:
-    """The odds of Theorem 4.2, as printed and refined."""
-    found = [("one of the largest group, counting that group only", by_group)]
-    found.append(("a person in the middle of the order, counting everybody nearby", by_all))
-    return [f"For {who}: {bound}" for who, bound in found if bound is not None]
+def _odds(regional: Regional) -> list[tuple[str, str]]:
+    """Whose report is found with which chance, those whom the shuffle hides least first."""
+    found = []
+    if regional.mixing.num_alone:
+        people = count_of(regional.mixing.num_alone, "person who is", "people who are")
+        found.append((f"The {people} alone: the report stays in its slot", "100%"))
+    smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
+    if smallest is not None:
+        which = "smallest of the others" if regional.mixing.num_alone else "smallest"
+        found.append((f"Somebody whose group is the {which}: {count(smallest.group_size)} people", _chance(smallest)))
+    if largest is not None:
+        found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
+    if near is not None:
+        found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
+    return found if largest is not None else []
+
+
+def _chance(bound: ReidentificationBound) -> str:
+    """The probability, or that none below certainty can be promised."""
+    return "nothing is promised" if bound.success > _CERTAIN else f"at most {percent(bound.success, 'at most')}"
+
+
+def _why(regional: Regional) -> str:
+    """What gives a report away, in words; "" where no theorem says."""
+    bound = regional.hidden_by_group
+    if bound is None:
+        return ""
+    larger = {
+        "values": "what is reported counts for more.",
+        "order": "where it lies counts for more.",
+        "neither": "both count for the same.",
+    }[bound.dominates]
+    return (
+        f"What is reported may multiply the odds of a right guess by e^{in_digits(bound.from_values, 'at most')} "
+        f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(bound.from_order, 'at most')} (alpha, inside a "
+        f"group); {larger}"
+    )
