@@ -190,9 +190,11 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 def _who_is_mixed(model: ProtocolModel) -> tuple[str, ...]:
     """Where slots are kept, that people are mixed with neighbors only, and how many are not mixed at all."""
-    alone, people = model.shuffle.num_alone, model.num_users
+    alone, people, windows = model.shuffle.num_alone, model.num_users, model.shuffle.swap_windows()
     if model.shuffle.labels is not LabelMeaning.SLOT or alone == people:
         return ()
+    if windows and all(max(each.sizes) == people and max(each.costs) == 0 for each in windows):
+        return ("Everybody is mixed with everybody: this is the uniform shuffle.",)
     if not alone:
         return ("Everybody is mixed with neighbors only.",)
     are = "person is" if alone == 1 else "people are"

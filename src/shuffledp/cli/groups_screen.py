@@ -14,14 +14,14 @@ __all__ = ["mixing_sentences", "show_groups"]
 _WHOLE = 1000  # ranks: from here on without decimals
 
 
-def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection) -> None:
+def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection, warnings: Sequence[str] = ()) -> None:
     """Group sizes and the order first, then what other losses and other groups would do."""
     own = plan.mixing
     console.print(Text(f"Groups: {section.words}.", style="bold"))
     for sentence in mixing_sentences(own, section):
         console.print(Text(sentence))
-    if own.warning:
-        console.print(Text(f"WARNING: {own.warning}", style="bold red"))
+    for warning in warnings:
+        console.print(Text(f"WARNING: {warning}", style="bold red"))
     console.print(_table("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section))
     if plan.by_reach:
         reaches = [(f"{each.value:.4g}", each.mixing) for each in plan.by_reach]
@@ -45,7 +45,8 @@ def mixing_sentences(mixing: Mixing, section: GroupsSection) -> list[str]:
     sentences = [
         f"{mixing.num_groups:,} groups of {mixing.smallest:,} to {mixing.largest:,} people (median {mixing.median:,}), "
         f"{blocks}.{alone}",
-        f"The order found has an exact Kendall sensitivity of {mixing.sensitivity:,}; shuffled by {mixing.kind}.",
+        f"The order found has an exact {mixing.sensitivity_distance.capitalize()} sensitivity of "
+        f"{mixing.sensitivity:,}; shuffled by {mixing.kind}.",
         _landing(mixing, section),
         f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
         f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; "

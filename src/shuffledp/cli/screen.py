@@ -166,7 +166,7 @@ def _by_place(outcome: Outcome) -> list[str]:
         found.append(f"{outcome.regional.left_out:,} people far from all others are too few to show.")
     if mixing.num_alone:
         found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
-    return [*found, f"WARNING: {mixing.warning}"] if mixing.warning else found
+    return [*found, *(f"WARNING: {warning}" for warning in outcome.warnings)]
 
 
 def _places(number: int) -> str:

@@ -142,9 +142,7 @@ def test_the_local_guarantee_alone_bounds_the_order_where_that_says_more():
 def test_where_nothing_is_shuffled_the_statements_say_so_and_call_nobody_mixed(shuffler):
     headline, order, _ = account_all(protocol(shuffler(groups=ALL, alpha=math.inf)), delta=DELTA)
     assert headline.guarantee.epsilon == RESPONSE.epsilon0
-    assert headline.remarks == (
-        "Nothing is shuffled, so there is no amplification: only the local guarantee remains.",
-    )
+    assert headline.remarks == ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
     assert order.guarantee.alpha == pytest.approx(2.0 * PEOPLE)
     assert "the shuffle's own alpha is infinite. By the shuffle itself this is not private." in str(order)
     assert "This is hardly a promise" in str(order)

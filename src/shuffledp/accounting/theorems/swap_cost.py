@@ -71,7 +71,7 @@ class SwapCost(Theorem):
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee, whom it is about, and for people who are not alone theirs, where that is less than epsilon0."""
+        """The guarantee, whom it is about, and for people who are not alone theirs, where that is below epsilon0."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()

@@ -1,7 +1,11 @@
 """What the shuffle did to groups: their sizes, where reports may land, what stays inside, who is not shuffled."""
 
+import math
+
 from shuffledp._numerals import in_digits
 from shuffledp.accounting import ReidentificationBound
+from shuffledp.accounting.theorems.d_sigma import d_sigma_of_local
+from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, count_of, number, percent
 from shuffledp.tasks import GroupsSection, Mixing, Outcome, Regional
@@ -25,7 +29,7 @@ def groups_section(outcome: Outcome) -> Section | None:
         "alone": count(mixing.num_alone),
         "alone_share": percent(mixing.num_alone / mixing.num_users),
         "people": count(mixing.num_users),
-        "rows": _rows(mixing, section),
+        "rows": _rows(mixing, section, _of_randomizing(outcome)),
         "chosen": _chosen(mixing),
         "odds": _odds(regional) if not outcome.seeded else [],
         "why": _why(regional),
@@ -46,11 +50,14 @@ def _sizes(mixing: Mixing) -> str:
         if mixing.num_blocks == 1
         else f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
     )
-    return f"{groups} of {people}; {blocks}. The order has an exact sensitivity of {count(mixing.sensitivity)}."
+    return (
+        f"{groups} of {people}; {blocks}. The order has an exact "
+        f"{mixing.sensitivity_distance.capitalize()} sensitivity of {count(mixing.sensitivity)}."
+    )
 
 
-def _rows(mixing: Mixing, section: GroupsSection) -> list[tuple[str, str, str, str]]:
-    """What no shuffling, this shuffle and a uniform one do, line by line."""
+def _rows(mixing: Mixing, section: GroupsSection, alone: float) -> list[tuple[str, str, str, str]]:
+    """What no shuffling, this shuffle and a uniform one do, line by line; ``alone`` is what randomizing loses."""
     rows: list[tuple[str, str, str, str]] = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), number(mixing.displacement_uniform)),
         ("Nine of ten reports land within, in ranks", "0", number(mixing.displacement_90), _NONE),
@@ -69,9 +76,20 @@ def _rows(mixing: Mixing, section: GroupsSection) -> list[tuple[str, str, str, s
             percent(mixing.kept_uniform),
         ),
         ("The same in the group where it is least", "100%", percent(mixing.kept_least), _NONE),
-        ("Loss of the order inside a group (alpha)", "infinite", number(mixing.alpha, "at most"), "0"),
+        ("Loss of the order inside a group (alpha)", _loss(alone), _loss(min(alone, mixing.alpha)), "0"),
     ]
     return rows
+
+
+def _of_randomizing(outcome: Outcome) -> float:
+    """The loss of the order inside a group if nothing is shuffled."""
+    stated = d_sigma_of_local(outcome.model)
+    guarantee = None if stated is None else stated.guarantee
+    return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else math.inf
+
+
+def _loss(alpha: float) -> str:
+    return "infinite" if math.isinf(alpha) else number(alpha, "at most")
 
 
 def _chosen(mixing: Mixing) -> str:
