@@ -186,6 +186,45 @@ def test_people_alone_and_infinite_losses_are_said_to_be_unprotected():
     assert "nothing is shuffled" in infinite.warning
 
 
+@pytest.mark.parametrize("alpha", [math.inf, 4.0])
+def test_both_kinds_count_the_same_people_as_alone(alpha):
+    people = grouping(np.concatenate([np.arange(20.0), [100.0]]))
+    found = [mixed(task_on_a_line(kind=kind, alpha=alpha), people) for kind in ("mallows", "noisy-sort")]
+    expected = (21, 21) if math.isinf(alpha) else (1, 2)
+    assert [(each.num_alone, each.num_blocks) for each in found] == [expected, expected]
+
+
+def test_the_warning_fits_a_loss_of_0_and_groups_of_everybody():
+    nothing = mixed(task_on_a_line(kind="mallows", alpha=0.0), grouping())
+    assert nothing.warning.startswith("alpha = 0 in one block is the uniform shuffle of everybody")
+    assert 'Take kind = "uniform", about which more is known, or a larger alpha or smaller groups.' in nothing.warning
+    assert "g^2" not in nothing.warning
+    everybody = mixed(task_on_a_line(kind="mallows", alpha=1.0), grouping(radius=math.inf))
+    assert "larger alpha" not in everybody.warning
+    assert "Take smaller groups, or the uniform shuffle" in everybody.warning
+    small = mixed(task_on_a_line(kind="mallows", alpha=0.001), grouping())
+    assert "Take a larger alpha, smaller groups, or the uniform" in small.warning
+
+
+@pytest.mark.parametrize(("distance", "sensitivity"), [("kendall", 3), ("hamming", 3), ("cayley", 2)])
+def test_the_sensitivity_is_that_of_the_distance_that_shuffles(distance, sensitivity):
+    found = mixed(task_on_a_line(kind="mallows", alpha=4.0, distance=distance), grouping())
+    assert (found.sensitivity, found.sensitivity_distance) == (sensitivity, distance)
+    assert found.kind == ("mallows" if distance == "kendall" else f"mallows ({distance})")
+
+
+def test_a_plan_warns_of_a_loss_that_randomizing_alone_keeps_within():
+    most = 2.0 * 3  # epsilon0 for each of three people
+    few, many = (
+        plan(task_on_a_line(kind="mallows", alpha=most * factor), grouping=grouping()) for factor in (0.99, 1.01)
+    )
+    assert few.warnings == ()
+    (warning,) = many.warnings
+    assert "The shuffle adds nothing to what randomizing promises" in warning
+    assert "each of the 3 people of the largest, alpha = 6, and the shuffle's own alpha is 6.06" in warning
+    assert many.to_dict()["warnings"] == [warning]
+
+
 @pytest.mark.parametrize("people", [1, 2])
 @pytest.mark.parametrize("kind", ["auto", "mallows", "noisy-sort"])
 def test_one_and_two_people_can_be_shuffled(kind, people):
