@@ -20,10 +20,16 @@ GOOD = [
         {"columns": ["lat", "lon"], "metric": "haversine", "radius": 10.0},
         "everybody within 10 km of them by lat and lon",
     ),
-    ({"columns": ["age"], "neighbors": 5}, "the 5 people nearest to them by age"),
+    (
+        {"columns": ["age"], "neighbors": 5},
+        "the 5 people nearest to them by age, and all who are as near as the last of these",
+    ),
     ({"column": "PUMA"}, "everybody with the same PUMA"),
     ({"graph": "g.csv", "hops": 1}, "everybody at most 1 edge away in g.csv"),
-    ({"graph": "g.csv", "neighbors": 3, "sha256": SHA}, "the 3 people with the strongest ties to them in g.csv"),
+    (
+        {"graph": "g.csv", "neighbors": 3, "sha256": SHA},
+        "the 3 people with the strongest ties to them in g.csv, and all whose tie is as strong",
+    ),
     ({"lists": "l.csv"}, "those who are listed with them in l.csv"),
 ]
 BAD = [
