@@ -74,8 +74,8 @@ class Preservation:
 
     def __repr__(self) -> str:
         return (
-            f"Preservation({self.sizes.size} groups keep {self.mean.min():.4g} to {self.mean.max():.4g} of their reports "
-            f"on average, {int(self.is_mean_exact.sum())} means exact; with probability {1 - self.delta:g} at least "
+            f"Preservation({self.sizes.size} groups keep {self.mean.min():.4g} to {self.mean.max():.4g} of their "
+            f"reports on average, {int(self.is_mean_exact.sum())} means exact; with probability {1 - self.delta:g} at least "
             f"{self.least.min():.4g}, {int(self.is_exact.sum())} bounds exact; {self.num_draws} draws)"
         )
 

@@ -161,7 +161,8 @@ class GroupsSection(Section):
         if self.way == "graph" and self.hops is not None:
             return f"everybody at most {self.hops} edge{'' if self.hops == 1 else 's'} away in {self.graph}"
         if self.way == "graph":
-            return f"the {self.neighbors} people with the strongest ties to them in {self.graph}, and all whose tie is as strong"
+            ties = f"the {self.neighbors} people with the strongest ties to them in {self.graph}"
+            return f"{ties}, and all whose tie is as strong"
         if self.radius is not None:
             return f"everybody within {self.radius:g}{self.unit} of them by {named}"
         return f"the {self.neighbors} people nearest to them by {named}, and all who are as near as the last of these"

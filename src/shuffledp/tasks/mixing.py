@@ -119,8 +119,8 @@ class Mixing(Described):
         return (
             f"alpha = {self.alpha:.4g} is so small for groups of up to {self.largest:,} of {self.num_users:,} people "
             "that everything is shuffled with everything: estimates by place would tell little more than the overall "
-            f"one. {_RULE if self.alpha else ''}Take {', '.join(self._nearer)}, or the uniform shuffle, whose guarantee "
-            "is stronger."
+            f"one. {_RULE if self.alpha else ''}Take {', '.join(self._nearer)}, or the uniform shuffle, whose "
+            "guarantee is stronger."
         )
 
     @property
