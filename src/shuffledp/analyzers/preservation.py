@@ -73,10 +73,11 @@ class Preservation:
     num_draws: int
 
     def __repr__(self) -> str:
+        mean, least = (f"{each.min():.4g} to {each.max():.4g}" for each in (self.mean, self.least))
         return (
-            f"Preservation({self.sizes.size} groups keep {self.mean.min():.4g} to {self.mean.max():.4g} of their "
-            f"reports on average, {int(self.is_mean_exact.sum())} means exact; with probability {1 - self.delta:g} at least "
-            f"{self.least.min():.4g}, {int(self.is_exact.sum())} bounds exact; {self.num_draws} draws)"
+            f"Preservation({self.sizes.size} groups keep {mean} of their reports on average, "
+            f"{int(self.is_mean_exact.sum())} means exact; and {least} with probability {1 - self.delta:g}, "
+            f"{int(self.is_exact.sum())} bounds exact; {self.num_draws} draws)"
         )
 
 
