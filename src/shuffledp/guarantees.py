@@ -24,6 +24,14 @@ _WEAK_ABOVE = 3.0
 _HARDLY_ABOVE = 7.0
 
 
+def _weakness(loss: float, secret: str) -> str:
+    if loss <= _WEAK_ABOVE:
+        return ""
+    if loss <= _HARDLY_ABOVE:
+        return f"This is a weak promise: what is seen may tell a lot about {secret}."
+    return f"This is hardly a promise: what is seen may all but give away {secret}."
+
+
 class Neighbors(StrEnum):
     """Which two inputs must be hard to tell apart."""
 
@@ -119,11 +127,7 @@ class DifferentialPrivacy(Guarantee):
     @property
     def weakness(self) -> str:
         """What to say of a large epsilon; "" for a small one, and for a trivial guarantee, which says so itself."""
-        if self.is_trivial or self.epsilon <= _WEAK_ABOVE:
-            return ""
-        if self.epsilon <= _HARDLY_ABOVE:
-            return "This is a weak promise: what is seen may tell a lot about what one person answered."
-        return "This is hardly a promise: what is seen may all but give away what one person answered."
+        return "" if self.is_trivial else _weakness(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
@@ -362,11 +366,7 @@ class DSigmaPrivacy(Guarantee):
     @property
     def weakness(self) -> str:
         """What to say of a large alpha, by the thresholds of epsilon: both bound the logarithm of odds."""
-        if self.is_trivial or self.alpha <= _WEAK_ABOVE:
-            return ""
-        if self.alpha <= _HARDLY_ABOVE:
-            return "This is a weak promise: what is seen may tell a lot about who of a group gave which answer."
-        return "This is hardly a promise: what is seen may all but give away who of a group gave which answer."
+        return "" if self.is_trivial else _weakness(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
