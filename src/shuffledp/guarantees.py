@@ -13,23 +13,10 @@ from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
-from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
+from shuffledp._numerals import factor_in_digits, in_digits, shown_relation, weakness_of
 from shuffledp.errors import IncomparableError
 
 __all__ = ["CentralDP", "DSigmaPrivacy", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
-
-
-# From which epsilon on a promise is called weak, and from which on hardly a promise; here and nowhere else.
-_WEAK_ABOVE = 3.0
-_HARDLY_ABOVE = 7.0
-
-
-def _weakness(loss: float, secret: str) -> str:
-    if loss <= _WEAK_ABOVE:
-        return ""
-    if loss <= _HARDLY_ABOVE:
-        return f"This is a weak promise: what is seen may tell a lot about {secret}."
-    return f"This is hardly a promise: what is seen may all but give away {secret}."
 
 
 class Neighbors(StrEnum):
@@ -127,7 +114,7 @@ class DifferentialPrivacy(Guarantee):
     @property
     def weakness(self) -> str:
         """What to say of a large epsilon; "" for a small one, and for a trivial guarantee, which says so itself."""
-        return "" if self.is_trivial else _weakness(self.epsilon, "what one person answered")
+        return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
@@ -366,7 +353,7 @@ class DSigmaPrivacy(Guarantee):
     @property
     def weakness(self) -> str:
         """What to say of a large alpha, by the thresholds of epsilon: both bound the logarithm of odds."""
-        return "" if self.is_trivial else _weakness(self.alpha, "who of a group gave which answer")
+        return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
