@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-__all__ = ["factor_in_digits", "in_digits", "shown_relation"]
+__all__ = ["factor_in_digits", "in_digits", "shown_relation", "weakness_of"]
 
 _ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
 _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
@@ -60,3 +60,17 @@ def factor_in_digits(epsilon: float, relation: str) -> str:
     if 0 < excess < 0.01:
         return f"1 + {in_digits(excess, relation, digits=2)}"
     return in_digits(1 + excess, relation, digits=3 if 1 <= excess < 1000 else 4)
+
+
+# From which loss on a promise is called weak, and from which on hardly a promise; here and nowhere else.
+_WEAK_ABOVE = 3.0
+_HARDLY_ABOVE = 7.0
+
+
+def weakness_of(loss: float, secret: str) -> str:
+    """What to say of a promise that keeps ``secret`` up to a loss in nats; "" for a small one."""
+    if loss <= _WEAK_ABOVE:
+        return ""
+    if loss <= _HARDLY_ABOVE:
+        return f"This is a weak promise: what is seen may tell a lot about {secret}."
+    return f"This is hardly a promise: what is seen may all but give away {secret}."

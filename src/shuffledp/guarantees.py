@@ -13,15 +13,10 @@ from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
-from shuffledp._numerals import factor_in_digits, in_digits, shown_relation
+from shuffledp._numerals import factor_in_digits, in_digits, shown_relation, weakness_of
 from shuffledp.errors import IncomparableError
 
 __all__ = ["CentralDP", "DSigmaPrivacy", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
-
-
-# From which epsilon on a promise is called weak, and from which on hardly a promise; here and nowhere else.
-_WEAK_ABOVE = 3.0
-_HARDLY_ABOVE = 7.0
 
 
 class Neighbors(StrEnum):
@@ -119,11 +114,7 @@ class DifferentialPrivacy(Guarantee):
     @property
     def weakness(self) -> str:
         """What to say of a large epsilon; "" for a small one, and for a trivial guarantee, which says so itself."""
-        if self.is_trivial or self.epsilon <= _WEAK_ABOVE:
-            return ""
-        if self.epsilon <= _HARDLY_ABOVE:
-            return "This is a weak promise: what is seen may tell a lot about what one person answered."
-        return "This is hardly a promise: what is seen may all but give away what one person answered."
+        return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
         """True for the same type and relation with epsilon and delta at least as large, and for trivial guarantees."""
@@ -359,6 +350,11 @@ class DSigmaPrivacy(Guarantee):
         """True if every mechanism satisfies this guarantee."""
         return math.isinf(self.alpha) or self.delta == 1
 
+    @property
+    def weakness(self) -> str:
+        """What to say of a large alpha, by the thresholds of epsilon: both bound the logarithm of odds."""
+        return "" if self.is_trivial else weakness_of(self.alpha, "who of a group gave which answer")
+
     def implies(self, other: Guarantee) -> bool:
         """True for the same groups with alpha and delta at least as large, and for trivial guarantees."""
         if not isinstance(other, DSigmaPrivacy) or other.is_trivial:
@@ -389,9 +385,10 @@ class DSigmaPrivacy(Guarantee):
         remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
         factor, alpha = factor_in_digits(self.alpha, relation), in_digits(self.alpha, relation)
         seen, up_to = _SEEN.get(relation, "anything"), _FACTORS.get(relation, relation)
+        hides = "" if self.weakness else ": this hides who said what"
         return (
             f"Letting the answers of one group change hands inside it changes the probability of {seen} seen in the "
-            f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}: this hides who said what."
+            f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}{hides}."
         )
 
     def _require_same(self, other: Any) -> None:

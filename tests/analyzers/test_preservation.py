@@ -45,6 +45,9 @@ def test_the_mean_of_an_interval_of_ranks_is_exact_for_kendall_and_draws_estimat
     assert found.mean[[0, 2, 3, 4]] == pytest.approx(np.array(exact)[[0, 2, 3, 4]])
     assert found.mean[1] == pytest.approx(exact[1], abs=0.03)
     assert not found.is_exact.any()
+    assert found.is_mean_exact.tolist() == [True, False, True, True, True]
+    assert len(repr(found)) < 300
+    assert f"Preservation({found.sizes.size} groups keep" in repr(found)
     assert (found.least <= found.mean).all()
 
 

@@ -1,6 +1,8 @@
 """Tasks with groups on the command line: a plan from public columns, a run, the stages, and what is refused."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +95,16 @@ def test_what_a_plan_of_groups_needs_is_said(road):
 
 def test_accounting_without_the_people_points_to_the_plan(road):
     assert "shuffledp plan TASK.toml --input FILE" in refused(2, "account", "task/task.toml", "--users", 400)
+
+
+def test_warnings_and_odds_of_reidentification_are_in_the_json_and_the_statement(road):
+    write(road, groups={"columns": ["km"], "radius": 60.0}, shuffler={"kind": "mallows", "alpha": 0.0})
+    planned = shuffledp("plan", "task/task.toml", "--input", "task/km.csv", "--json").json
+    run = shuffledp("run", "task/task.toml", "--input", "task/people.csv", "--output", "out", "--json").json
+    (warning,) = planned["warnings"]
+    assert "is the uniform shuffle of everybody" in warning
+    written = json.loads(Path("out/statement.json").read_text(encoding="utf-8"))
+    assert run["warnings"] == written["warnings"] == [warning]
+    assert 0 < written["reidentification"]["largest"]["success"] < 1
+    again = ("run", "task/task.toml", "--input", "task/people.csv", "--output", "again", "--json", "--seed", 1)
+    assert "reidentification" not in shuffledp(*again).json

@@ -20,10 +20,16 @@ GOOD = [
         {"columns": ["lat", "lon"], "metric": "haversine", "radius": 10.0},
         "everybody within 10 km of them by lat and lon",
     ),
-    ({"columns": ["age"], "neighbors": 5}, "the 5 people nearest to them by age"),
+    (
+        {"columns": ["age"], "neighbors": 5},
+        "the 5 people nearest to them by age, and all who are as near as the last of these",
+    ),
     ({"column": "PUMA"}, "everybody with the same PUMA"),
     ({"graph": "g.csv", "hops": 1}, "everybody at most 1 edge away in g.csv"),
-    ({"graph": "g.csv", "neighbors": 3, "sha256": SHA}, "the 3 people with the strongest ties to them in g.csv"),
+    (
+        {"graph": "g.csv", "neighbors": 3, "sha256": SHA},
+        "the 3 people with the strongest ties to them in g.csv, and all whose tie is as strong",
+    ),
     ({"lists": "l.csv"}, "those who are listed with them in l.csv"),
 ]
 BAD = [
@@ -79,6 +85,10 @@ def test_a_section_that_says_something_else_is_refused(section, message):
         ({"groups": {"column": "place"}, "shuffler": {"concentration": 1.0}}, "exactly one of alpha and concentration"),
         ({"groups": {"column": "place"}, "shuffler": {"distance": "far"}}, "distance must be one of"),
         ({"groups": {"column": "place"}, "shuffler": {"order": "best"}}, "order must be one of"),
+        (
+            {"groups": {"column": "place"}, "shuffler": {"order": "coordinate"}},
+            "another order than 'coordinate' where [groups] has column, which gives no numbers to sort by",
+        ),
         (
             {"groups": {"column": "place"}, "shuffler": {"kind": "noisy-sort", "noise": "gaussian"}},
             "delta must be given",
@@ -180,6 +190,45 @@ def test_people_alone_and_infinite_losses_are_said_to_be_unprotected():
     infinite = mixed(task_on_a_line(kind="mallows", alpha=math.inf), grouping())
     assert infinite.displacement == 0
     assert "nothing is shuffled" in infinite.warning
+
+
+@pytest.mark.parametrize("alpha", [math.inf, 4.0])
+def test_both_kinds_count_the_same_people_as_alone(alpha):
+    people = grouping(np.concatenate([np.arange(20.0), [100.0]]))
+    found = [mixed(task_on_a_line(kind=kind, alpha=alpha), people) for kind in ("mallows", "noisy-sort")]
+    expected = (21, 21) if math.isinf(alpha) else (1, 2)
+    assert [(each.num_alone, each.num_blocks) for each in found] == [expected, expected]
+
+
+def test_the_warning_fits_a_loss_of_0_and_groups_of_everybody():
+    nothing = mixed(task_on_a_line(kind="mallows", alpha=0.0), grouping())
+    assert nothing.warning.startswith("alpha = 0 in one block is the uniform shuffle of everybody")
+    assert 'Take kind = "uniform", about which more is known, or a larger alpha or smaller groups.' in nothing.warning
+    assert "g^2" not in nothing.warning
+    everybody = mixed(task_on_a_line(kind="mallows", alpha=1.0), grouping(radius=math.inf))
+    assert "larger alpha" not in everybody.warning
+    assert "Take smaller groups, or the uniform shuffle" in everybody.warning
+    small = mixed(task_on_a_line(kind="mallows", alpha=0.001), grouping())
+    assert "Take a larger alpha, smaller groups, or the uniform" in small.warning
+
+
+@pytest.mark.parametrize(("distance", "sensitivity"), [("kendall", 3), ("hamming", 3), ("cayley", 2)])
+def test_the_sensitivity_is_that_of_the_distance_that_shuffles(distance, sensitivity):
+    found = mixed(task_on_a_line(kind="mallows", alpha=4.0, distance=distance), grouping())
+    assert (found.sensitivity, found.sensitivity_distance) == (sensitivity, distance)
+    assert found.kind == ("mallows" if distance == "kendall" else f"mallows ({distance})")
+
+
+def test_a_plan_warns_of_a_loss_that_randomizing_alone_keeps_within():
+    most = 2.0 * 3  # epsilon0 for each of three people
+    few, many = (
+        plan(task_on_a_line(kind="mallows", alpha=most * factor), grouping=grouping()) for factor in (0.99, 1.01)
+    )
+    assert few.warnings == ()
+    (warning,) = many.warnings
+    assert "The shuffle adds nothing to what randomizing promises" in warning
+    assert "each of the 3 people of the largest, alpha = 6, and the shuffle's own alpha is 6.06" in warning
+    assert many.to_dict()["warnings"] == [warning]
 
 
 @pytest.mark.parametrize("people", [1, 2])

@@ -58,7 +58,8 @@ class Preservation:
         sizes: people in each group.
         mean: the expected share.
         least: eta: the share that is kept with probability 1 - delta at least.
-        is_exact: for each group, whether ``least`` is a bound and ``mean`` exact; else both are estimates from draws.
+        is_exact: for each group, whether ``least`` is a bound; else it is an estimate from draws.
+        is_mean_exact: for each group, whether ``mean`` is exact; else it is an estimate from draws.
         delta: the probability that belongs to ``least``.
         num_draws: how many draws the estimates rest on.
     """
@@ -67,8 +68,17 @@ class Preservation:
     mean: Floats
     least: Floats
     is_exact: NDArray[np.bool_]
+    is_mean_exact: NDArray[np.bool_]
     delta: float
     num_draws: int
+
+    def __repr__(self) -> str:
+        mean, least = (f"{each.min():.4g} to {each.max():.4g}" for each in (self.mean, self.least))
+        return (
+            f"Preservation({self.sizes.size} groups keep {mean} of their reports on average, "
+            f"{int(self.is_mean_exact.sum())} means exact; and {least} with probability {1 - self.delta:g}, "
+            f"{int(self.is_exact.sum())} bounds exact; {self.num_draws} draws)"
+        )
 
 
 def preservation(
@@ -109,9 +119,10 @@ def preservation(
     places = _places(prepared, groups, range(len(groups)))
     for number, law in _laws(prepared, places).items():
         mean[number], least[number], is_exact[number] = _mean(law), _eta(law, delta), True
+    is_mean_exact = is_exact.copy()
     for number, expected in _kendall_means(prepared, places).items():
-        mean[number] = expected
-    return Preservation(groups.sizes, mean, least, is_exact, delta, int(num_draws))
+        mean[number], is_mean_exact[number] = expected, True
+    return Preservation(groups.sizes, mean, least, is_exact, is_mean_exact, delta, int(num_draws))
 
 
 def exact_means(

@@ -117,7 +117,7 @@ class MallowsShuffler(SlotShuffler):
     Guarantees:
         1. (alpha, groups)-d_sigma privacy, whatever the reports are: alpha is the largest of concentration times the
            exact sensitivity, which distinct reports attain.
-        2. Nobody's report leaves their block.
+        2. Nobody's report leaves their block; with infinite concentration everybody is a block of their own.
         3. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
 
     Args:
@@ -175,8 +175,9 @@ class MallowsShuffler(SlotShuffler):
         if not self.per_block:
             starts, sensitivities = starts[[0, -1]], sensitivities[[sensitivities.argmax()]]
         thetas = self._concentrations(sensitivities)
-        sizes = np.diff(starts)
         losses = {(float(theta), int(delta)) for theta, delta in zip(thetas, sensitivities, strict=True)}
+        starts, thetas = _cut_where_infinite(starts, thetas)
+        sizes = np.diff(starts)
         kinds = sorted(Counter(zip(sizes.tolist(), thetas.tolist(), strict=True)).items())
         model = MallowsShuffleModel(
             num_users=self.groups.num_users,
@@ -231,6 +232,16 @@ class MallowsShuffler(SlotShuffler):
             return DSigmaPrivacy(alpha=math.inf, groups_digest=groups.digest)
         losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, costs, strict=True)}
         return DSigmaPrivacy(alpha=max(_product_rounded_up(*each) for each in losses), groups_digest=groups.digest)
+
+
+def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:
+    """Starts and concentrations with each block of infinite concentration, which mixes nobody, cut into its people."""
+    sizes = np.diff(starts)
+    infinite = np.isinf(np.repeat(thetas, sizes))
+    first = np.zeros(infinite.size, dtype=np.bool_)
+    first[starts[:-1]] = True
+    kept = np.flatnonzero(first | infinite)
+    return np.append(kept, starts[-1]), np.repeat(thetas, sizes)[kept]
 
 
 def _quotient_rounded_down(budget: float, sensitivity: int) -> float:

@@ -161,15 +161,21 @@ class GroupsSection(Section):
         if self.way == "graph" and self.hops is not None:
             return f"everybody at most {self.hops} edge{'' if self.hops == 1 else 's'} away in {self.graph}"
         if self.way == "graph":
-            return f"the {self.neighbors} people with the strongest ties to them in {self.graph}"
+            ties = f"the {self.neighbors} people with the strongest ties to them in {self.graph}"
+            return f"{ties}, and all whose tie is as strong"
         if self.radius is not None:
             return f"everybody within {self.radius:g}{self.unit} of them by {named}"
-        return f"the {self.neighbors} people nearest to them by {named}"
+        return f"the {self.neighbors} people nearest to them by {named}, and all who are as near as the last of these"
 
     @property
     def unit(self) -> str:
         """What follows a radius: kilometers on the globe, else the columns' own unit."""
         return " km" if self.metric == "haversine" else ""
+
+    @property
+    def unit_of_distances(self) -> str:
+        """What follows a distance between people: kilometers, else the columns that it is measured in."""
+        return self.unit or f" ({', '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,13 @@ accountant's candidates for the central guarantee.
 
 from fractions import Fraction
 
+from shuffledp._numerals import in_digits
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
 
-__all__ = ["d_sigma_of_local", "d_sigma_of_shuffle", "d_sigma_statement"]
+__all__ = ["d_sigma_of_local", "d_sigma_of_shuffle", "d_sigma_statement", "unneeded_shuffle"]
 
 _READING = (
     "Read as odds: whatever somebody knew before, in any prior and however answers hang together, the odds between two "
@@ -93,7 +94,21 @@ def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
             hypotheses=(pure,),
         ),
         trust=(Trust.OWN_DEVICE,),
-        remarks=(_READING, *model.local.remarks),
+        remarks=(_READING, *unneeded_shuffle(model), *model.local.remarks),
+    )
+
+
+def unneeded_shuffle(model: ProtocolModel) -> tuple[str, ...]:
+    """That randomizing alone hides the order inside groups better than the shuffle, where it does; else nothing."""
+    own, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
+    if own is None or local.delta > 0 or own.alpha <= local.epsilon * group:
+        return ()
+    alone, states = in_digits(local.epsilon * group, "at most"), in_digits(own.alpha, "at most")
+    not_private = " By the shuffle itself this is not private." if own.is_trivial else ""
+    return (
+        "The shuffle adds nothing to what randomizing promises about the order inside groups: that is epsilon0 for "
+        f"each of the {group:,} people of the largest, alpha = {alone}, and the shuffle's own alpha is "
+        f"{'infinite' if own.is_trivial else states}.{not_private}",
     )
 
 

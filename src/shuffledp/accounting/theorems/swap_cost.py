@@ -71,17 +71,16 @@ class SwapCost(Theorem):
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee; that it is about the person who is mixed least, and what it is for those who are not alone."""
-        epsilons = self._epsilons(model, delta=delta)
-        remarks = ["Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least."]
+        """The guarantee, whom it is about, and for people who are not alone theirs, where that is below epsilon0."""
+        epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
+        guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
+        if not alone:
+            return guarantee, ("The epsilon is that of the person who is mixed least.",)
         others = [each for of, each in zip(windows, epsilons, strict=True) if max(of.sizes) > 1]
-        if alone:
-            better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
-            remarks.append(
-                f"{alone} of {model.num_users} people are alone: their reports are not shuffled at all.{better}"
-            )
-        return CentralDP(epsilon=max(epsilons, default=model.local.epsilon0), delta=delta), tuple(remarks)
+        if not others or max(others) >= epsilon0:
+            return guarantee, ()
+        return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
 
     def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
         """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
