@@ -108,3 +108,27 @@ def test_warnings_and_odds_of_reidentification_are_in_the_json_and_the_statement
     assert 0 < written["reidentification"]["largest"]["success"] < 1
     again = ("run", "task/task.toml", "--input", "task/people.csv", "--output", "again", "--json", "--seed", 1)
     assert "reidentification" not in shuffledp(*again).json
+
+
+def test_a_plan_fits_a_narrow_screen_with_all_its_numbers_and_units(road, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    write(road, groups={"columns": ["km"], "radius": 60.0})
+    text = shuffledp("plan", "task/task.toml", "--input", "task/km.csv").out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert "4 (yours)" in text
+    assert " all " in text
+    assert "(km)" in text
+
+
+@pytest.mark.parametrize(("changes", "alpha"), [({"radius": 0.0}, 4.0), ({"radius": 1.0}, "inf")])
+def test_a_plan_has_no_table_of_radii_that_would_all_be_the_same(road, changes, alpha):
+    write(road, groups={"columns": ["km"], **changes})
+    path = road / "task.toml"
+    path.write_text(path.read_text().replace("alpha = 4.0", f"alpha = {alpha}"))
+    assert shuffledp("plan", path, "--input", "task/km.csv", "--json").json["groups"]["by_reach"] == []
+
+
+def test_a_plan_has_every_number_of_neighbors_once(road):
+    write(road, groups={"columns": ["km"], "neighbors": 2, "radius": None})
+    planned = shuffledp("plan", "task/task.toml", "--input", "task/km.csv", "--json").json["groups"]["by_reach"]
+    assert [each["value"] for each in planned] == [1, 4, 8]

@@ -2,6 +2,8 @@
 
 import csv
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -225,14 +227,30 @@ def test_a_view_of_other_groups_is_refused(folder):
 # ---- regions ---------------------------------------------------------------------------------------------------------
 
 
+class Standing:
+    """A shuffler that has only an order and blocks."""
+
+    def __init__(self, blocks):
+        people = sum(blocks)
+        self.prepared = SimpleNamespace(order=np.arange(people), starts=np.append(0, np.cumsum(blocks)))
+
+    def prepare(self):
+        return self.prepared
+
+
+def regions(groups, table, most, blocks=None):
+    public = [name for name in ("town", "lat", "lon") if name in table.columns] if table is not None else []
+    task = Task.from_dict(task_with(public=public, shuffler={"kind": "mallows", "alpha": 1.0}, groups=groups))
+    return regions_of(task, table, Standing(blocks or [len(table)]), Path(), most)
+
+
 def test_too_many_places_are_joined_into_cells_of_about_as_many_people():
     rng = np.random.default_rng(1)
     table = Table({"town": np.arange(5000) % 900, "lat": rng.random(5000), "lon": rng.random(5000)})
     for groups in (GROUPS["radius"], GROUPS["column"], GROUPS["lists"]):
-        task = task_of(groups)
-        region, where = regions_of(task, table, np.arange(5000), 32)
-        sizes = np.bincount(region, minlength=len(where))
-        assert len(where) == 32
+        found = regions(groups, table, 32)
+        sizes = np.bincount(found.of_slot, minlength=len(found.where))
+        assert len(found.where) == 32
         assert 100 < sizes.min() <= sizes.max() < 250
 
 
@@ -241,7 +259,66 @@ def test_people_of_one_place_are_in_one_cell_and_a_line_of_one_place_is_one():
         task_with(public=["age"], shuffler={"kind": "mallows", "alpha": 1.0}, groups={"columns": ["age"], "radius": 1})
     )
     ages = np.repeat(np.arange(300.0), 3)
-    region, where = regions_of(task, Table({"age": ages}), np.arange(900), 16)
-    assert len(where) == 16
-    assert all(len(np.unique(region[ages == age])) == 1 for age in range(300))
-    assert regions_of(task, Table({"age": np.zeros(4)}), np.arange(4), 2)[1] == ({"age": 0.0},)
+    found = regions_of(task, Table({"age": ages}), Standing([900]), Path(), 16)
+    assert len(found.where) == 16
+    assert all(len(np.unique(found.of_slot[ages == age])) == 1 for age in range(300))
+    assert regions_of(task, Table({"age": np.zeros(4)}), Standing([4]), Path(), 2).where == ({"age": 0.0},)
+
+
+def test_no_cell_is_wider_than_a_quarter_of_the_map_or_holds_people_who_are_alone_and_others():
+    rng = np.random.default_rng(2)
+    near, far = (
+        rng.random((4000, 2)) + np.array([48, 9]),
+        np.column_stack([np.linspace(60, 70, 20), np.linspace(-10, -40, 20)]),
+    )
+    lonely = rng.random((60, 2)) + np.array([48, 9])
+    points = np.vstack([near, far, lonely])
+    table = Table({"lat": points[:, 0], "lon": points[:, 1]})
+    found = regions(GROUPS["radius"], table, 64, blocks=[4000] + 80 * [1])
+    assert (found.of_slot[4000:4020] == -1).all()
+    assert (found.of_slot[:4000] >= 0).all()
+    mixed, alone = set(found.of_slot[:4000]), set(found.of_slot[4020:])
+    assert not mixed & alone
+    for number, place in enumerate(found.where):
+        inside = points[found.of_slot == number]
+        assert np.ptp(inside, axis=0).max() < 0.4
+        assert np.abs(inside - [place["lat"], place["lon"]]).sum(axis=1).min() < 1e-3  # somebody lives there
+        assert ("shuffled" in place) == (number in alone)
+
+
+def test_labels_of_people_who_are_alone_are_joined_with_their_like_only():
+    table = Table({"town": np.append(np.arange(1000) % 50, np.arange(50, 90))})
+    found = regions(GROUPS["column"], table, 9, blocks=[1000] + 40 * [1])
+    assert not set(found.of_slot[:1000]) & set(found.of_slot[1000:])
+    assert [place.get("shuffled") for place in found.where].count("no") == len(set(found.of_slot[1000:]))
+    assert "shuffled" not in regions(GROUPS["column"], table, 9, blocks=1040 * [1]).where[0]
+
+
+def places_of(folder, groups):
+    """What places.csv says, and the places of the estimates."""
+    task = Task.from_dict(
+        task_with(randomizer=TRUTHFUL, shuffler={"kind": "mallows", "alpha": 2.0}, groups=groups)
+    ).pinned(folder)
+    outcome = run(task, folder)
+    assert "places.csv" in outcome.files
+    with (folder / "out" / "places.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["person"]) for row in rows] == list(range(PEOPLE))
+    with (folder / "out" / "estimates.csv").open(encoding="utf-8") as file:
+        named = {row["where"] for row in csv.DictReader(file)} - {""}
+    assert {row["where"] for row in rows} == named
+    return [row["where"] for row in rows]
+
+
+def test_lists_name_their_places_and_whoever_is_in_several_counts_for_the_largest(folder):
+    rows = [[f"class {person % 3}", person] for person in range(PEOPLE)] + [["club", 1], ["club", 2], ["club", 3]]
+    write_csv(folder / "lists.csv", ["group", "person"], rows)
+    found = places_of(folder, GROUPS["lists"])
+    assert found == [f"group: class {person % 3}" for person in range(PEOPLE)]
+
+
+def test_the_cells_of_a_graph_say_who_is_in_them(folder):
+    write_csv(folder / "graph.csv", ["from", "to"], [[a, a + 1] for a in range(PEOPLE - 3)])
+    found = places_of(folder, GROUPS["graph"])
+    assert found[-2:] == 2 * ["place: alone; shuffled: no"]
+    assert set(found[:-2]) == {"place: cell 1"}

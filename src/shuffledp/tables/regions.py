@@ -213,7 +213,7 @@ def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Places:
         where = [{"place": f"cell {number + 1}"} for number in range(len(ends))]
     if alone.any():
         of_slot[alone] = len(where)
-        where.append({"place": "people who are alone"})
+        where.append({"place": "alone"})
     return of_slot, tuple(where)
 
 

@@ -134,6 +134,6 @@ def _why(regional: Regional) -> str:
     }[bound.dominates]
     return (
         f"What is reported may multiply the odds of a right guess by e^{in_digits(bound.from_values, 'at most')} "
-        f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(bound.from_order, 'at most')} (alpha, inside a "
-        f"group); {larger}"
+        f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(bound.from_order, 'at most')} (alpha, "
+        f"inside a group); {larger}"
     )

@@ -81,8 +81,8 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
         )
     unit = section.unit_of_distances
     return (
-        f"Half of all land within {number(mixing.distance)}{unit}, nine of ten within {number(mixing.distance_90)}{unit}; "
-        "the chart shows only what changes over longer ways than that."
+        f"Half of all land within {number(mixing.distance)}{unit}, nine of ten within "
+        f"{number(mixing.distance_90)}{unit}; the chart shows only what changes over longer ways than that."
     )
 
 
