@@ -215,3 +215,8 @@ def test_a_local_remainder_is_carried_along():
     assert found.model.local.guarantee == LocalDP(epsilon=found.value, delta=1e-13)
     assert found.statement.guarantee.epsilon <= 0.5
     assert np.isfinite(found.value)
+
+
+def test_a_target_beyond_all_people_is_refused_with_what_most_people_give():
+    with pytest.raises(InvalidParameterError, match=r"target_epsilon must be at least 1\.\d+e-05, .* people are known"):
+        calibrate.num_users(epsilon0=1.0, target_epsilon=1e-300, delta=1e-6)

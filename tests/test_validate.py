@@ -1,6 +1,7 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from shuffledp.errors import InvalidParameterError, ShuffleDPError
 NOT_NUMBERS = [math.nan, np.float64("nan"), True, np.bool_(True), "1", None, 1j, [1], np.array([1.0]), Decimal(1)]
 
 ACCEPTED = {
-    _validate.positive: [1, 0.5, 1e-300, 10**400, Fraction(1, 3), np.float64(2), np.float32(2), np.int64(2)],
+    _validate.positive: [1, 0.5, 1e-300, 10**300, Fraction(1, 3), np.float64(2), np.float32(2), np.int64(2)],
     _validate.nonnegative: [0, 0.0, 1, math.inf, Fraction(0), np.uint8(0)],
     _validate.open_probability: [0.5, 1e-300, Fraction(1, 2), np.float64(0.1), math.nextafter(1, 0)],
     _validate.probability: [0, 1, 0.5, Fraction(1, 2), np.float64(1), np.int64(0)],
@@ -34,6 +35,15 @@ def test_numbers_in_range_pass(check, value):
 )
 def test_numbers_out_of_range_and_everything_else_are_refused_by_name(check, value):
     with pytest.raises(InvalidParameterError, match=r"^parameter must be a (finite )?number .*; got parameter="):
+        check(parameter=value)
+
+
+@pytest.mark.parametrize("check", [*ACCEPTED, partial(_validate.integer_at_least, 1)])
+@pytest.mark.parametrize("value", [10**400, 10**9000], ids=["long", "longer"])
+def test_integers_that_no_float_comes_near_are_refused_and_not_spelled_out(check, value):
+    with pytest.raises(
+        InvalidParameterError, match=r"^parameter must be .*; got parameter with about \d{3,4} digits\.$"
+    ):
         check(parameter=value)
 
 

@@ -12,17 +12,27 @@ import numpy as np
 
 from shuffledp.errors import InvalidParameterError
 
+_LARGEST_INTEGER = 10**300
+_TOO_LONG_TO_SHOW = 10**40
+
 
 def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
     """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ..."."""
     ((name, shown),) = value.items()
     shown = shown.item() if isinstance(shown, Real) and hasattr(shown, "item") else shown  # numpy's numbers
+    if isinstance(shown, int) and abs(shown) >= _TOO_LONG_TO_SHOW:
+        digits = math.ceil(abs(shown).bit_length() * math.log10(2))
+        return InvalidParameterError(f"{name} must be {condition}; got {name} with about {digits} digits.")
     return InvalidParameterError(f"{name} must be {condition}; got {name}={shown!r}.")
 
 
 def _number(value: Any) -> bool:
-    # NaN is the only number that differs from itself.
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)  # noqa: PLR0124
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:  # an integer of hundreds of digits: no float is near it
+        return False
 
 
 def positive(**values: Any) -> None:
@@ -40,10 +50,12 @@ def nonnegative(**values: Any) -> None:
 
 
 def integer_at_least(least: int, **values: Any) -> None:
-    """Integers (not booleans) from ``least`` on."""
+    """Integers (not booleans) from ``least`` on, up to the largest that floats come near to."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise invalid(f"an integer that is {least} or more", **{name: value})
+        if value > _LARGEST_INTEGER:
+            raise invalid("at most 10**300", **{name: value})
 
 
 def open_probability(**values: Any) -> None:

@@ -222,7 +222,8 @@ def _typical_epsilon0(target: float, delta: float, users: float) -> float:
 
 def _typical_users(target: float, delta: float, loss: float) -> float:
     """Where to look first, by the same limit."""
-    return 4 * -math.log(delta) * math.exp(min(loss, LARGEST_EPSILON0)) * math.tanh(loss / 2) ** 2 / target**2
+    square = max(target, 1e-100) ** 2  # of a target of 1e-300 it would be 0
+    return 4 * -math.log(delta) * math.exp(min(loss, LARGEST_EPSILON0)) * math.tanh(loss / 2) ** 2 / square
 
 
 @dataclass(frozen=True, slots=True)

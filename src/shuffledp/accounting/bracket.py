@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, open_probability
 from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
 from shuffledp.models import ProtocolModel
@@ -25,6 +26,13 @@ class Bracket:
     upper: float
     lower_basis: Basis | None
     upper_basis: Basis
+
+    def __str__(self) -> str:
+        below = f" ({self.lower_basis.theorem})" if self.lower_basis else ""
+        return (
+            f"epsilon lies between {in_digits(self.lower, 'at least')}{below} and "
+            f"{in_digits(self.upper, 'at most')} ({self.upper_basis.theorem})"
+        )
 
 
 def bracket(
@@ -52,6 +60,8 @@ def bracket(
         >>> found = bracket(model, delta=1e-6)
         >>> round(found.lower, 5), round(found.upper, 5)
         (0.01618, 0.01812)
+        >>> print(found)
+        epsilon lies between 0.01618 (ldp-witness) and 0.01812 (strong-pair)
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)

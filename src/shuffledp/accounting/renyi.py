@@ -1,11 +1,11 @@
 """Renyi differential privacy of a protocol, at several orders at once, from the delta curve of a theorem."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._validate import instance_of
+from shuffledp._validate import instance_of, invalid
 from shuffledp.accounting.account import counting_honest, nothing_known, upper_bounds
 from shuffledp.accounting.profile import Profile, profile_at
 from shuffledp.accounting.theorem import Theorem
@@ -54,6 +54,8 @@ def renyi(
         [0.0016, 0.0509]
     """
     instance_of(ProtocolModel, model=model)
+    if not isinstance(orders, Iterable):
+        raise invalid("a sequence of numbers, such as [2, 8]", orders=orders)
     orders = tuple(float(order) for order in orders)
     RenyiDP(orders=orders, epsilons=(0.0,) * len(orders))  # checks them
     counted = counting_honest(model, honest_fraction)
