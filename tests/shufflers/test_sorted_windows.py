@@ -77,7 +77,7 @@ def test_people_who_are_mixed_quite_differently_are_not_lumped_together():
 
 @pytest.mark.parametrize("positions", [[0.0, 0.2, 0.5, 1.4], [0.0, 0.0, 0.3, 0.9, 1.0]])
 def test_windows_cost_no_less_than_exchanges_that_are_written_out(positions):
-    """Exchanges change probabilities by more than the distance of the positions, so that twice of it is what remains."""
+    """Exchanges change probabilities by more than the distance of positions, though by no more than twice of it."""
     costs = exchange_costs(noisy_sort_law(positions))
     shuffler = NoisySortShuffler(positions=positions)
     apart = np.abs(np.subtract.outer(positions, positions))
