@@ -189,6 +189,16 @@ def test_costs_are_never_rounded_down():
             assert exact <= Fraction(float(of_first[size - 1])) <= exact * (1 + Fraction(2) ** -50)
 
 
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+@pytest.mark.parametrize("theta", [5e-324, 1e308])
+def test_costs_at_the_ends_of_the_floats(theta, distance):
+    groups = Groups.from_labels([0] * 4)
+    shuffler = MallowsShuffler(groups=groups, concentration=theta, distance=distance, order=range(4))
+    assert (shuffler.swap_costs(0)[1:] >= theta).all()
+    (windows,) = shuffler.model(4).swap_windows()
+    assert (np.array(windows.costs[1:]) >= theta).all()
+
+
 def test_everybody_in_blocks_of_several_kinds_is_mixed_as_well_as_somebody_whom_windows_are_about():
     draw = np.random.default_rng(2)
     for _ in range(60):
