@@ -185,7 +185,7 @@ def test_costs_are_never_rounded_down():
         of_first = shuffler.swap_costs(0)
         for size, cost in zip(windows.sizes[1:], windows.costs[1:], strict=True):
             exact = Fraction(theta) * (2 * size - 3)
-            assert exact <= Fraction(cost) <= exact * (1 + Fraction(2) ** -51)
+            assert Fraction(math.nextafter(cost, 0)) < exact <= Fraction(cost)
             assert exact <= Fraction(float(of_first[size - 1])) <= exact * (1 + Fraction(2) ** -50)
 
 
@@ -224,6 +224,7 @@ def test_of_blocks_of_several_kinds_those_are_told_that_no_smaller_one_is_as_con
         (9, pytest.approx(0.5 * 15), 9),
     ]
     assert found[1].costs == (0.0, 0.0)
+    assert not MallowsShuffler(groups=Groups.from_labels([0] * 4), alpha=0.0).swap_costs(0).any()
     (windows,) = kinds_of_blocks((3, math.inf, 1)).swap_windows()
     assert windows.costs == (0.0, math.inf, math.inf)
 

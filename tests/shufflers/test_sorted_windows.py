@@ -1,6 +1,7 @@
 """Windows of a noisy sort: everybody is mixed as well as somebody they are about, and no window is there in vain."""
 
 import math
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_every_cost_is_what_the_window_costs_somebody_and_not_rounded_down(seed)
             nearest = of_people[np.isfinite(of_people)]
             nearest = nearest[np.abs(nearest - cost).argmin()]
             assert nearest <= cost <= nearest * (1 + 2e-12)
+
+
+def test_costs_are_above_those_of_the_positions_that_floats_stand_for():
+    for near, far in np.random.default_rng(3).uniform([0.0, 10.0], [1.0, 1000.0], (50, 2)).tolist():
+        exact = 2 * (Fraction(far) - Fraction(near))
+        (windows,) = worst_windows(np.array([near, far]), np.array([0, 2]))
+        assert Fraction(windows.costs[1]) >= exact
+        assert Fraction(NoisySortShuffler(positions=[near, far]).swap_costs(0)[1]) >= exact * (1 - Fraction(2) ** -50)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
