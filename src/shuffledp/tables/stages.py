@@ -315,7 +315,9 @@ def _pipeline(task: Task) -> Pipeline:
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
     """Compose with earlier releases, and write."""
     if earlier:
-        statements = composed_with(outcome.task, earlier, outcome.release.statements)
+        statements = composed_with(
+            outcome.task, earlier, outcome.release.statements, largest_group=outcome.model.shuffle.largest_group
+        )
         outcome = replace(outcome, composed=statements, earlier=tuple(earlier))
     return write_outcome(outcome, folder)
 
