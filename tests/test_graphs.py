@@ -112,8 +112,11 @@ def test_graphs_of_other_libraries_are_read(source, expected):
 
 
 REFUSED = [
-    (lambda: Graph.from_edges([(0, 3)], num_nodes=3), r"nodes in range\(3\); got edges\[0, 1\]=3"),
-    (lambda: Graph.from_edges([(0, 1), (-1, 1)]), r"edges\[1, 0\]=-1"),
+    (
+        lambda: Graph.from_edges([(0, 3)], num_nodes=3),
+        "below 3; the edge at place 0, counted from 0, names 3",
+    ),
+    (lambda: Graph.from_edges([(0, 1), (-1, 1)]), "the edge at place 1, counted from 0, names -1"),
     (lambda: Graph.from_edges([(0.0, 1.0)]), "edges must be integers of shape"),
     (lambda: Graph.from_edges([(0, 1, 2)]), r"got shape \(1, 3\)"),
     (lambda: Graph.from_edges(np.array([[0, 2**63]], dtype=np.uint64)), "edges must be nodes below"),

@@ -235,3 +235,11 @@ def test_orders_survive_json_and_say_what_they_hide():
     assert ORDERS.nothing().text("at most").startswith("Not private")
     with pytest.raises(InvalidParameterError, match="alpha must be"):
         replace(ORDERS, alpha=-0.1)
+
+
+@pytest.mark.parametrize(("alpha", "weakness"), [(3.0, ""), (7.0, "This is a weak promise"), (7.1, "hardly a promise")])
+def test_a_large_alpha_is_called_weak_and_is_not_said_to_hide_who_said_what(alpha, weakness):
+    orders = replace(ORDERS, alpha=alpha)
+    assert weakness in orders.weakness
+    assert bool(orders.weakness) == bool(weakness)
+    assert ("this hides who said what" in orders.text("at most")) != bool(weakness)

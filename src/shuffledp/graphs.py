@@ -109,7 +109,8 @@ class Graph:
         if outside.any():
             row, column = (int(place[0]) for place in np.nonzero(outside))
             raise InvalidParameterError(
-                f"edges must name nodes in range({num_nodes}); got edges[{row}, {column}]={int(pairs[row, column])}."
+                f"edges must name nodes by their numbers, 0 or more and below {num_nodes}; the edge at place {row}, "
+                f"counted from 0, names {int(pairs[row, column])}."
             )
         values = None if weights is None else _as_weights(weights, len(pairs))
         return cls(*_adjacency(pairs, values, int(num_nodes)))

@@ -243,8 +243,11 @@ REFUSED = [
     (lambda: Groups.from_labels(np.array(["a", 1], dtype=object)), "labels must be of one type"),
     (lambda: Groups.from_lists([]), "lists must be one group or more"),
     (lambda: Groups.from_lists([[0], []]), r"lists\[1\] is not"),
-    (lambda: Groups.from_lists([[0, 1], [2, 5]], 5), r"people in range\(5\); lists\[1\] holds 5"),
-    (lambda: Groups.from_lists([[0, -1]]), r"lists\[0\] holds -1"),
+    (
+        lambda: Groups.from_lists([[0, 1], [2, 5]], 5),
+        "from 0 to 4; the group at place 1, counted from 0, holds 5",
+    ),
+    (lambda: Groups.from_lists([[0, -1]]), "group at place 0, counted from 0, holds -1"),
     (lambda: Groups.from_lists([[0, 2], [4]]), "person 1 is in none, and 2 in all"),
     (lambda: Groups.from_lists([[0.0]]), r"lists must hold integers; lists\[0\]"),
     (lambda: Groups.from_lists([[0]], 0), "num_users must be an integer that is 1 or more"),

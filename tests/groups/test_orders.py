@@ -1,5 +1,6 @@
 """Orders are permutations that keep sites together; each method is what it says; the search only improves."""
 
+from itertools import combinations
 from math import comb
 from pathlib import Path
 
@@ -8,10 +9,11 @@ import pytest
 
 from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph
-from shuffledp.groups import Groups, order_sensitivity, order_width, orders, reference_order, search, windows
+from shuffledp.groups import Groups, blocks, order_sensitivity, order_width, orders, reference_order, search, windows
 from shuffledp.groups.orders import METHODS
 from shuffledp.groups.places import Places
-from shuffledp.permutations import is_permutation
+from shuffledp.laws import shuffle_around
+from shuffledp.permutations import compose, invert, is_permutation
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -127,23 +129,63 @@ def test_breadth_first_is_the_papers_algorithm():
     assert reference_order(groups, method="bfs").tolist() == [4, 0, 3, 5, 1, 2, 6]
 
 
+A10 = {
+    5: (5, 2, 3, 8, 4),
+    4: (4, 5, 7),
+    8: (8, 3, 5),
+    2: (2, 5, 1),
+    3: (3, 5, 8, 6),
+    1: (1, 2),
+    6: (6, 3),
+    7: (7, 4),
+}
+A10_ORDER = (5, 2, 3, 8, 4, 1, 6, 7)
+A10_DRAWN = (3, 2, 5, 4, 8, 1, 7, 6)
+
+
 def test_breadth_first_visits_the_example_of_appendix_a10_level_by_level():
     """Its root, its first level and what comes after; within a level the paper leaves the order open."""
-    known = {
-        5: (5, 2, 3, 8, 4),
-        4: (4, 5, 7),
-        8: (8, 3, 5),
-        2: (2, 5, 1),
-        3: (3, 5, 8, 6),
-        1: (1, 2),
-        6: (6, 3),
-        7: (7, 4),
-    }
-    groups = Groups.from_lists([[member - 1 for member in known[person]] for person in range(1, 9)])
-    printed = [5, 2, 3, 8, 4, 1, 6, 7]
-    found = (reference_order(groups, method="bfs") + 1).tolist()
-    assert found == [5, 2, 3, 4, 8, 1, 6, 7]
-    assert [set(found[:1]), set(found[1:5]), set(found[5:])] == [set(printed[:1]), set(printed[1:5]), set(printed[5:])]
+    groups = Groups.from_lists([[member - 1 for member in A10[person]] for person in range(1, 9)])
+    found = tuple((reference_order(groups, method="bfs") + 1).tolist())
+    assert found == (5, 2, 3, 4, 8, 1, 6, 7)
+    for first, last in ((0, 1), (1, 5), (5, 8)):
+        assert set(found[first:last]) == set(A10_ORDER[first:last])
+    assert A10_ORDER[:5] == A10[5]  # the print takes the first level as the group lists it
+    for order, exact in ((A10_ORDER, 13), (found, 14)):
+        assert order_width(groups, np.array(order) - 1) == 7
+        assert order_sensitivity(groups, np.array(order) - 1) == exact
+
+
+def test_the_printed_output_of_appendix_a10_is_that_of_one_composition_only():
+    """A permutation near the order gives the printed output by our composition, and by no other product."""
+    order, drawn, printed = (np.array(each) - 1 for each in (A10_ORDER, A10_DRAWN, (1, 2, 5, 8, 3, 7, 6, 4)))
+    ranks = compose(invert(order), drawn)
+    assert shuffle_around(ranks, order).tolist() == compose(drawn, invert(order)).tolist() == printed.tolist()
+    assert sum(ranks[i] > ranks[j] for i, j in combinations(range(8), 2)) == 5  # item pairs in another order, of 28
+    for other in (compose(invert(order), drawn), compose(order, drawn), compose(drawn, order), drawn):
+        assert other.tolist() != printed.tolist()
+
+
+@pytest.mark.parametrize("way", ["graph", "lists"])
+def test_groups_by_path_length_two_of_a_small_network(way):
+    """As in Figure 3, whose edges are only drawn: a triangle with a tail, and two people apart."""
+    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 5), (6, 7)]
+    within_two = [
+        [0, 1, 2, 3],
+        [0, 1, 2, 3],
+        [0, 1, 2, 3, 4],
+        [0, 1, 2, 3, 4, 5],
+        [2, 3, 4, 5],
+        [3, 4, 5],
+        [6, 7],
+        [6, 7],
+    ]
+    made = {"graph": Groups.from_graph(Graph.from_edges(edges), hops=2), "lists": Groups.from_lists(within_two)}[way]
+    assert [made.members(person).tolist() for person in range(8)] == within_two
+    order = reference_order(made, method="bfs")
+    assert order.tolist() == [3, 0, 1, 2, 4, 5, 6, 7]
+    assert (order_width(made, order), order_sensitivity(made, order)) == (5, 15)
+    assert blocks(made, order).starts.tolist() == [0, 6, 8]  # paths do not lead to the other two
 
 
 def test_the_papers_factor_for_breadth_first_is_exceeded():

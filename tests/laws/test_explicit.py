@@ -19,6 +19,7 @@ from laws.enumerated import (
     sensitivity,
 )
 from shuffledp.errors import InvalidParameterError
+from shuffledp.groups import Groups
 from shuffledp.laws import (
     adaptive_gaps,
     d_sigma_loss,
@@ -206,6 +207,11 @@ def test_the_shuffle_around_an_order_moves_reports_between_ranks():
         (lambda: d_sigma_loss({(0, 1): 1.5, (1, 0): -0.5}, []), "0 or more"),
         (lambda: d_sigma_loss({(0, 1): math.nan}, []), "0 or more"),
         (lambda: d_sigma_loss({(0, 1): Fraction(1, 3)}, []), "sum to 1; got a sum of 0.333"),
+        (lambda: d_sigma_loss({(0, 1, 2): 1.0}, [[0, 1], [0, 3]]), "groups must hold owners from 0 to 2; group 1 does"),
+        (
+            lambda: d_sigma_loss({(0, 1, 2): 1.0}, Groups.from_labels([0, 0, 1, 1])),
+            "groups must be of the law's 3 owners; got groups of 4",
+        ),
         (lambda: d_sigma_loss({(0, 1): 1}, [[0], [0, 2]]), "groups must hold owners from 0 to 1; group 1 does not"),
         (lambda: d_sigma_loss({(0, 1): 1}, [[0.5]]), "group 0 does not"),
         (lambda: d_sigma_loss([(0, 1)], []), "law must be a Mapping"),

@@ -98,11 +98,16 @@ def test_alpha_0_is_uniform_within_blocks():
     assert_fits(filled, np.full(6, 1 / 6))
 
 
-def test_alpha_infinity_is_the_identity_and_its_model_says_that_nothing_is_hidden():
-    shuffler = MallowsShuffler(groups=LINE, alpha=math.inf)
+@pytest.mark.parametrize("options", [{}, {"per_block": False}, {"distance": "hamming"}])
+@pytest.mark.parametrize("loss", ["alpha", "concentration"])
+def test_alpha_infinity_is_the_identity_and_its_model_says_that_nothing_is_hidden(loss, options):
+    shuffler = MallowsShuffler(groups=LINE, **{loss: math.inf}, **options)
+    model = shuffler.model(6)
     assert shuffler.draw().tolist() == list(range(6))
-    assert shuffler.model(6).alpha == math.inf
-    assert "Not private" in shuffler.model(6).d_sigma.text("at most")
+    assert (model.alpha, model.num_alone, model.block_sizes, model.block_counts) == (math.inf, 6, (1,), (6,))
+    assert np.isinf(np.delete(shuffler.swap_costs(2), 2)).all()
+    assert "Not private" in model.d_sigma.text("at most")
+    assert type(model).from_dict(model.to_dict()) == model
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, math.inf])

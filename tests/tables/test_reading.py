@@ -114,6 +114,7 @@ def test_an_absent_column_is_named_and_the_columns_that_are_there_are_not(csv_fi
 def test_all_absent_columns_are_named_at_once_even_those_that_need_not_be_read(csv_file):
     path = csv_file("a,b\nx,1\n")
     assert refusal(path, ["c"], present=["a", "d"]).endswith("it lacks 'c', 'd'.")
+    assert refusal(path, ["c", "d"], present=["d", "a"]).endswith("it lacks 'c', 'd'.")
 
 
 def test_a_column_that_is_only_to_be_present_is_not_read(csv_file):

@@ -80,6 +80,10 @@ def test_a_section_that_says_something_else_is_refused(section, message):
         ({"groups": {"column": "place"}, "shuffler": {"distance": "far"}}, "distance must be one of"),
         ({"groups": {"column": "place"}, "shuffler": {"order": "best"}}, "order must be one of"),
         (
+            {"groups": {"column": "place"}, "shuffler": {"order": "coordinate"}},
+            "another order than 'coordinate' where [groups] has column, which gives no numbers to sort by",
+        ),
+        (
             {"groups": {"column": "place"}, "shuffler": {"kind": "noisy-sort", "noise": "gaussian"}},
             "delta must be given",
         ),

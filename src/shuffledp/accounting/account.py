@@ -1,7 +1,7 @@
 """The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,11 +10,10 @@ from shuffledp._validate import instance_of, invalid, nonnegative, open_probabil
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
-from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
-from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, PrivacyStatement, Status, Trust
+from shuffledp.models import LabelMeaning, ProtocolModel
+from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
 
 __all__ = [
     "account",
@@ -26,6 +25,8 @@ __all__ = [
     "nothing_known",
     "upper_bounds",
 ]
+
+_UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
 
 
 def account(
@@ -58,9 +59,9 @@ def account(
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
     counted = counting_honest(model, honest_fraction)
-    found = {
-        theorem: theorem.guarantee(counted, delta=delta) for theorem in upper_bounds(counted, delta, published_only)
-    }
+    applying = upper_bounds(counted, delta, published_only)
+    explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
+    found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
     best = min(found, key=lambda theorem: _worth(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise UnsupportedModelError(
@@ -68,7 +69,8 @@ def account(
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
-    statement = statement.remarking(*_who_is_mixed(counted, delta))
+    statement = statement.remarking(*_who_is_mixed(counted))
+    statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
 
@@ -186,6 +188,22 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
     )
 
 
+def _who_is_mixed(model: ProtocolModel) -> tuple[str, ...]:
+    """Where slots are kept, that people are mixed with neighbors only, and how many are not mixed at all."""
+    alone, people, windows = model.shuffle.num_alone, model.num_users, model.shuffle.swap_windows()
+    if model.shuffle.labels is not LabelMeaning.SLOT or alone == people:
+        return ()
+    if windows and all(max(each.sizes) == people and max(each.costs) == 0 for each in windows):
+        return ("Everybody is mixed with everybody: this is the uniform shuffle.",)
+    if not alone:
+        return ("Everybody is mixed with neighbors only.",)
+    are = "person is" if alone == 1 else "people are"
+    return (
+        f"{alone:,} of {people:,} {are} alone: their reports are not shuffled at all. The others are mixed with "
+        "neighbors only.",
+    )
+
+
 def nothing_known(model: ProtocolModel, where: str) -> UnsupportedModelError:
     """The error where no theorem says anything."""
     return UnsupportedModelError(
@@ -218,37 +236,36 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
-def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
-    """Where people are mixed with neighbors only: whom the promise is about, and what it is for those better off."""
-    theorem = SwapCost()
-    if not theorem.applies(model, delta=delta):
-        return ()
-    alone, people = model.shuffle.num_alone, model.num_users
-    remarks = ("Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least.",)
-    if not alone:
-        return remarks
-    others = [
-        epsilon
-        for windows, epsilon in zip(model.shuffle.swap_windows(), theorem.epsilons(model, delta=delta), strict=True)
-        if max(windows.sizes) > 1
-    ]
-    better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
-    return (*remarks, f"{alone} of {people} people are alone: their reports are not shuffled at all.{better}")
-
-
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """For each theorem that could have amplified: the hypothesis that fails, or that it gives no less than epsilon0."""
+    """Of the theorems that could have amplified: which hypothesis fails for which, or that one gives no less."""
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
-    if not model.shuffle.is_uniform and model.shuffle.trust == ():
+    nobody = model.shuffle.num_alone == model.num_users
+    if nobody or (not model.shuffle.is_uniform and model.shuffle.trust == ()):
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
-    reasons = []
-    for theorem in THEOREMS:
-        if theorem.id == "local-dp" or not theorem.kind.promises:
-            continue
-        failing = [each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds]
-        if failing:
-            reasons.append(f"{theorem.id} {failing[0]}")
-        elif theorem in found:
-            reasons.append(f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}")
-    return (f"No amplification by shuffling is stated: {'; '.join(reasons)}.",) if reasons else ()
+    others = [each for each in THEOREMS if each.id != "local-dp" and each.kind.promises]
+    reasons = _failing(model, delta, others) + [
+        f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}"
+        for theorem in others
+        if theorem in found
+    ]
+    listed = ", and ".join(part for part in ("; ".join(reasons[:-1]), *reasons[-1:]) if part)
+    return (f"No amplification by shuffling is stated: {listed}.",) if listed else ()
+
+
+def _failing(model: ProtocolModel, delta: float, theorems: Iterable[Theorem]) -> list[str]:
+    """The theorems that do not apply, those together that fail by the same hypothesis."""
+    reasons: dict[Hypothesis, list[str]] = {}
+    for theorem in theorems:
+        failing = [each for each in theorem.hypotheses(model, delta=delta) if not each.holds]
+        for hypothesis in sorted(failing, key=lambda each: each.name != _UNIFORM)[:1]:
+            reasons.setdefault(hypothesis, []).append(theorem.id)
+    return [_does_not_apply(model, hypothesis, names) for hypothesis, names in reasons.items()]
+
+
+def _does_not_apply(model: ProtocolModel, failing: Hypothesis, names: list[str]) -> str:
+    if failing.name == _UNIFORM:
+        return f"theorems about uniform shuffles do not apply to a {model.shuffle.kind!r} shuffle"
+    if len(names) == 1:
+        return f"{names[0]} {failing.text}"
+    return f"{', '.join(names[:-1])} and {names[-1]} need {failing.requirement}; got {failing.value}"

@@ -49,6 +49,10 @@ class Theorem(ABC):
         """What the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
 
+    def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
+        """`guarantee`, and what to say beside any statement about such a protocol: whom it is about, for example."""
+        return self.guarantee(model, delta=delta), ()
+
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """Whom people must trust for what the theorem says about this model."""
         return (Trust.OWN_DEVICE, *model.shuffle.trust)

@@ -6,19 +6,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shuffledp._numerals import in_digits
 from shuffledp.tasks import GroupsPlan, GroupsSection, Mixing
 
 __all__ = ["mixing_sentences", "show_groups"]
 
+_WHOLE = 1000  # ranks: from here on without decimals
 
-def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection) -> None:
+
+def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection, warnings: Sequence[str] = ()) -> None:
     """Group sizes and the order first, then what other losses and other groups would do."""
     own = plan.mixing
     console.print(Text(f"Groups: {section.words}.", style="bold"))
     for sentence in mixing_sentences(own, section):
         console.print(Text(sentence))
-    if own.warning:
-        console.print(Text(f"WARNING: {own.warning}", style="bold red"))
+    for warning in warnings:
+        console.print(Text(f"WARNING: {warning}", style="bold red"))
     console.print(_table("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section))
     if plan.by_reach:
         reaches = [(f"{each.value:.4g}", each.mixing) for each in plan.by_reach]
@@ -42,7 +45,8 @@ def mixing_sentences(mixing: Mixing, section: GroupsSection) -> list[str]:
     sentences = [
         f"{mixing.num_groups:,} groups of {mixing.smallest:,} to {mixing.largest:,} people (median {mixing.median:,}), "
         f"{blocks}.{alone}",
-        f"The order found has an exact Kendall sensitivity of {mixing.sensitivity:,}; shuffled by {mixing.kind}.",
+        f"The order found has an exact {mixing.sensitivity_distance.capitalize()} sensitivity of "
+        f"{mixing.sensitivity:,}; shuffled by {mixing.kind}.",
         _landing(mixing, section),
         f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
         f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; "
@@ -61,26 +65,33 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
     )
     if mixing.distance is None or mixing.distance_90 is None:
         return sentence
-    return f"{sentence} Half land within {mixing.distance:.3g}{section.unit}, nine of ten within " + (
-        f"{mixing.distance_90:.3g}{section.unit}."
+    near, far = (
+        f"{in_digits(value, '')}{section.unit_of_distances}" for value in (mixing.distance, mixing.distance_90)
     )
+    return f"{sentence} Half land within {near}, nine of ten within {far}."
 
 
 def _table(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
+    """Narrow enough for 80 columns; where numbers are too long even so, they go on in the next line."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    far = f"90% within{section.unit}" if own.distance_90 is not None else "90% within ranks"
-    for name in (key, "largest group", "sensitivity", "ranks moved", far, "stays in group", "alone"):
-        table.add_column(name, justify="right", no_wrap=True)
+    unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
+    names = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
     for value, each in rows:
         table.add_row(
             f"{value} (yours)" if each is own else value,
             f"{each.largest:,}",
             f"{each.sensitivity:,}",
-            f"{each.displacement:,.1f}{' all' if each.mixes_all else ''}",
-            f"{each.displacement_90:,.0f}" if each.distance_90 is None else f"{each.distance_90:.3g}",
+            f"{_ranks(each.displacement)}{' all' if each.mixes_all else ''}",
+            f"{each.displacement_90:,.0f}" if each.distance_90 is None else in_digits(each.distance_90, ""),
             f"{each.kept:.1%}",
             f"{each.num_alone:,}",
             style="bold" if each is own else "",
         )
     table.caption = "all: everything is shuffled with everything" if any(each.mixes_all for _, each in rows) else None
     return table
+
+
+def _ranks(mean: float) -> str:
+    return f"{mean:,.1f}" if mean < _WHOLE else f"{mean:,.0f}"

@@ -23,7 +23,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     console.print(f"Planned for {plan.num_users:,} people; nothing has been collected.")
     show_statements(console, plan.statements)
     if plan.groups is not None and plan.task.groups is not None:
-        show_groups(console, plan.groups, plan.task.groups)
+        show_groups(console, plan.groups, plan.task.groups, plan.warnings)
     for column in plan.columns:
         _show_column(console, column)
 

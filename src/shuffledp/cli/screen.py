@@ -157,12 +157,20 @@ def _by_place(outcome: Outcome) -> list[str]:
         return []
     mixing, estimate = outcome.regional.mixing, outcome.regional.estimate
     found = [
-        f"By place: {len(outcome.regional.people):,} places, {len(estimate.target):,} further rows of estimates.csv. "
+        f"By place: {_places(len(outcome.regional.people))}, {len(estimate.target):,} further rows of estimates.csv. "
         f"Reports land {mixing.displacement:,.1f} ranks away on average; {mixing.kept:.1%} of a group's stay in it."
     ]
+    if outcome.regional.of_slot is not None:
+        found.append("places.csv says whose slot is in which place.")
+    if outcome.regional.left_out:
+        found.append(f"{outcome.regional.left_out:,} people far from all others are too few to show.")
     if mixing.num_alone:
         found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
-    return [*found, f"WARNING: {mixing.warning}"] if mixing.warning else found
+    return [*found, *(f"WARNING: {warning}" for warning in outcome.warnings)]
+
+
+def _places(number: int) -> str:
+    return f"{number:,} place{'' if number == 1 else 's'}"
 
 
 def _dropped(flow: DataFlow) -> str:

@@ -317,7 +317,8 @@ def _check_people(everybody: Integers, starts: Integers, num_users: int) -> None
     if outside.size:
         place = int(np.searchsorted(starts, outside[0], side="right")) - 1
         raise InvalidParameterError(
-            f"lists must hold people in range({num_users}); lists[{place}] holds {everybody[outside[0]]}."
+            f"lists must hold people by their numbers from 0 to {num_users - 1}; the group at place {place}, counted "
+            f"from 0, holds {everybody[outside[0]]}."
         )
     absent = np.flatnonzero(np.bincount(everybody, minlength=num_users) == 0)
     if absent.size:

@@ -70,7 +70,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
 
     Raises:
         InvalidParameterError: if the law is empty, its keys are not permutations of one length, or its probabilities
-            are negative or do not sum to 1; or if a member is not an owner.
+            are negative or do not sum to 1; or if a member is not an owner, or `shuffledp.Groups` are of others.
 
     References:
         Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Definitions 4.1 to 4.3.
@@ -80,9 +80,11 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
         Fraction(3, 1)
     """
     num_items = _checked_law(law)
+    people = getattr(groups, "num_users", num_items)
+    if people != num_items:
+        raise InvalidParameterError(f"groups must be of the law's {num_items} owners; got groups of {people}.")
     worst: float | Fraction = Fraction(1)
-    for number, group in enumerate(groups):
-        members = _checked_members(number, group, num_items)
+    for members in [_checked_members(number, group, num_items) for number, group in enumerate(groups)]:
         for chances in _neighborhoods(law, members).values():
             if max(chances) == 0:
                 continue

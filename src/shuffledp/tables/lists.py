@@ -12,13 +12,18 @@ from shuffledp.tables.numbers import numerals
 from shuffledp.tables.places import is_number, is_text
 from shuffledp.tables.reading import guarded, read_batches
 
-__all__ = ["read_lists"]
+__all__ = ["read_lists", "read_named_lists"]
 
 _COLUMNS = ("group", "person")
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 
 
 def read_lists(path: Path) -> list[NDArray[np.int64]]:
+    """The groups in a table of memberships, as `read_named_lists` finds them, without their names."""
+    return list(read_named_lists(path).values())
+
+
+def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
     """The groups in a table of memberships: a CSV or Parquet file with the columns ``group`` and ``person``.
 
     Each row says that a person, by the number of their row in the input (the first is 0), is in a group, whose name is
@@ -26,6 +31,9 @@ def read_lists(path: Path) -> list[NDArray[np.int64]]:
 
     Args:
         path: the file.
+
+    Returns:
+        The people of each group by its name, in the order in which the file names groups first.
 
     Raises:
         InvalidParameterError: if there is no such file.
@@ -40,7 +48,8 @@ def read_lists(path: Path) -> list[NDArray[np.int64]]:
     codes = np.asarray(names.indices, dtype=np.int64)
     order = np.argsort(codes, kind="stable")
     members = np.concatenate(people)[order]
-    return np.split(members, np.flatnonzero(np.diff(codes[order])) + 1)
+    parts = np.split(members, np.flatnonzero(np.diff(codes[order])) + 1)
+    return dict(zip(names.dictionary.to_pylist(), parts, strict=True))
 
 
 def _texts(path: Path, column: pa.Array) -> pa.Array:

@@ -155,9 +155,10 @@ def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint
 
     Only what the task names is named: without a header line, the names in the file would be somebody's answers.
     """
+    each = list(dict.fromkeys(wanted))  # one column may serve twice
     for problem, found in (
-        ("it lacks", [name for name in wanted if name not in names]),
-        ("it has several of", [name for name in wanted if names.count(name) > 1]),
+        ("it lacks", [name for name in each if name not in names]),
+        ("it has several of", [name for name in each if names.count(name) > 1]),
     ):
         if found:
             raise InputDataError(

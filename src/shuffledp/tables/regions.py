@@ -1,6 +1,7 @@
-"""Regions for estimates by place: public labels and points as they are, or joined where there are too many of them."""
+"""Regions for estimates by place: public labels, points or groups as they are, or joined where there are too many."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,14 +11,17 @@ from numpy.typing import NDArray
 from shuffledp.accounting import ReidentificationBound, reidentification_bound
 from shuffledp.analyzers import RegionalAnalyzer
 from shuffledp.errors import HypothesisError, InputDataError, UnsupportedModelError
+from shuffledp.estimates import Estimate
 from shuffledp.flow import View
 from shuffledp.models import ProtocolModel
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
 from shuffledp.table import Table
+from shuffledp.tables.cells import cells_of
+from shuffledp.tables.lists import read_named_lists
 from shuffledp.tables.shuffling import shuffler_for
 from shuffledp.tasks import GroupedSection, Grouping, Regional, Task, mixing_of
 
-__all__ = ["regional_of", "regions_of"]
+__all__ = ["Regions", "regional_of", "regions_of"]
 
 Integers = NDArray[np.int64]
 Places = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and what each region is
@@ -25,6 +29,23 @@ Places = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each sl
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
 _MOST_COMPARED = 100_000
+_LEAST_IN_CELL = 50
+_UNMIXED = {"shuffled": "no"}  # said of a place whose people are alone, where others are not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regions:
+    """What estimates by place are about.
+
+    Args:
+        of_slot: the number of the region of each slot; -1 where few people are far away from all others.
+        where: a public description of each region.
+        is_at_slots: whether the slots' public columns tell which region they are in.
+    """
+
+    of_slot: Integers
+    where: tuple[Mapping[str, Any], ...]
+    is_at_slots: bool
 
 
 def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
@@ -50,67 +71,150 @@ def regional_of(task: Task, view: View, shuffler: SlotShuffler | None, beside: P
     if task.groups.columns and view.label_table is not None:
         coordinates = np.column_stack([view.label_table[name] for name in task.groups.columns])
     most = max(2, min(_MOST_REGIONS, _MOST_ROWS // len(task.targets)))
-    region, where = regions_of(task, view.label_table, shuffler.prepare().order, most)
+    regions = regions_of(task, view.label_table, shuffler, beside, most)
+    count, rows = len(regions.where), len(regions.where) * len(task.targets)
+    left_out = regions.of_slot < 0
+    analyzers = {
+        "where": (*regions.where, *([{}] if left_out.any() else [])),
+        "regions": np.where(left_out, count, regions.of_slot),
+        "level": task.release.level,
+    }
     found = []
     for mixing in (shuffler, None):
-        analyzer = RegionalAnalyzer(regions=region, shuffler=mixing, where=where, level=task.release.level)
-        found.append(analyzer.estimate(analyzer.summarize(view)))
-    by_group, by_all = _hidden(ProtocolModel(local=view.reports.model, shuffle=view.shuffle), shuffler)
-    names = tuple(task.targets[row % len(task.targets)] for row in range(len(found[0].target)))
+        analyzer = RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers))
+        found.append(_first(analyzer.estimate(analyzer.summarize(view)), rows))
+    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+    names = tuple(task.targets[row % len(task.targets)] for row in range(rows))
     return Regional(
         estimate=found[0].with_targets(names),
-        unshuffled_error=found[1].standard_error,
-        people=np.bincount(region, minlength=len(where)),
+        unshuffled_error=np.minimum(found[1].standard_error, found[0].standard_error),
+        people=np.bincount(regions.of_slot[~left_out], minlength=count),
         mixing=mixing_of(Grouping(groups, coordinates), task.groups, shuffler),
-        hidden_by_group=by_group,
-        hidden_by_all=by_all,
+        left_out=int(left_out.sum()),
+        of_slot=None if regions.is_at_slots else regions.of_slot,
+        **_hidden(model, shuffler, groups.sizes[groups.own[~_alone(shuffler)]]),
     )
 
 
-def _hidden(
-    model: ProtocolModel, shuffler: SlotShuffler
-) -> tuple[ReidentificationBound | None, ReidentificationBound | None]:
-    """The odds of naming the slot of a report from the largest group, and of one from the middle of the order."""
+def _first(estimate: Estimate, rows: int) -> Estimate:
+    """Without the last rows, which are about the slots that are in no region."""
+    parts = ("target", "estimate", "standard_error", "sampling_error", "where")
+    kept: dict[str, Any] = {
+        name: None if (column := getattr(estimate, name)) is None else column[:rows] for name in parts
+    }
+    return replace(estimate, **kept)
+
+
+def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
+    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order.
+
+    Args:
+        model: the protocol.
+        shuffler: what shuffled.
+        sizes: of the groups of people who are not alone.
+    """
     try:
-        by_group = reidentification_bound(model)
+        found = {"hidden_by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):
-        return None, None
+        return {}
+    if sizes.size and sizes.min() < found["hidden_by_group"].group_size:
+        found["hidden_by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
     order, starts = shuffler.prepare().order, shuffler.prepare().starts
     middle = order.size // 2
     block = int(np.searchsorted(starts, middle, side="right"))
     if starts[block] - starts[block - 1] > _MOST_COMPARED:
-        return by_group, None
+        return found
     try:
-        return by_group, reidentification_bound(model, swap_costs=shuffler.swap_costs(int(order[middle])))
+        costs = shuffler.swap_costs(int(order[middle]))
     except UnsupportedModelError:
-        return by_group, None
+        return found
+    return found | {"hidden_by_all": reidentification_bound(model, swap_costs=costs)}
 
 
-def regions_of(task: Task, public: Table | None, order: Integers, most: int) -> Places:
-    """At most so many regions: the labels or places that groups are made from, or stretches of the reference order.
+def regions_of(task: Task, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:
+    """About so many regions at most: the labels, places or groups of the task, or stretches of the reference order.
+
+    No region that is joined from several holds both people who are alone and others.
 
     Args:
         task: one with groups.
         public: the public columns, one row per person.
-        order: the reference order.
+        shuffler: what shuffles.
+        beside: the folder of the task file.
         most: number of regions.
     """
     section, columns = task.groups, {} if public is None else dict(public.columns)
+    order, alone = shuffler.prepare().order, _alone(shuffler)
     if section is not None and section.columns:
-        return _cells(section.columns, np.column_stack([columns[name] for name in section.columns]), most)
-    named = [section.column] if section is not None and section.column else list(task.public)
-    for name in named[:1]:
-        labels, region = np.unique(columns[name].astype(np.str_), return_inverse=True)
-        if labels.size <= most:
-            return region, tuple({name: str(label)} for label in labels)
-        joined, ends = _stretches(np.bincount(region), most)
-        return joined[region], tuple(
-            {f"{name} from": str(labels[first]), f"{name} to": str(labels[last])} for first, last in ends
-        )
-    region = np.empty(order.size, dtype=np.int64)
-    joined, ends = _stretches(np.ones(order.size, dtype=np.int64), min(most, max(1, order.size // 50)))
-    region[order] = joined
-    return region, tuple({"ranks from": first, "ranks to": last} for first, last in ends)
+        points = np.column_stack([columns[name] for name in section.columns])
+        metric, radius = section.metric or "euclidean", section.radius or 0.0
+        cells = cells_of(points, alone, most, metric=metric, radius=radius)
+        named = [{name: _short(value) for name, value in zip(section.columns, at, strict=True)} for at in cells.places]
+        return _marked(cells.of_person, tuple(named), alone, is_at_slots=True)
+    named_by = [section.column] if section is not None and section.column else list(task.public)
+    if named_by:
+        return _marked(*_labels(named_by[0], columns[named_by[0]], alone, most), alone, is_at_slots=True)
+    groups = getattr(shuffler, "groups", None)
+    if section is not None and section.lists is not None and groups is not None:
+        own, of_slot = np.unique(groups.own, return_inverse=True)
+        if own.size <= most:
+            names = list(read_named_lists(beside / section.lists))
+            where = tuple({"group": names[number]} for number in own.tolist())
+            return _marked(of_slot, where, alone, is_at_slots=False)
+    return _marked(*_along(order, alone, most), alone, is_at_slots=False)
+
+
+def _alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
+    """Who is the only one in a block."""
+    prepared = shuffler.prepare()
+    sizes = np.diff(prepared.starts)
+    alone = np.empty(prepared.order.size, dtype=np.bool_)
+    alone[prepared.order] = np.repeat(sizes == 1, sizes)
+    return alone
+
+
+def _marked(
+    of_slot: Integers, where: tuple[Mapping[str, Any], ...], alone: NDArray[np.bool_], *, is_at_slots: bool
+) -> Regions:
+    """With a mark at places whose people are all alone, where not everybody is."""
+    shown = of_slot >= 0
+    mixed = np.bincount(of_slot[shown & ~alone], minlength=len(where))
+    if mixed.any():
+        where = tuple(dict(each) | ({} if people else _UNMIXED) for each, people in zip(where, mixed, strict=True))
+    return Regions(of_slot=of_slot, where=where, is_at_slots=is_at_slots)
+
+
+def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int) -> Places:
+    """The labels of a column; or stretches of them, and those of people who are alone together."""
+    labels, of_slot = np.unique(column.astype(np.str_), return_inverse=True)
+    if labels.size <= most:
+        return of_slot, tuple({name: str(label)} for label in labels)
+    mixed = np.bincount(of_slot[~alone], minlength=labels.size) > 0
+    region = np.empty(labels.size, dtype=np.int64)
+    where: list[Mapping[str, Any]] = []
+    for kind in (mixed, ~mixed):
+        if kind.any():
+            room = most if kind is mixed else max(1, round(most * kind.sum() / labels.size))
+            joined, ends = _stretches(np.bincount(of_slot, minlength=labels.size)[kind], room)
+            region[kind] = joined + len(where)
+            some = labels[kind]
+            where += [{f"{name} from": str(some[first]), f"{name} to": str(some[last])} for first, last in ends]
+    return region[of_slot], tuple(where)
+
+
+def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Places:
+    """Stretches of the reference order, by numbers, and all who are alone together."""
+    mixed = order[~alone[order]]
+    of_slot = np.empty(order.size, dtype=np.int64)
+    where: list[Mapping[str, Any]] = []
+    if mixed.size:
+        room = min(most, max(1, mixed.size // _LEAST_IN_CELL))
+        of_slot[mixed], ends = _stretches(np.ones(mixed.size, dtype=np.int64), room)
+        where = [{"place": f"cell {number + 1}"} for number in range(len(ends))]
+    if alone.any():
+        of_slot[alone] = len(where)
+        where.append({"place": "people who are alone"})
+    return of_slot, tuple(where)
 
 
 def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, int]]]:
@@ -122,32 +226,5 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
     return joined.astype(np.int64), list(zip(first.tolist(), last.tolist(), strict=True))
 
 
-def _cells(names: tuple[str, ...], points: NDArray[np.float64], most: int) -> Places:
-    """Places, or cells of about as many people each, cut across their longer side until they are few enough."""
-    places, of_person = np.unique(points, axis=0, return_inverse=True)
-    of_person = of_person.ravel()
-    people = np.bincount(of_person)
-    parts = [np.arange(len(places))]
-    if len(places) <= most:
-        parts = list(np.arange(len(places))[:, None])
-    else:
-        while len(parts) * 2 <= most:
-            parts = [half for part in parts for half in _halves(places, people, part)]
-    cell = np.empty(len(places), dtype=np.int64)
-    for number, part in enumerate(parts):
-        cell[part] = number
-    where = [np.average(places[part], axis=0, weights=people[part]) for part in parts]
-    described = tuple(
-        {name: float(f"{value:.6g}") for name, value in zip(names, center, strict=True)} for center in where
-    )
-    return cell[of_person], described
-
-
-def _halves(places: NDArray[np.float64], people: Integers, part: Integers) -> list[Integers]:
-    if part.size < 2:
-        return [part]
-    side = int(np.argmax(np.ptp(places[part], axis=0)))
-    along = part[np.argsort(places[part, side], kind="stable")]
-    half = int(np.searchsorted(np.cumsum(people[along]), people[along].sum() / 2)) + 1
-    half = min(max(half, 1), along.size - 1)
-    return [along[:half], along[half:]]
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -1,9 +1,7 @@
 """The three stages of a task, from file to file, and all of them at once."""
 
-import csv
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,6 +19,7 @@ from shuffledp.randomness import resolve_source
 from shuffledp.shufflers import IdentityShuffler, SlotShuffler
 from shuffledp.statements import Trust
 from shuffledp.tables.answers import PeopleCheck, reader_for
+from shuffledp.tables.estimates import write_estimates, write_places
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
@@ -52,11 +51,9 @@ __all__ = [
     "write_statement",
 ]
 
-_ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _NOBODY = Watch()
 _HERE = Path()
-_FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
 def randomize_file(
@@ -304,7 +301,7 @@ def _analyze(
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
     outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow), regional=regional)
-    return outcome.with_files(folder, names)
+    return outcome.with_files(folder, [*names, *write_places(outcome, folder)])
 
 
 def _pipeline(task: Task) -> Pipeline:
@@ -360,7 +357,7 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
 
 def write_outcome(outcome: Outcome, folder: Path) -> Outcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
-    _write_estimates(folder / "estimates.csv", outcome)
+    write_estimates(folder / "estimates.csv", outcome)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, ["statement.json"])
@@ -371,26 +368,3 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
     with (folder / "statement.json").open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")
-
-
-def _write_estimates(path: Path, outcome: Outcome) -> None:
-    """One row per target, all texts in quotation marks.
-
-    The column ``where`` is there only where there are estimates by place, and ``seeded`` only where it is true.
-
-    A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
-    """
-    mark = {"seeded": "true"} if outcome.seeded else {}
-    columns = (*_ESTIMATE_COLUMNS, *(["where"] if outcome.regional else []), *mark)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
-        writer.writeheader()
-        for row in outcome.rows():
-            place = "; ".join(f"{key}: {value}" for key, value in row.get("where", {}).items())
-            texts = {"target": _harmless(row["target"]), "where": _harmless(place)}
-            writer.writerow(row | texts | mark)
-
-
-def _harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text

@@ -171,6 +171,11 @@ class GroupsSection(Section):
         """What follows a radius: kilometers on the globe, else the columns' own unit."""
         return " km" if self.metric == "haversine" else ""
 
+    @property
+    def unit_of_distances(self) -> str:
+        """What follows a distance between people: kilometers, else the columns that it is measured in."""
+        return self.unit or f" ({', '.join(self.columns)})"
+
 
 @dataclass(frozen=True, eq=False)
 class Grouping:

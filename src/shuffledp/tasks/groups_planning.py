@@ -40,7 +40,8 @@ class GroupsPlan(Described):
     Args:
         mixing: as the task says.
         by_alpha: with other losses, ascending; the task's own among them.
-        by_reach: with larger and smaller groups, where these have coordinates.
+        by_reach: with larger and smaller groups, where these have coordinates and a radius that can be multiplied, and
+            where anything is shuffled.
     """
 
     mixing: Mixing
@@ -83,15 +84,13 @@ def _with_alpha(section: GroupedSection, alpha: float) -> GroupedSection:
 
 def _reaches(section: GroupedSection, groups: GroupsSection, grouping: Grouping, shuffler: SlotShuffler) -> list[Reach]:
     points, metric = grouping.coordinates, groups.metric or "euclidean"
-    if points is None:
+    if points is None or math.isinf(shuffler.prepare().model.alpha):
         return []
     found = []
-    for factor in _FACTORS_OF_REACH:
+    for value in _values(groups, len(points)):
         if groups.radius is not None:
-            value = groups.radius * factor
             other = Groups.from_radius(points, value, metric)
         else:
-            value = max(1, min(round(int(groups.neighbors or 1) * factor), len(points) - 1))
             other = Groups.from_neighbors(points, int(value), metric)
         many = other.site_sizes.size > _MOST_SITES
         there = Grouping(other, points)
@@ -104,3 +103,12 @@ def _reaches(section: GroupedSection, groups: GroupsSection, grouping: Grouping,
             )
         )
     return found
+
+
+def _values(groups: GroupsSection, people: int) -> list[float]:
+    """Other radii, or numbers of neighbors; each once, and none that is the task's own."""
+    if groups.radius is not None:
+        return [groups.radius * factor for factor in _FACTORS_OF_REACH] if 0 < groups.radius < math.inf else []
+    own = int(groups.neighbors or 1)
+    others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}
+    return [float(value) for value in sorted(others - {own})]

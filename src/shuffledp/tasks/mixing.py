@@ -1,20 +1,23 @@
 """What a shuffle near a reference order does to the people of given groups, before and whatever they answer."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._described import Described
+from shuffledp.accounting.theorems.d_sigma import unneeded_shuffle
 from shuffledp.analyzers import exact_means
 from shuffledp.groups import Groups, order_sensitivity
 from shuffledp.groups.places import EARTH_RADIUS
+from shuffledp.models import ProtocolModel
 from shuffledp.shufflers import SlotShuffler
 from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.testing import SeededSource
 
-__all__ = ["Mixing", "mixing_of"]
+__all__ = ["Mixing", "between", "mixing_of", "warnings_of"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -23,6 +26,8 @@ _DRAWS, _DRAWS_OF_MANY, _MANY = 8, 2, 200_000
 _MOST_ASKED = 200
 _MOST_MEMBERSHIPS = 4_000_000
 _MOST_MEASURED = 50_000
+_KENDALL = "kendall"
+_RULE = "Every pure shuffle of groups of g people displaces by the order of g^2 / alpha ranks. "
 _NEARLY_ALL = 0.8  # of the displacement of a uniform shuffle: then who stands where hardly matters any more
 
 
@@ -41,7 +46,8 @@ class Mixing(Described):
         num_blocks: stretches of the reference order that do not mix with others.
         largest_block: people in the largest of them.
         num_alone: people who are the only ones in their block, so that their reports are not shuffled at all.
-        sensitivity: the exact Kendall sensitivity of the reference order.
+        sensitivity: the exact sensitivity of the reference order.
+        sensitivity_distance: of which distance of orders: that of a Mallows shuffle, else Kendall's.
         kind: of the shuffle; for an automatic choice, the one chosen.
         alpha: the loss of the order inside a group.
         delta: the remainder that goes with it.
@@ -67,6 +73,7 @@ class Mixing(Described):
     largest_block: int
     num_alone: int
     sensitivity: int
+    sensitivity_distance: str
     kind: str
     alpha: float
     delta: float
@@ -104,12 +111,33 @@ class Mixing(Described):
             return "Nobody shares a group with anybody: nothing is shuffled, and only epsilon0 holds."
         if not self.mixes_all:
             return ""
+        if self.alpha == 0 and self.num_blocks == 1:
+            return (
+                "alpha = 0 in one block is the uniform shuffle of everybody: estimates by place would tell nothing but "
+                f'the overall one. Take kind = "uniform", about which more is known, or {" or ".join(self._nearer)}.'
+            )
         return (
             f"alpha = {self.alpha:.4g} is so small for groups of up to {self.largest:,} of {self.num_users:,} people "
             "that everything is shuffled with everything: estimates by place would tell little more than the overall "
-            "one. Every pure shuffle of groups of g people displaces by the order of g^2 / alpha ranks; take a larger "
-            "alpha, smaller groups, or the uniform shuffle, whose guarantee is stronger."
+            f"one. {_RULE if self.alpha else ''}Take {', '.join(self._nearer)}, or the uniform shuffle, whose guarantee is "
+            "stronger."
         )
+
+    @property
+    def _nearer(self) -> tuple[str, ...]:
+        """What would keep reports nearer; no loss that is worth its name does where somebody's group is everybody."""
+        return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
+
+
+def warnings_of(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[str, ...]:
+    """What to warn of: a loss that does not fit the groups, or one that randomizing alone keeps within.
+
+    Args:
+        mixing: what the shuffle does to the groups.
+        models: of the columns that it shuffles.
+    """
+    unneeded = [] if math.isinf(mixing.alpha) else [each for model in models for each in unneeded_shuffle(model)]
+    return tuple(dict.fromkeys(filter(None, (mixing.warning, *unneeded))))
 
 
 def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
@@ -130,7 +158,8 @@ def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler)
         num_blocks=block_sizes.size,
         largest_block=int(block_sizes.max()),
         num_alone=prepared.model.num_alone,
-        sensitivity=order_sensitivity(grouping.groups, prepared.order),
+        sensitivity=order_sensitivity(grouping.groups, prepared.order, distance=_distance_of(shuffler)),
+        sensitivity_distance=_distance_of(shuffler),
         kind=_kind(shuffler),
         alpha=prepared.model.alpha,
         delta=prepared.model.delta,
@@ -148,10 +177,14 @@ def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler)
 
 
 def _kind(shuffler: SlotShuffler) -> str:
-    """The shuffle, and its noise where there are several."""
-    model = shuffler.prepare().model
-    noise = getattr(model, "noise", None)
-    return model.kind if noise is None else f"{model.kind} ({noise})"
+    """The shuffle, and its noise or distance where that is not the usual one."""
+    model, distance = shuffler.prepare().model, _distance_of(shuffler)
+    named = getattr(model, "noise", None) or (distance if distance != _KENDALL else None)
+    return model.kind if named is None else f"{model.kind} ({named})"
+
+
+def _distance_of(shuffler: SlotShuffler) -> str:
+    return str(getattr(shuffler.prepare().model, "distance", _KENDALL))
 
 
 def _kept(grouping: Grouping, shuffler: SlotShuffler, draws: list[Integers]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -195,12 +228,19 @@ def _distances(
         return None, None
     ranks = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_MEASURED)).astype(np.int64))
     here = grouping.coordinates[order[ranks]]
-    found = np.concatenate([_between(here, grouping.coordinates[order[draw[ranks]]], section.metric) for draw in draws])
+    found = np.concatenate([between(here, grouping.coordinates[order[draw[ranks]]], section.metric) for draw in draws])
     near, far = np.quantile(found, (0.5, 0.9))
     return float(near), float(far)
 
 
-def _between(here: Floats, there: Floats, metric: str | None) -> Floats:
+def between(here: Floats, there: Floats, metric: str | None) -> Floats:
+    """Distances between points, row by row: kilometers for "haversine", else in the unit of the columns.
+
+    Args:
+        here: shape (points, columns).
+        there: the same shape.
+        metric: as in the task; None is "euclidean".
+    """
     if metric == "haversine":
         (lat, lon), (lat2, lon2) = np.radians(here).T, np.radians(there).T
         half = np.sin((lat2 - lat) / 2) ** 2 + np.cos(lat) * np.cos(lat2) * np.sin((lon2 - lon) / 2) ** 2

@@ -19,7 +19,7 @@ from shuffledp.pipeline import Release
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.earlier import EarlierRelease
 from shuffledp.tasks.joint import JointTask
-from shuffledp.tasks.mixing import Mixing
+from shuffledp.tasks.mixing import Mixing, warnings_of
 from shuffledp.tasks.task import Task
 
 __all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "Regional", "StageOutcome"]
@@ -126,11 +126,14 @@ class Regional:
 
     Args:
         estimate: one row per region and target, with ``where``.
-        unshuffled_error: the standard error of each row if nothing were shuffled, shape (rows,).
+        unshuffled_error: the standard error of each row if nothing were shuffled, at most, shape (rows,).
         people: how many people's slots are in each region.
         mixing: what the shuffle does to the groups.
+        left_out: people who are too few, and too far away from others, for an estimate of their own.
+        of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
         hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
             theorem says.
+        hidden_by_smallest: the same from the smallest group, of those whose people are not alone.
         hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
             is not known, or too much to compute.
     """
@@ -139,8 +142,22 @@ class Regional:
     unshuffled_error: NDArray[np.float64]
     people: NDArray[np.int64]
     mixing: Mixing
+    left_out: int = 0
+    of_slot: NDArray[np.int64] | None = None
     hidden_by_group: ReidentificationBound | None = None
+    hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None
+
+    @property
+    def reidentification(self) -> dict[str, Any]:
+        """The odds as dictionaries that JSON can hold, without those that are not known."""
+        found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
+        return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
+        errors = self.unshuffled_error.tolist()
+        return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -185,8 +202,19 @@ class Outcome:
         return self.release.model
 
     def rows(self) -> list[dict[str, Any]]:
-        """All estimates: those of everybody together, then those by place, which have the key ``where``."""
-        return self.release.estimate.rows() + (self.regional.estimate.rows() if self.regional else [])
+        """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
+        return self.release.estimate.rows() + (self.regional.rows() if self.regional else [])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever reads the estimates by place should know first; empty if there is nothing."""
+        return warnings_of(self.regional.mixing, [self.model]) if self.regional else ()
+
+    def _about_groups(self) -> dict[str, Any]:
+        if self.regional is None:
+            return {}
+        odds = {} if self.seeded else {"reidentification": self.regional.reidentification}
+        return {"mixing": self.regional.mixing.to_dict(), **odds}
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""
@@ -196,7 +224,8 @@ class Outcome:
             "library_version": __version__,
             **self.release.to_dict(),
             "estimates": self.rows(),
-            **({"mixing": self.regional.mixing.to_dict()} if self.regional else {}),
+            **self._about_groups(),
+            "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
             "flow": self.flow.to_dict(),
@@ -242,6 +271,7 @@ class JointOutcome:
             "estimates": [{"value": part.task.value, **row} for part in self.columns.values() for row in part.rows()],
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
+            "warnings": list(dict.fromkeys(each for part in self.columns.values() for each in part.warnings)),
             "seeded": self.seeded,
             "columns": [
                 {

@@ -21,6 +21,7 @@ from shuffledp.tasks.grouped_shufflers import GroupedSection
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.groups_planning import GroupsPlan, plan_groups
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.mixing import warnings_of
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Task
 
@@ -104,6 +105,7 @@ class Plan:
         columns: one for each private column.
         statements: what will be stated about one person, if so many people take part.
         groups: what the shuffle does to the groups, if it is about groups.
+        warnings: what to know before anything is collected that way; empty if there is nothing.
     """
 
     task: Task | JointTask
@@ -111,6 +113,7 @@ class Plan:
     columns: tuple[ColumnPlan, ...]
     statements: tuple[PrivacyStatement, ...]
     groups: GroupsPlan | None = None
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``shuffledp plan --json`` prints (``plan`` in docs/schema.json)."""
@@ -122,6 +125,7 @@ class Plan:
             "statements": [statement.to_dict() for statement in self.statements],
             "columns": [column.to_dict() for column in self.columns],
             **({} if self.groups is None else {"groups": self.groups.to_dict()}),
+            "warnings": list(self.warnings),
         }
 
 
@@ -184,7 +188,15 @@ def plan(
     found = composed_columns(parts, [column.statements for column in columns], largest_group=largest)
     statements = composed_with(task, releases, found, largest_group=largest)
     groups = _groups_plan(task, grouping, shuffler)
-    return Plan(task=task, num_users=int(num_users), columns=columns, statements=statements, groups=groups)
+    models = [part.model(int(num_users), shuffler) for part in parts]
+    return Plan(
+        task=task,
+        num_users=int(num_users),
+        columns=columns,
+        statements=statements,
+        groups=groups,
+        warnings=() if groups is None else warnings_of(groups.mixing, models),
+    )
 
 
 def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler) -> GroupsPlan | None:

@@ -17,6 +17,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Shuffler
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Pipeline
+from shuffledp.tasks.grouped_shufflers import GroupedSection
 from shuffledp.tasks.groups import GroupsSection
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
@@ -173,6 +174,12 @@ class Task(Described):
                 "among the task's public columns, since groups are public and the columns are released beside the "
                 "reports",
                 groups=hidden,
+            )
+        order = self.shuffler.order if isinstance(self.shuffler, GroupedSection) else ""
+        if order == "coordinate" and not self.groups.columns:
+            raise InvalidParameterError(
+                f"[shuffler] must have another order than 'coordinate' where [groups] has {self.groups.way}, which "
+                "gives no numbers to sort by; got order = 'coordinate'."
             )
         if self.groups.file is not None and self.missing is Missing.DROP:
             raise InvalidParameterError(

@@ -48,7 +48,8 @@ def test_the_worst_person_decides_and_people_alone_are_counted():
     statement = account(protocol(MallowsShuffler(groups=groups, alpha=0.0)), delta=DELTA)
     assert statement.guarantee.epsilon == RESPONSE.epsilon0
     text = " ".join(statement.remarks)
-    assert "3 of 400 people are alone: their reports are not shuffled at all. For the others it is 0." in text
+    assert "3 of 400 people are alone: their reports are not shuffled at all. The others are mixed" in text
+    assert "For those who are not alone, epsilon is at most 0." in text
     assert statement.basis.theorem == "local-dp"
     assert statement.trust == (Trust.OWN_DEVICE,)
 
@@ -128,8 +129,50 @@ def test_the_local_guarantee_alone_bounds_the_order_where_that_says_more():
     order = account_all(protocol(MallowsShuffler(groups=pairs, alpha=50.0)), delta=DELTA)[1]
     assert (order.basis.theorem, order.trust) == ("d-sigma-local", (Trust.OWN_DEVICE,))
     assert order.guarantee.alpha == pytest.approx(2 * RESPONSE.epsilon0)
+    assert "alpha = 4, and the shuffle's own alpha is 50." in str(order)
+    assert "not private" not in str(order)
+    least = account_all(protocol(MallowsShuffler(groups=pairs, alpha=3.0)), delta=DELTA)[1]
+    assert "The shuffle adds nothing" not in str(least)
     alone = account_all(protocol(MallowsShuffler(groups=Groups.from_labels(range(PEOPLE)), alpha=50.0)), delta=DELTA)
     assert alone[1].guarantee.alpha == 0
+    assert "The shuffle adds nothing" not in str(alone[1])
+
+
+@pytest.mark.parametrize("shuffler", [MallowsShuffler, NoisySortShuffler])
+def test_where_nothing_is_shuffled_the_statements_say_so_and_call_nobody_mixed(shuffler):
+    headline, order, _ = account_all(protocol(shuffler(groups=ALL, alpha=math.inf)), delta=DELTA)
+    assert headline.guarantee.epsilon == RESPONSE.epsilon0
+    assert headline.remarks == ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
+    assert order.guarantee.alpha == pytest.approx(2.0 * PEOPLE)
+    assert "the shuffle's own alpha is infinite. By the shuffle itself this is not private." in str(order)
+    assert "This is hardly a promise" in str(order)
+    assert "hides who said what" not in str(order)
+
+
+def test_why_nothing_is_amplified_is_one_sentence_for_all_theorems_about_uniform_shuffles():
+    groups = Groups.from_labels([0] * (PEOPLE - 3) + [1, 2, 3])
+    statement = account(protocol(MallowsShuffler(groups=groups, alpha=1.0)), delta=DELTA)
+    assert statement.remarks[-1] == (
+        "No amplification by shuffling is stated: theorems about uniform shuffles do not apply to a 'mallows' shuffle, "
+        "and swap-cost gives no less: 2."
+    )
+
+
+def test_people_alone_are_counted_where_no_theorem_is_about_the_others_too():
+    groups = Groups.from_labels([0] * (PEOPLE - 3) + [1, 2, 3])
+    shuffler = NoisySortShuffler(groups=groups, alpha=1.0, noise="gaussian", delta=1e-6)
+    text = str(account(protocol(shuffler), delta=DELTA))
+    assert "3 of 400 people are alone: their reports are not shuffled at all" in text
+    assert "The others are mixed with neighbors only." in text
+    some = account(protocol(NoisySortShuffler(groups=ALL, alpha=1.0, noise="gaussian", delta=1e-6)), delta=DELTA)
+    assert "Everybody is mixed with neighbors only." in str(some)
+
+
+def test_what_holds_for_people_who_are_not_alone_is_said_only_where_it_is_less():
+    groups = Groups.from_labels([0] * (PEOPLE - 3) + [1, 2, 3])
+    near, far = (str(account(protocol(MallowsShuffler(groups=groups, alpha=a)), delta=DELTA)) for a in (1e9, 0.0))
+    assert "epsilon is at most" not in near
+    assert "For those who are not alone, epsilon is at most 0." in far
 
 
 def test_a_shuffle_without_groups_states_no_order():

@@ -141,8 +141,8 @@ def unneeded_shuffle(model: ProtocolModel) -> tuple[str, ...]:
     alone, states = in_digits(local.epsilon * group, "at most"), in_digits(own.alpha, "at most")
     not_private = " By the shuffle itself this is not private." if own.is_trivial else ""
     return (
-        "The shuffle adds nothing to what randomizing promises about the order inside groups: that is epsilon0 for each "
-        f"of the {group:,} people of the largest, alpha = {alone}, and the shuffle's own alpha is "
+        "The shuffle adds nothing to what randomizing promises about the order inside groups: that is epsilon0 for "
+        f"each of the {group:,} people of the largest, alpha = {alone}, and the shuffle's own alpha is "
         f"{'infinite' if own.is_trivial else states}.{not_private}",
     )
 

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import ClassVar
 
+from shuffledp._numerals import in_digits
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.channel import BlanketChannel
 from shuffledp.accounting.theorems.fmt23 import StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
+from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel, ShuffleModel, SwapWindows
 from shuffledp.statements import Hypothesis, Status
 
@@ -66,9 +68,21 @@ class SwapCost(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest over the people of the least over their windows."""
-        return max(self.epsilons(model, delta=delta), default=model.local.epsilon0)
+        return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
-    def epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
+    def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
+        """The guarantee, whom it is about, and for people who are not alone theirs, where that is below epsilon0."""
+        epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
+        guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
+        alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
+        if not alone:
+            return guarantee, ("The epsilon is that of the person who is mixed least.",)
+        others = [each for of, each in zip(windows, epsilons, strict=True) if max(of.sizes) > 1]
+        if not others or max(others) >= epsilon0:
+            return guarantee, ()
+        return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
+
+    def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
         """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
 
         @cache
