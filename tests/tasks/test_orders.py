@@ -214,7 +214,7 @@ def test_an_order_is_taken_only_if_it_is_said_once_and_as_the_sum_of_all_that_a_
     path = task_file(town, **SORT)
     run(path, "first")
     run(path, "second", "first")
-    assert reread("second", lambda data: None).order.guarantee.alpha == pytest.approx(2 * ALPHA)
+    assert EarlierRelease.read(Path("second/statement.json")).order.guarantee.alpha == pytest.approx(2 * ALPHA)
 
     def place(data):
         return next(n for n, each in enumerate(data["statements"]) if each["guarantee"]["type"] == "d-sigma")
