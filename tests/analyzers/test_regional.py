@@ -9,7 +9,7 @@ from shuffledp.analyzers import RegionalAnalyzer
 from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean
-from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 
 PLACES = np.linspace(0, 1, 400)
@@ -76,6 +76,39 @@ def test_a_shuffle_pulls_regions_towards_their_neighbors():
     assert 0.05 < estimated(plain, reports, shuffler).estimate[1] < 0.5
     without, with_shuffle = (estimated(each, reports, shuffler).standard_error[1] for each in (plain, told))
     assert with_shuffle > 100 * without  # almost all of the error is from who happened to lie there
+
+
+@pytest.mark.parametrize("alpha", [20.0, 500.0])
+@pytest.mark.parametrize("answers", ["contrast", "mixed", "cluster"])
+def test_intervals_of_places_of_few_slots_cover_the_smoothed_target(answers, alpha):
+    """Where one to ten slots say all the same, their own spread would seem to be 0."""
+    people, source = 300, SeededSource(99)
+    regions = np.zeros(people, dtype=int)
+    regions[0], regions[150], regions[151:153], regions[200:207] = 1, 2, 3, 4
+    numbers = np.arange(people)
+    values = {"contrast": np.isin(regions, [1, 2, 3]), "mixed": numbers % 2 == 1, "cluster": regions == 4}[answers]
+    groups = Groups.from_radius(numbers, 12)
+    shuffler = NoisySortShuffler(groups=groups, alpha=alpha, order=range(people))
+    analyzer = RegionalAnalyzer(regions=regions, shuffler=shuffler)
+    draws = np.array([shuffler.draw(source=source) for _ in range(400)])
+    target = np.array([values[draws[:, regions == region]].mean() for region in range(5)])
+    away, margins = [], []
+    reports = TRUTHFUL.randomize(values.astype(int), source=SeededSource(1))
+    for _ in range(300):
+        estimate = analyzer.estimate(analyzer.summarize(shuffler.shuffle(reports, source=source)))
+        away.append(np.abs(estimate.estimate[1::2] - target))
+        margins.append(estimate.margin[1::2])
+    assert ((np.array(away) <= np.array(margins)).mean(axis=0)[1:] > 0.93).all()
+    assert np.array(margins).max() <= 0.99  # an interval that covered everything would cover too
+
+
+def test_where_nothing_moves_few_slots_are_as_certain_as_many():
+    groups = Groups.from_radius(np.arange(40), 3)
+    shuffler = MallowsShuffler(groups=groups, alpha=math.inf, order=range(40))
+    analyzer = RegionalAnalyzer(regions=[0] * 39 + [1], shuffler=shuffler)
+    estimate = estimated(analyzer, TRUTHFUL.randomize([0] * 39 + [1]), shuffler)
+    assert estimate.estimate[1::2] == pytest.approx([0.0, 1.0], abs=1e-6)
+    assert estimate.standard_error.max() < 1e-5
 
 
 def test_regions_without_reports_are_left_out():

@@ -1,5 +1,7 @@
 """Groups are what brute force finds, in every way of making them; the digest knows the family and nothing else."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,48 @@ def test_a_group_is_the_smallest_ball_with_so_many_others(kind, metric, seed):
         reach = np.sort(apart, axis=1)[:, neighbors]
         reached = apart <= (reach * (1 + 1e-9) + 1e-6 * (metric == "haversine"))[:, None]
         assert own_groups(groups) == [np.flatnonzero(row).tolist() for row in reached]
+
+
+FAR = [(1e200, 0.0), (0.0, 0.0), (3e200, 0.0)]
+TINY = [(1e-200, 0.0), (0.0, 0.0), (3e-200, 0.0)]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize(("points", "unit"), [(FAR, 1e200), (TINY, 1e-200), ([(5e-324, 0.0), (0.0, 0.0)] * 2, 5e-324)])
+def test_coordinates_whose_squares_are_no_floats_are_compared_all_the_same(points, unit, metric):
+    near = distances(np.array(points) / unit, metric)
+    for columns in (points, [x for x, _ in points]):
+        for radius in (0.0, unit, 2 * unit, 1e308, math.inf):
+            expected = [np.flatnonzero(row <= min(radius / unit, 9)).tolist() for row in near]
+            assert own_groups(Groups.from_radius(columns, radius, metric)) == expected
+        reach = np.sort(near, axis=1)[:, 1]
+        expected = [np.flatnonzero(row <= each).tolist() for row, each in zip(near, reach, strict=True)]
+        assert own_groups(Groups.from_neighbors(columns, 1, metric)) == expected
+
+
+def test_radius_0_joins_equal_points_only_however_near_others_are():
+    points = [(1e-200, 0.0), (0.0, 0.0), (0.0, 0.0), (1.0, 0.0)]
+    for metric in ("euclidean", "manhattan", "haversine"):
+        assert own_groups(Groups.from_radius(points, 0.0, metric)) == [[0], [1, 2], [1, 2], [3]]
+        mixed = own_groups(Groups.from_radius(points, [0.0, 0.0, 1e-3, 500.0], metric))
+        assert mixed == [[0], [1, 2], [0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_the_ends_of_the_floats_do_not_overflow():
+    ends = np.array([1.7e308, -1.7e308, 0.0])
+    for points in (ends, np.column_stack([ends, ends]), np.column_stack([ends, ends[::-1], ends])):
+        for metric in ("euclidean", "manhattan"):
+            assert own_groups(Groups.from_radius(points, math.inf, metric)) == [[0, 1, 2]] * 3
+            assert own_groups(Groups.from_radius(points, 1e300, metric)) == [[0], [1], [2]]
+            assert {len(group) for group in own_groups(Groups.from_neighbors(points, 1, metric))} <= {2, 3}
+    assert own_groups(Groups.from_radius(ends, 1.7e308)) == [[0, 2], [1, 2], [0, 1, 2]]
+
+
+def test_points_whose_distances_cannot_be_told_apart_beside_others_still_have_neighbors():
+    points = [(1.0, 0.0), (1e-200, 0.0), (0.0, 0.0)]
+    assert own_groups(Groups.from_neighbors(points, 1)) == [[0, 1, 2], [1, 2], [1, 2]]
+    with pytest.raises(InvalidParameterError, match="radius must be 0, or above 1e-149 times the largest coordinate"):
+        Groups.from_radius(points, 1e-200)
 
 
 def test_a_difference_of_floats_is_what_decides_on_a_line():
@@ -249,6 +293,11 @@ REFUSED = [
     ),
     (lambda: Groups.from_lists([[0, -1]]), "group at place 0, counted from 0, holds -1"),
     (lambda: Groups.from_lists([[0, 2], [4]]), "person 1 is in none, and 2 in all"),
+    (lambda: Groups.from_lists([[0, 1]], 2**40), "person 2 is in none, and 1099511627774 in all"),
+    (lambda: Groups.from_lists([[1, 2**30]]), "person 0 is in none, and 1073741823 in all"),
+    (lambda: Groups.from_lists([[0], [2**62]]), r"range\(2147483647\); lists\[1\] holds 4611686018427387904"),
+    (lambda: Groups.from_lists([np.array([2**64 - 1], dtype=np.uint64)]), r"lists\[0\] holds 18446744073709551615"),
+    (lambda: Groups.from_lists([[-1]]), r"lists\[0\] holds -1"),
     (lambda: Groups.from_lists([[0.0]]), r"lists must hold integers; lists\[0\]"),
     (lambda: Groups.from_lists([[0]], 0), "num_users must be an integer that is 1 or more"),
     (lambda: Groups.from_labels([1]).members(1), "person must be below the number of people, 1"),

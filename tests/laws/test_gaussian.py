@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.laws import gaussian_delta, gaussian_mu
+from shuffledp.laws import gaussian_alpha, gaussian_delta, gaussian_mu
 
 
 def exact_delta(mu, alpha):
@@ -30,6 +30,15 @@ def test_mu_is_the_largest_that_keeps_delta(alpha, delta):
     mu = gaussian_mu(alpha, delta)
     assert exact_delta(mu, alpha) <= delta
     assert exact_delta(mu * 1.001, alpha) > delta
+
+
+def test_budgets_and_spreads_whose_squares_are_no_floats():
+    assert 0 < gaussian_delta(60.0, 1e308) <= 1e-300
+    assert 0 < gaussian_delta(1e-10, 1e308) <= 1e-300
+    assert gaussian_delta(1e200, 1.0) == 1.0
+    assert gaussian_delta(1.7e308, 1.7e308) == 1.0
+    assert gaussian_mu(1e308, 1e-6) == gaussian_mu(1e5, 1e-6) == 60.0
+    assert gaussian_alpha(1e200, 1e-6) == math.inf
 
 
 def test_delta_at_the_ends():

@@ -67,3 +67,38 @@ def release_law(law, channel):
     for permutation, chance in law.items():
         total += chance * independent[data[:, list(permutation)] @ codes]
     return data, total
+
+
+def exchange_costs(law):
+    """For each pair of ranks, by how much exchanging them changes the log of a probability, at most."""
+    people = len(next(iter(law)))
+    costs = np.zeros((people, people))
+    for one, other in itertools.combinations(range(people), 2):
+        exchanged = {one: other, other: one}
+        for ranks, chance in law.items():
+            swapped = tuple(exchanged.get(rank, rank) for rank in ranks)
+            costs[one, other] = max(costs[one, other], abs(math.log(chance / law[swapped])))
+    return costs + costs.T
+
+
+def cheapest_windows(costs, block=None):
+    """For each rank and each number of consecutive ranks around it, the dearest exchange in the cheapest window.
+
+    Infinite where no window fits into the block; ``costs`` are for pairs of ranks.
+    """
+    people = len(costs)
+    blocks = np.zeros(people) if block is None else np.asarray(block)
+    found = np.full((people, people + 1), math.inf)
+    for first, last in itertools.combinations_with_replacement(range(people), 2):
+        if blocks[first] == blocks[last]:
+            inside = slice(first, last + 1)
+            size, cost = last - first + 1, costs[inside, inside].max()
+            found[inside, size] = np.minimum(found[inside, size], cost)
+    return found
+
+
+def is_no_better(windows, cheapest):
+    """Whether every window that somebody is told of can be had by a person, at that cost or less."""
+    return all(
+        cheapest[size:].min(initial=math.inf) <= cost for size, cost in zip(windows.sizes, windows.costs, strict=True)
+    )

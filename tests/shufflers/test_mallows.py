@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffleModel, MallowsShuffler
 from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
+from shufflers.enumerated import cheapest_windows, exchange_costs, is_no_better
 from statistical.thresholds import SAMPLES_PER_CELL, assert_fits, assert_rejects
 
 LINE = Groups.from_radius([0, 1, 2, 10, 11, 20], 1.0)
@@ -146,6 +148,90 @@ def test_windows_are_those_of_the_blocks_that_mix_least():
     model = MallowsShuffler(groups=LINE, alpha=1.0, order=range(6)).model(6)
     sizes = [max(each.sizes) for each in model.swap_windows()]
     assert sizes == [1, 2]  # the block of three is larger and less concentrated than that of two
+
+
+def kinds_of_blocks(*kinds, distance="kendall"):
+    """The model of so many blocks of a size and concentration: (size, concentration, number)."""
+    sizes, thetas, counts = zip(*kinds, strict=True)
+    return MallowsShuffleModel(
+        num_users=sum(size * count for size, _, count in kinds),
+        groups_digest="0" * 64,
+        alpha=math.inf,
+        distance=distance,
+        block_sizes=sizes,
+        concentrations=thetas,
+        block_counts=counts,
+        num_alone=sum(count for size, _, count in kinds if size == 1),
+    )
+
+
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+@pytest.mark.parametrize("people", [2, 3, 4, 5])
+def test_windows_cost_exactly_what_the_dearest_exchange_in_them_changes(people, distance):
+    costs = exchange_costs(mallows_law(people, 0.3, distance=distance))
+    cheapest = cheapest_windows(costs)
+    shuffler = MallowsShuffler(
+        groups=Groups.from_labels([0] * people), concentration=0.3, distance=distance, order=range(people)
+    )
+    (windows,) = shuffler.model(people).swap_windows()
+    assert windows.sizes == tuple(range(1, people + 1))
+    assert windows.people == people
+    for of_person in cheapest:
+        assert windows.costs == pytest.approx(of_person[1:], abs=1e-12)
+    for person in range(people):
+        assert shuffler.swap_costs(person) == pytest.approx(costs[person], abs=1e-12)
+        assert shuffler.swap_costs(person)[person] == 0
+
+
+def test_costs_are_never_rounded_down():
+    for theta in (0.1, 0.3, 1 / 3, 0.7, 1e-3):
+        (windows,) = kinds_of_blocks((60, theta, 1)).swap_windows()
+        shuffler = MallowsShuffler(groups=Groups.from_labels([0] * 60), concentration=theta, order=range(60))
+        of_first = shuffler.swap_costs(0)
+        for size, cost in zip(windows.sizes[1:], windows.costs[1:], strict=True):
+            exact = Fraction(theta) * (2 * size - 3)
+            assert Fraction(math.nextafter(cost, 0)) < exact <= Fraction(cost)
+            assert exact <= Fraction(float(of_first[size - 1])) <= exact * (1 + Fraction(2) ** -50)
+
+
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+@pytest.mark.parametrize("theta", [5e-324, 1e308])
+def test_costs_at_the_ends_of_the_floats(theta, distance):
+    groups = Groups.from_labels([0] * 4)
+    shuffler = MallowsShuffler(groups=groups, concentration=theta, distance=distance, order=range(4))
+    assert (shuffler.swap_costs(0)[1:] >= theta).all()
+    (windows,) = shuffler.model(4).swap_windows()
+    assert (np.array(windows.costs[1:]) >= theta).all()
+
+
+def test_everybody_in_blocks_of_several_kinds_is_mixed_as_well_as_somebody_whom_windows_are_about():
+    draw = np.random.default_rng(2)
+    for _ in range(60):
+        kinds = [
+            (int(size), float(draw.choice([0.0, 0.05, 0.2, 0.4])), int(draw.integers(1, 4)))
+            for size in draw.integers(1, 6, size=5)
+        ]
+        found = kinds_of_blocks(*kinds).swap_windows()
+        for size, theta, _ in kinds:
+            cheapest = cheapest_windows(exchange_costs(mallows_law(size, theta)))[0]
+            cheapest[1:] *= 1 - 1e-12  # what is written out is rounded to nearest
+            assert any(is_no_better(windows, cheapest) for windows in found)
+
+
+def test_of_blocks_of_several_kinds_those_are_told_that_no_smaller_one_is_as_concentrated_as():
+    kinds = (9, 0.5, 1), (2, 0.2, 3), (1, math.inf, 4), (3, 0.2, 1), (4, 0.1, 2), (5, 0.3, 2), (2, 0.0, 1)
+    found = kinds_of_blocks(*kinds).swap_windows()
+    assert [(max(each.sizes), each.costs[-1], each.people) for each in found] == [
+        (1, 0.0, 4),
+        (2, 0.0, 2),
+        (2, pytest.approx(0.2), 6),
+        (5, pytest.approx(0.3 * 7), 10),
+        (9, pytest.approx(0.5 * 15), 9),
+    ]
+    assert found[1].costs == (0.0, 0.0)
+    assert not MallowsShuffler(groups=Groups.from_labels([0] * 4), alpha=0.0).swap_costs(0).any()
+    (windows,) = kinds_of_blocks((3, math.inf, 1)).swap_windows()
+    assert windows.costs == (0.0, math.inf, math.inf)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,36 @@ def test_alpha_0_is_uniform_within_blocks_and_infinity_the_identity():
     assert_fits(list(counts.values()), np.full(12, 1 / 12))
 
 
+@pytest.mark.parametrize("spacing", ["adaptive", "uniform", "refined"])
+@pytest.mark.parametrize(("noise", "delta"), [("laplace", None), ("gaussian", 1e-6)])
+@pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e200, 1e308, 1.7e308])
+def test_budgets_at_the_ends_of_the_floats_are_kept(alpha, noise, delta, spacing):
+    pairs = Groups.from_lists([[place, place + 1] for place in range(40)] + [[40]])
+    for groups in (LINE, pairs):
+        people = groups.num_users
+        shuffler = NoisySortShuffler(
+            groups=groups, alpha=alpha, noise=noise, delta=delta, spacing=spacing, order=range(people)
+        )
+        assert shuffler.model(people).alpha <= alpha
+        drawn = shuffler.draw(source=SeededSource(1)).tolist()
+        assert sorted(drawn) == list(range(people))
+        assert alpha < 1 or drawn == list(range(people))
+
+
+def test_positions_that_are_too_far_apart_for_their_scale_are_refused_and_others_are_not():
+    for positions, scale in (([1e308, -1e308], None), ([1.0, 0.0], 1e-320), ([1e300, 0.0], 1e-10)):
+        with pytest.raises(
+            InvalidParameterError, match=r"positions must be at most 1e\+140 times the scale; got one of"
+        ):
+            NoisySortShuffler(positions=positions, scale=scale)
+    for noise, delta in (("laplace", None), ("gaussian", 1e-6)):
+        groups = Groups.from_labels([0] * 4)
+        far = NoisySortShuffler(groups=groups, positions=[1e140, -1e140, 0.0, 1e100], noise=noise, delta=delta)
+        assert far.model(4).alpha > 1e140
+        assert far.draw().tolist() == [0, 1, 2, 3]
+    assert NoisySortShuffler(positions=[1e300, 0.0], scale=1e200).model(2).swap_windows()
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1.0, math.inf])
 def test_people_who_are_all_alone_keep_their_reports_at_alpha_0(alpha):
     shuffler = NoisySortShuffler(groups=Groups.from_labels(range(5)), alpha=alpha)

@@ -21,7 +21,6 @@ WEIGHED = Graph.from_edges([(0, 1), (2, 1)], weights=[0.5, 3])
         ("# from somewhere\n0\t1\n2\t1\n", PLAIN),
         ("0 1\r\n2 1", PLAIN),
         ("\ufefffrom,to,weight\n0,1,0.5\n\n2,1,3\n", WEIGHED),
-        ("a,b\n", Graph.from_edges([])),
     ],
 )
 def test_a_text_file_has_an_edge_a_line(text, expected, tmp_path):
@@ -37,6 +36,8 @@ def test_an_npz_file_has_an_array_of_edges(tmp_path):
     assert read_graph(tmp_path / "a.npz") == PLAIN
     assert read_graph(tmp_path / "b.npz") == WEIGHED
     assert read_graph(tmp_path / "a.npz", num_nodes=9).num_nodes == 9
+    np.savez(tmp_path / "none.npz", edges=np.empty((0, 2), dtype=np.int64))
+    assert read_graph(tmp_path / "none.npz", num_nodes=9) == Graph.from_edges([], num_nodes=9)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,10 @@ def test_an_npz_file_has_an_array_of_edges(tmp_path):
     [
         (b"", "has no edges"),
         (b"# nothing\n", "has no edges"),
+        (b"a,b\n", "has no edges: its only line"),
+        (b"0;1\n", "has no edges: its only line"),
+        (b"0;1\n# 2;3\n\n", "has no edges: its only line"),
+        (b"O,1\n0,1\n", "cannot be read"),
         (b"0\n1\n", "two columns, or three with weights; it has 1"),
         (b"0,1,2,3\n", "it has 4"),
         (b"0.5,1\n", "integers in its first two columns"),
@@ -65,6 +70,11 @@ def test_a_file_without_edges_and_no_file_are_refused(tmp_path):
     np.savez(tmp_path / "b.npz", edges=np.array([[object(), 1]]))
     with pytest.raises(InputDataError, match="cannot be read"):
         read_graph(tmp_path / "b.npz")
+    np.savez(tmp_path / "whole.npz", edges=np.arange(200).reshape(100, 2))
+    for name, length in (("cut.npz", 400), ("start.npz", 4), ("empty.npz", 0)):
+        (tmp_path / name).write_bytes((tmp_path / "whole.npz").read_bytes()[:length])
+        with pytest.raises(InputDataError, match=r"is no \.npz file of numpy, or only the beginning of one"):
+            read_graph(tmp_path / name)
     with pytest.raises(InputDataError, match="no such file"):
         read_graph(tmp_path / "c.csv")
     (tmp_path / "d.csv").write_text("0,7\n")

@@ -19,6 +19,8 @@ __all__ = ["Groups"]
 
 Integers = NDArray[np.int64]
 
+_MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -71,11 +73,12 @@ class Groups:
             points: public numbers, shape (people,) for a line (ages, incomes) or (people, columns); for "haversine"
                 latitude and longitude in degrees.
             radius: one distance, or one per person, 0 or more; in the units of the points, and in kilometers for
-                "haversine". Radius 0 joins people with equal points.
+                "haversine". Radius 0 joins people with equal points, and with nobody else.
             metric: "euclidean", "manhattan" or "haversine" (great circles on a sphere of 6371.0088 km).
 
         Raises:
-            InvalidParameterError: if a point is not finite, a radius is negative or NaN, or the shapes disagree.
+            InvalidParameterError: if a point is not finite, a radius is negative, NaN, or so small beside the
+                coordinates (by 1e-149) that distances cannot be told apart, or the shapes disagree.
         """
         places = Places(points, metric)
         radii = _as_radii(radius, places.of_person.size)
@@ -91,8 +94,8 @@ class Groups:
         """A person's group is the smallest ball around them that holds at least ``neighbors`` other people.
 
         People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger
-        than ``neighbors`` + 1. Groups are not always symmetric: those nearest to somebody in the country need not have
-        them among their own.
+        than ``neighbors`` + 1; so are all who are nearer than 1e-149 times the largest coordinate. Groups are not
+        always symmetric: those nearest to somebody in the country need not have them among their own.
 
         Args:
             points: as in `from_radius`.
@@ -309,7 +312,13 @@ def _as_people(place: int, group: ArrayLike) -> Integers:
         raise InvalidParameterError(f"lists must be groups of one person or more; lists[{place}] is not.")
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidParameterError(f"lists must hold integers; lists[{place}] has dtype {array.dtype}.")
-    return np.unique(array).astype(np.int64)
+    people = np.unique(array)
+    for person in people[[0, -1]].tolist():
+        if not 0 <= person < _MOST_PEOPLE:
+            raise InvalidParameterError(
+                f"lists must hold people in range({_MOST_PEOPLE}); lists[{place}] holds {person}."
+            )
+    return people.astype(np.int64)
 
 
 def _check_people(everybody: Integers, starts: Integers, num_users: int) -> None:
@@ -320,10 +329,11 @@ def _check_people(everybody: Integers, starts: Integers, num_users: int) -> None
             f"lists must hold people by their numbers from 0 to {num_users - 1}; the group at place {place}, counted "
             f"from 0, holds {everybody[outside[0]]}."
         )
-    absent = np.flatnonzero(np.bincount(everybody, minlength=num_users) == 0)
-    if absent.size:
+    present = np.unique(everybody)
+    if present.size < num_users:
+        first = int(np.searchsorted(present - np.arange(present.size), 1))
         raise InvalidParameterError(
-            f"lists must hold everybody; person {absent[0]} is in none, and {absent.size} in all. "
+            f"lists must hold everybody; person {first} is in none, and {num_users - present.size} in all. "
             "Whoever belongs with nobody is a list of one."
         )
 

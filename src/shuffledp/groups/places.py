@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp._validate import one_of
+from shuffledp._validate import invalid, one_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups.runs import Runs, as_runs
 
@@ -17,6 +17,7 @@ EARTH_RADIUS = 6371.0088  # km, the mean radius of the reference ellipsoid (IUGG
 _AT_A_TIME = 1 << 21  # members of balls, while they are lists of Python
 _LEAF = 4
 _SLACK = 1 + 1e-12  # a distance may come out a little larger when it is computed another way
+_LEAST = 2.0**-498  # of the largest coordinate: squares of smaller distances are no floats
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -43,11 +44,15 @@ class Places:
 
         one_of(METRICS, metric=metric)
         self._globe = metric == "haversine"
-        self._power = 1.0 if metric == "manhattan" else 2.0
         columns = _as_columns(points)
         distinct, inverse = distinct_rows(_normal_angles(columns) if self._globe else columns)
         at = _on_sphere(distinct) if self._globe else distinct
         self._line = at.shape[1] == 1
+        self._x = at[:, 0]
+        # In units of a power of 2 above the largest coordinate, which changes no digit, squares do not overflow.
+        self._exponent = 0 if self._globe else int(np.frexp(np.abs(at).max())[1])
+        at = np.ldexp(at, -self._exponent)
+        self._power = 1.0 if metric == "manhattan" or self._line else 2.0
         if not self._line:  # in the order of the leaves of a k-d tree a ball is a few runs of numbers
             leaves = KDTree(at, leafsize=_LEAF).indices
             at = at[leaves]
@@ -60,7 +65,8 @@ class Places:
     def reach(self, people: int) -> Floats:
         """For each place, the distance within which there are at least ``people`` people, those at the place included.
 
-        In kilometers or in the units of the points, and rounded up by a factor of 1 + 1e-12.
+        In kilometers or in the units of the points, and rounded up by a factor of 1 + 1e-12. Where other places are
+        needed it is at least about 1e-150 times the largest coordinate.
         """
         count = min(people, len(self._at))
         reach = np.empty(len(self._at))
@@ -73,30 +79,48 @@ class Places:
             enough = np.cumsum(self.sizes[found], axis=1) >= people
             reach[first : first + step] = distances[np.arange(len(near)), enough.argmax(axis=1)]
         if self._globe:
-            reach = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(reach / 2.0, 1.0))
-        return reach * _SLACK
+            return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(reach / 2.0, 1.0)) * _SLACK
+        others = self.sizes < people
+        reach[others] = np.maximum(reach[others], _LEAST)
+        with np.errstate(over="ignore", under="ignore"):
+            reach = np.ldexp(reach * _SLACK, self._exponent)
+        reach[others] = np.maximum(reach[others], np.nextafter(0.0, 1.0))
+        return reach
 
     def balls(self, centers: Integers, radii: Floats) -> Iterator[Runs]:
         """The places within each radius of each center, in parts of several balls."""
         if self._line:
             yield self._intervals(centers, radii)
             return
-        if self._globe:  # the chord through the ball below an arc of this length
-            radii = 2.0 * np.sin(np.minimum(radii / EARTH_RADIUS, np.pi) / 2.0) * _SLACK
+        alone, radii = radii == 0, self._in_tree(radii)
         first, step = 0, 64
         while first < len(centers):
             part = slice(first, first + step)
             found = self._tree.query_ball_point(self._at[centers[part]], radii[part], p=self._power, return_sorted=True)
+            for place in np.flatnonzero(alone[part]):
+                found[place] = [int(centers[part][place])]
             sizes = np.array([len(each) for each in found])
             yield as_runs(np.append(0, np.cumsum(sizes)), np.concatenate(found).astype(np.int64))
             first += len(sizes)
             step = int(np.clip(_AT_A_TIME // max(int(sizes.mean()), 1), 1, 1 << 16))
 
+    def _in_tree(self, radii: Floats) -> Floats:
+        """Radii as the tree measures them."""
+        if self._globe:  # the chord through the ball below an arc of this length
+            return 2.0 * np.sin(np.minimum(radii / EARTH_RADIUS, np.pi) / 2.0) * _SLACK
+        with np.errstate(over="ignore", under="ignore"):
+            scaled: Floats = np.minimum(np.ldexp(radii, -self._exponent), 4.0 * self._at.shape[1])
+        small = (radii > 0) & (scaled < _LEAST)
+        if self._power == 2 and small.any():
+            raise invalid("0, or above 1e-149 times the largest coordinate", radius=float(radii[small][0]))
+        return scaled
+
     def _intervals(self, centers: Integers, radii: Floats) -> Runs:
         """On a line every ball is one run: j with |x_i - x_j| <= r, the difference as floats give it."""
-        x = self._at[:, 0]
-        low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
-        high = _first_true(lambda j: x[j] - x[centers] > radii, centers, np.full_like(centers, x.size))
+        x = self._x
+        with np.errstate(over="ignore"):  # a difference that is no float is larger than every finite radius
+            low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
+            high = _first_true(lambda j: x[j] - x[centers] > radii, centers, np.full_like(centers, x.size))
         return Runs(np.arange(centers.size + 1), np.column_stack([low, high]).astype(np.int32))
 
 

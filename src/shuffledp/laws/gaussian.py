@@ -10,6 +10,7 @@ __all__ = ["gaussian_alpha", "gaussian_delta", "gaussian_mu"]
 _ROUNDING = 2.0**-48  # of a normal probability at 0; with the distance from 0 the error of its argument counts more
 _SMALLEST = 1e-300
 _LARGEST_MU = 60.0
+_FAR = 1e100  # so many standard deviations away nothing is left, and squares may be no floats
 
 
 def gaussian_delta(mu: float, alpha: float) -> float:
@@ -44,6 +45,8 @@ def gaussian_delta(mu: float, alpha: float) -> float:
     if alpha == 0:
         return min(math.erf(mu / math.sqrt(8)) * (1 + _ROUNDING) + _SMALLEST, 1.0)
     center, reach = alpha / mu, mu / 2 + alpha / mu
+    if reach > _FAR:
+        return _SMALLEST if center > mu else 1.0
     likely = _normal_below(mu / 2 - center)
     unlikely = math.exp(min(alpha + _log(_normal_below(-reach)), 0.0))
     error = _ROUNDING * (2 + reach + reach**2)

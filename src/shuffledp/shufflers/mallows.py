@@ -214,7 +214,8 @@ class MallowsShuffler(SlotShuffler):
         apart = np.abs(np.arange(block.start, block.stop) - rank)
         changes = {"kendall": 2 * apart - 1, "hamming": np.full_like(apart, 2), "cayley": np.ones_like(apart)}
         costs = np.full(prepared.order.size, math.inf)
-        costs[prepared.order[block]] = np.nextafter(theta * changes[self.distance], math.inf) if theta else 0.0
+        with np.errstate(over="ignore"):
+            costs[prepared.order[block]] = np.nextafter(theta * changes[self.distance], math.inf) if theta else 0.0
         costs[person] = 0.0
         return costs
 

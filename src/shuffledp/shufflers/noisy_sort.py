@@ -36,6 +36,8 @@ Floats = NDArray[np.float64]
 
 SPACINGS = ("adaptive", "uniform", "refined")
 _ROUND_UP = 1 + 1e-12
+_FAR = 1e140  # in units of the noise: nobody so far apart changes places, and sums of squares are floats
+_LEAST_REFINED = 1e-250  # smaller budgets leave no digits to refine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,8 @@ class NoisySortShuffler(SlotShuffler):
     Args:
         groups: public groups of people; None if only positions are given.
         alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
-        positions: a public number for each person, such as a time of arrival: all are sorted as one block.
+        positions: a public number for each person, such as a time of arrival: all are sorted as one block. At most
+            1e140 times the scale.
         scale: of the noise around these positions, above 0; None is 1. Mean absolute value for Laplace noise,
             standard deviation for Gaussian.
         noise: "laplace" or "gaussian".
@@ -158,7 +161,7 @@ class NoisySortShuffler(SlotShuffler):
             )
         self.groups, self.alpha, self.delta = groups, alpha, delta
         self.noise, self.spacing, self._order = noise, spacing, order
-        self._at = None if positions is None else _checked_positions(positions, groups) / float(scale or 1)
+        self._at = None if positions is None else _checked_positions(positions, groups, float(scale or 1))
 
     @property
     def _power(self) -> int:
@@ -191,8 +194,8 @@ class NoisySortShuffler(SlotShuffler):
         """The gap after each rank but the last, infinite where blocks end."""
         groups = _given(self.groups)
         budget = float(self.alpha or 0)
-        if self.noise == "gaussian" and budget < math.inf:
-            budget = gaussian_mu(budget, self.delta or 0.5)
+        if budget < math.inf:
+            budget = min(budget, _FAR) if self.noise == "laplace" else gaussian_mu(budget, self.delta or 0.5)
         found = windows(groups, order)
         if self._power == 1:
             spreads = found.sensitivities("footrule").astype(np.float64)
@@ -202,7 +205,7 @@ class NoisySortShuffler(SlotShuffler):
         if self.spacing == "uniform" and budget < math.inf:
             equal = uniform_gaps(order.size, float(spreads.max()), budget)
             return np.where(np.isinf(gaps), gaps, equal)
-        if self.spacing == "refined" and 0 < budget < math.inf:
+        if self.spacing == "refined" and _LEAST_REFINED < budget < math.inf:
             return refined_gaps(gaps, ranks_by_group(groups, order), budget, power=self._power)
         return gaps
 
@@ -253,7 +256,7 @@ def _given(groups: Groups | None) -> Groups:
     return groups
 
 
-def _checked_positions(positions: Any, groups: Groups | None) -> Floats:
+def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> Floats:
     try:
         at = np.asarray(positions, dtype=np.float64)
     except (TypeError, ValueError):
@@ -262,4 +265,10 @@ def _checked_positions(positions: Any, groups: Groups | None) -> Floats:
         raise InvalidParameterError(f"positions must be one finite number per person; got shape {at.shape}.")
     if groups is not None and at.size != groups.num_users:
         raise InvalidParameterError(f"positions must be one for each of {groups.num_users} people; got {at.size}.")
-    return at
+    with np.errstate(over="ignore"):
+        found: Floats = at / scale
+    if not (np.abs(found) <= _FAR).all():
+        raise InvalidParameterError(
+            f"positions must be at most {_FAR:g} times the scale; got one of {np.abs(at).max():.6g}, scale={scale!r}."
+        )
+    return found

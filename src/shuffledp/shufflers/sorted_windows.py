@@ -61,9 +61,10 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
 
 
 def _not_better(dearest: Floats) -> list[int]:
-    """The classes that no other class exceeds at every size."""
+    """The classes that no other class exceeds at every size: whoever exceeds another one comes first here."""
+    far = np.isinf(dearest)
     kept: list[int] = []
-    for kind in np.argsort(-np.where(np.isinf(dearest), 1e300, dearest).sum(axis=1), kind="stable").tolist():
+    for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():
         if not any((dearest[kind] <= dearest[other]).all() for other in kept):
             kept.append(kind)
     return kept

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import math
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,12 @@ def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
     """The graph of an edge list.
 
     A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
-    a weight, separated by commas, or by tabs and blanks. A first line that is not of numbers is a header; lines that
-    begin with ``#`` are skipped. An ``.npz`` file of numpy has an array ``edges`` of shape (edges, 2) and, if there is
-    one, an array ``weights``.
+    a weight, separated by commas, or by tabs and blanks. A first line without any number is a header; lines that begin
+    with ``#`` are skipped. An ``.npz`` file of numpy has an array ``edges`` of shape (edges, 2) and, if there is one,
+    an array ``weights``.
+
+    A text file without an edge is refused: it is rather damaged, or of another form, than a graph in which everybody
+    is alone. Such a graph is an empty array of an ``.npz`` file.
 
     Args:
         path: the file.
@@ -36,12 +40,14 @@ def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
     """
     if not path.is_file():
         raise InputDataError(f"{path} cannot be read: there is no such file.")
-    is_npz = zipfile.is_zipfile(path)
+    is_npz = path.suffix == ".npz" or zipfile.is_zipfile(path)
     edges, weights = guarded(path, lambda: _from_npz(path) if is_npz else _from_text(path))
     return Graph.from_edges(edges, weights=weights, num_nodes=num_nodes)
 
 
 def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    if not zipfile.is_zipfile(path):
+        raise InputDataError(f"{path} is no .npz file of numpy, or only the beginning of one.")
     with np.load(path, allow_pickle=False) as arrays:
         if "edges" not in arrays:
             raise InputDataError(f"{path} must hold an array named edges.")
@@ -56,9 +62,11 @@ def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     if first is None:
         raise InputDataError(f"{path} has no edges.")
     delimiter = "," if "," in first else None
-    rest = text if _is_numbers(first.split(delimiter)) else "\n".join(lines)
+    rest = text if any(_is_number(field) for field in first.split(delimiter)) else "\n".join(lines)
     if not rest.strip():
-        return np.empty((0, 2), dtype=np.int64), None
+        raise InputDataError(
+            f"{path} has no edges: its only line is no two numbers separated by a comma, a tab or blanks."
+        )
     rows = np.loadtxt(io.StringIO(rest), delimiter=delimiter, comments="#", ndmin=2)
     if rows.shape[1] not in (2, 3):
         raise InputDataError(f"{path} must have two columns, or three with weights; it has {rows.shape[1]}.")
@@ -68,8 +76,8 @@ def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     return nodes.astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
 
 
-def _is_numbers(fields: list[str]) -> bool:
+def _is_number(field: str) -> bool:
     try:
-        return all(float(field) == float(field) for field in fields)
+        return not math.isnan(float(field))
     except ValueError:
         return False
