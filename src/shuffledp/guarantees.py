@@ -391,6 +391,10 @@ class DSigmaPrivacy(Guarantee):
             f"released data by a factor of {up_to} {factor} (alpha = {alpha}){remainder}{hides}."
         )
 
+    def text_of_sum(self, relation: str) -> str:
+        """The same for all that the people of a group answered, in several columns or releases."""
+        return self.text(relation).replace("the released data", "all the released data together")
+
     def _require_same(self, other: Any) -> None:
         if type(other) is not type(self) or self.groups_digest != other.groups_digest:
             raise IncomparableError(f"guarantees must be of one type and about equal groups; got {self!r}, {other!r}.")

@@ -13,6 +13,7 @@ from shuffledp.groups import Groups
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, UniformShuffleModel
+from shuffledp.statements import Trust
 
 GROUPS = Groups.from_labels([0] * 10)
 RESPONSE = KaryRandomizedResponse(epsilon0=0.2, domain_size=3).model
@@ -57,6 +58,29 @@ def test_a_remainder_raises_the_probability_and_is_on_average_over_releases():
     share = found.odds / (1 + found.odds)
     assert found.success == pytest.approx(share + (1 - share) * 0.01)
     assert "on average over releases" in str(found)
+
+
+def test_colluders_are_no_part_of_the_group_that_hides_somebody():
+    shuffler = MallowsShuffler(groups=GROUPS, alpha=1.0)
+    whole = shuffler.model(10)
+    found = [
+        reidentification_bound(ProtocolModel(local=RESPONSE, shuffle=whole.counting(honest)), num_targets=2)
+        for honest in (10, 7, 4, 3, 2)
+    ]
+    one = found[0].odds * 4
+    assert [each.odds for each in found] == [pytest.approx(one / sets) for sets in (4, 2, 1)] + [math.inf, math.inf]
+    assert [each.num_colluding for each in found] == [0, 3, 6, 7, 8]
+    assert "Whoever knows everything but the randomness and the reports of 3 other people names" in str(found[1])
+    costs = [0.0, 1.0, 2.0, 0.5]
+    shuffle = MallowsShuffler(groups=Groups.from_labels([0] * 4), alpha=1.0).model(4).counting(2)
+    left = reidentification_bound(ProtocolModel(local=RESPONSE, shuffle=shuffle), swap_costs=costs)
+    assert left.odds == pytest.approx(math.exp(2 * RESPONSE.epsilon0 + 2.0))
+    assert left.from_order == 2.0
+
+
+def test_it_says_what_must_hold_in_the_world():
+    found = reidentification_bound(protocol(MallowsShuffler(groups=GROUPS, alpha=1.0)))
+    assert set(found.trust) == {Trust.OWN_DEVICE, Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS}
 
 
 def test_somebody_alone_is_always_found():

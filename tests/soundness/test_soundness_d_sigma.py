@@ -295,6 +295,41 @@ def test_the_best_attacker_on_one_person_stays_below_the_bound_for_every_data_se
         assert highest > 0.3 * refined.odds
 
 
+@pytest.mark.parametrize("colluders", [1, 2])
+@pytest.mark.parametrize(("concentration", "people"), [(0.0, 3), (0.0, 4), (0.4, 3), (0.4, 4)])
+def test_colluders_hide_nobody_from_whoever_knows_their_reports(concentration, people, colluders):
+    """All views, beside every report of the colluders; without counting them the bound would be exceeded."""
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * people), concentration=concentration)
+    randomizer = KaryRandomizedResponse(epsilon0=0.05, domain_size=6)
+    channel = randomizer.model.channel().matrix.astype(float)
+    law, whole = law_of(shuffler), shuffler.model(people)
+    told = ProtocolModel(local=randomizer.model, shuffle=whole.counting(people - colluders))
+    untold = ProtocolModel(local=randomizer.model, shuffle=whole)
+    exceeded = False
+    for person in range(people):
+        costs = shuffler.swap_costs(person)
+        bounds = [reidentification_bound(told).success, reidentification_bound(told, swap_costs=costs).success]
+        others = [each for each in range(people) if each != person]
+        for who in itertools.combinations(others, colluders):
+            wins = best_success(law, channel, person, who)
+            assert wins <= min(bounds) * (1 + 1e-9)
+            exceeded |= wins > reidentification_bound(untold, swap_costs=costs).success
+    assert exceeded
+
+
+def best_success(law, channel, target, colluders):
+    """How often the target's slot is named by the best attacker who knows everybody's answers, here all different."""
+    size, chances = len(next(iter(law))), channel.tolist()
+    holding: dict[tuple[tuple[int, ...], tuple[int, ...]], list[float]] = {}
+    for reports in itertools.product(range(len(chances)), repeat=size):
+        sent = math.prod(chances[person][report] for person, report in enumerate(reports))
+        known = tuple(reports[person] for person in colluders)
+        for order, probability in law.items():
+            seen = tuple(reports[person] for person in order)
+            holding.setdefault((seen, known), [0.0] * size)[order.index(target)] += sent * probability
+    return sum(map(max, holding.values()))
+
+
 @pytest.mark.parametrize(("people", "probability"), [(3, 2 / 3), (4, 5 / 8), (5, 3 / 5), (6, 7 / 12)])
 def test_theorem_4_2_is_false_for_shufflers_that_look_at_the_reports(people, probability):
     """Fair bits; all arrangements of the bag equally likely; owner 0's bit is put into slot 0 wherever it fits."""

@@ -164,7 +164,11 @@ def test_public_values_of_people_who_are_dropped_are_not_needed(folder):
         rows = list(csv.reader(file))
     rows[7][3] = ""
     write_csv(folder / "wrong.csv", rows[0], rows[1:])
-    assert run(task_of(GROUPS["column"], missing="drop"), folder, answers="wrong.csv").flow.released == PEOPLE - 1
+    outcome = run(task_of(GROUPS["column"], missing="drop"), folder, answers="wrong.csv")
+    assert outcome.flow.released == PEOPLE - 1
+    for statement in outcome.statements:
+        assert "the public columns of exactly those who answered are released" in str(statement)
+        assert "the number of reports is public" not in str(statement)
 
 
 LISTS = {

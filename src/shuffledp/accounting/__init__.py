@@ -10,7 +10,7 @@ from shuffledp.accounting.reidentification import ReidentificationBound, reident
 from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
+from shuffledp.accounting.theorems.d_sigma import d_sigma_of_reports, d_sigma_statement
 
 __all__ = [
     "THEOREMS",
@@ -25,6 +25,7 @@ __all__ = [
     "best_lower_bound",
     "bracket",
     "compose_releases",
+    "d_sigma_of_reports",
     "d_sigma_statement",
     "delta_at",
     "epsilon_of",

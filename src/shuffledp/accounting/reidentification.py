@@ -12,7 +12,7 @@ from shuffledp._numerals import in_digits
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each, pure_local
 from shuffledp.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Hypothesis
+from shuffledp.statements import Hypothesis, Trust
 
 __all__ = ["ReidentificationBound", "reidentification_bound"]
 
@@ -32,6 +32,8 @@ class ReidentificationBound(Described):
         remainder: delta of the shuffle's guarantee.
         odds: of winning to losing, at most; whatever is known beforehand about everybody's answers.
         hypotheses: what this rests on, evaluated.
+        num_colluding: people who may tell the attacker their reports, wherever they are; no target is one.
+        trust: what must hold in the world besides.
     """
 
     num_targets: int
@@ -42,6 +44,8 @@ class ReidentificationBound(Described):
     remainder: float
     odds: float
     hypotheses: tuple[Hypothesis, ...] = ()
+    num_colluding: int = 0
+    trust: tuple[Trust, ...] = ()
 
     @property
     def success(self) -> float:
@@ -64,9 +68,10 @@ class ReidentificationBound(Described):
         )
         larger = {"values": "the values dominate", "order": "the order dominates", "neither": "neither dominates"}
         average = ", on average over releases" if self.remainder else ""
+        told = f" and the reports of {self.num_colluding:,} other people" if self.num_colluding else ""
         return (
-            f"Whoever knows everything but the randomness names the slots of {people} correctly with a probability of "
-            f"at most {in_digits(self.success, 'at most')}{average}. {shares}: {larger[self.dominates]}."
+            f"Whoever knows everything but the randomness{told} names the slots of {people} correctly with a probability "
+            f"of at most {in_digits(self.success, 'at most')}{average}. {shares}: {larger[self.dominates]}."
         )
 
 
@@ -79,6 +84,8 @@ def reidentification_bound(
     seen by at most exp(2 k epsilon0) for the values and exp(cost) for the order; in the exchanged world the attacker,
     who names the same slots, loses. With a group of r there are floor((r - k) / k) such sets, each at a cost of alpha
     at most (Theorem 4.2). For one person every other person counts, each at the cost of exchanging just the two.
+    Colluding people, whose reports the attacker knows, hide nobody: as many are left out of the group, or of the others
+    those whom it costs least to exchange with.
 
     Args:
         model: the protocol's public description.
@@ -103,10 +110,11 @@ def reidentification_bound(
     failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
     if failing:
         raise HypothesisError(f"reidentification {failing}.")
-    epsilon0 = model.local.epsilon0
+    epsilon0, colluding = model.local.epsilon0, model.num_users - model.shuffle.num_honest
     values = 2 * num_targets * epsilon0
     if swap_costs is not None:
         costs = _checked_costs(swap_costs, num_targets, group_size)
+        costs = np.sort(costs)[colluding:]
         hiding, order, size, remainder = math.fsum(np.exp(-costs).tolist()), float(costs.min(initial=math.inf)), 0, 0.0
     else:
         claim = model.shuffle.d_sigma
@@ -114,7 +122,7 @@ def reidentification_bound(
             raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")
         size = _checked_size(model, group_size, num_targets)
         order, remainder = claim.alpha, claim.delta
-        hiding = (size - num_targets) // num_targets * math.exp(-order)
+        hiding = max(size - num_targets - colluding, 0) // num_targets * math.exp(-order)
     return ReidentificationBound(
         num_targets=int(num_targets),
         group_size=size,
@@ -124,6 +132,8 @@ def reidentification_bound(
         remainder=remainder,
         odds=math.exp(values) / hiding * _ROUND_UP if hiding > 0 and values < 700 else math.inf,
         hypotheses=hypotheses,
+        num_colluding=colluding,
+        trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
     )
 
 

@@ -193,8 +193,14 @@ def _finish(
 ) -> JointOutcome:
     """Compose over the columns and with earlier releases, and write."""
     parts = task.parts()
-    columns = composed_columns(parts, [outcome.release.statements for outcome in outcomes.values()])
-    statements = composed_with(task, earlier, columns)
+    largest = max(outcome.model.shuffle.largest_group for outcome in outcomes.values())
+    columns = composed_columns(
+        parts,
+        [outcome.release.statements for outcome in outcomes.values()],
+        largest_group=largest,
+        same_people=not any(outcome.flow.missing for outcome in outcomes.values()),
+    )
+    statements = composed_with(task, earlier, columns, largest_group=largest)
     written = {
         name: write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), folder / name)
         for name, outcome in outcomes.items()

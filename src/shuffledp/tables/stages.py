@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shuffledp.flow import Shuffler, View
-from shuffledp.models import ShuffleModel
+from shuffledp.models import LabelMeaning, ShuffleModel
 from shuffledp.pipeline import Pipeline, Release
 from shuffledp.randomness import resolve_source
 from shuffledp.shufflers import IdentityShuffler, SlotShuffler
@@ -52,6 +52,14 @@ __all__ = [
 ]
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
+_LABELS_OF_PEOPLE = {LabelMeaning.SLOT, LabelMeaning.SUBMITTER}  # then the public columns are released, one row each
+_WHO_ANSWERED = {
+    False: "Who answered at all is not protected: the number of reports is public.",
+    True: (
+        "Who answered at all is not protected: the public columns of exactly those who answered are released, and "
+        "whoever is left out of them did not."
+    ),
+}
 _NOBODY = Watch()
 _HERE = Path()
 
@@ -300,7 +308,7 @@ def _analyze(
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
-    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(release, facts.flow), regional=regional)
+    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(task, release, facts.flow), regional=regional)
     return outcome.with_files(folder, [*names, *write_places(outcome, folder)])
 
 
@@ -312,7 +320,9 @@ def _pipeline(task: Task) -> Pipeline:
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
     """Compose with earlier releases, and write."""
     if earlier:
-        statements = composed_with(outcome.task, earlier, outcome.release.statements)
+        statements = composed_with(
+            outcome.task, earlier, outcome.release.statements, largest_group=outcome.model.shuffle.largest_group
+        )
         outcome = replace(outcome, composed=statements, earlier=tuple(earlier))
     return write_outcome(outcome, folder)
 
@@ -341,11 +351,12 @@ def _stage_outcome(stage: str, task: Task, num_reports: int, facts: FileFacts) -
     return StageOutcome(stage=stage, task=task, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded)
 
 
-def _with_remarks(release: Release, flow: DataFlow) -> Release:
+def _with_remarks(task: Task, release: Release, flow: DataFlow) -> Release:
     """Say in the statements what the counts mean for them."""
     remarks = []
     if flow.missing:
-        remarks.append("Who answered at all is not protected: the number of reports is public.")
+        named = bool(task.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
+        remarks.append(_WHO_ANSWERED[named])
     if flow.expected is not None and flow.released < flow.expected:
         remarks.append(
             f"Planned for {flow.expected} people; this is computed for the {flow.released} reports that came."

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shuffledp._numerals import in_digits
-from shuffledp.guarantees import DifferentialPrivacy, LocalDP
-from shuffledp.statements import Part, PrivacyStatement, compose
+from shuffledp.guarantees import LocalDP
+from shuffledp.statements import Kind, Part, PrivacyStatement, compose
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.orders import OrderShare, added_up, loss_in_words, order_in, orders_together
 from shuffledp.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ __all__ = ["by_observer", "column_label", "composed_columns", "composed_with"]
 
 Statements = tuple[PrivacyStatement, ...]
 
+_SAME_ROWS = ", as long as the rows of all releases are the same people in the same order"
+
 
 def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Statements]:
     """Statements about what is released, and those about what leaves a person's device."""
@@ -25,34 +27,42 @@ def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Sta
     return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
 
 
-def composed_columns(parts: Sequence[Task], statements: Sequence[Statements]) -> Statements:
+def composed_columns(
+    parts: Sequence[Task], statements: Sequence[Statements], *, largest_group: int = 0, same_people: bool = True
+) -> Statements:
     """What holds for one person, over all private columns.
 
     Args:
         parts: the tasks of the columns, one or more.
         statements: for each what is stated of it: headline first, and what is about devices.
+        largest_group: people in the largest of the groups that they are about; 0 if there are none.
+        same_people: whether the same people answered in all columns.
 
     Returns:
         The composition of the headlines, whose parts are what each column takes; the lower bounds of columns, which are
-        lower bounds for all of them; and the composition of the local guarantees. For a single column its own.
+        lower bounds for all of them; what all lose of the order inside groups, if that is known; and the composition of
+        the local guarantees. For a single column its own.
     """
     if len(parts) == 1:
         return statements[0]
     observed, labels = [by_observer(each) for each in statements], [column_label(part) for part in parts]
     shares = "; ".join(
-        f"{label} takes {_loss(released[0])} (epsilon0 = {part.randomizer.randomizer().model.epsilon0:.4g})"
+        f"{label} takes {loss_in_words(released[0])} (epsilon0 = {part.randomizer.randomizer().model.epsilon0:.4g})"
         for label, part, (released, _) in zip(labels, parts, observed, strict=True)
     )
     headline = compose([released[0] for released, _ in observed], labels=labels).remarking(
         f"One person answers in {len(parts)} columns, {_kept_apart(parts)}; their losses add up: {shares}."
     )
     lower = [
-        _seen_in(label, statement)
+        statement
         for label, (released, _) in zip(labels, observed, strict=True)
-        for statement in released[1:]
+        for statement in _seen_in(label, released)
     ]
+    owns = [_own_share(label, *both) for label, both in zip(labels, observed, strict=True)]
+    order, unknown = orders_together(owns, largest_group, same_people=same_people)
     sent = compose([devices[0] for _, devices in observed], labels=labels)
-    return (headline, *lower, sent.remarking("This is about the reports of all columns."))
+    sent = sent.remarking("This is about the reports of all columns.")
+    return (headline.remarking(*unknown), *lower, *order, sent)
 
 
 def column_label(task: Task) -> str:
@@ -70,7 +80,11 @@ def _kept_apart(parts: Sequence[Task]) -> str:
 
 
 def composed_with(
-    task: Task | JointTask, earlier: "Sequence[EarlierRelease]", statements: Sequence[PrivacyStatement]
+    task: Task | JointTask,
+    earlier: "Sequence[EarlierRelease]",
+    statements: Sequence[PrivacyStatement],
+    *,
+    largest_group: int = 0,
 ) -> Statements:
     """The statements of a release, with what holds for it and the earlier ones together.
 
@@ -78,21 +92,33 @@ def composed_with(
         task: of the release.
         earlier: releases about the same people; without any, nothing changes.
         statements: of the release: what is about everything released, headline first, and what is about devices.
+        largest_group: people in the largest group of this release; 0 if it has none.
 
     Returns:
         The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
-        bounds, which bound all of them; and the composition of the local guarantees.
+        bounds, which bound all of them; what all of them lose of the order inside the groups of this one, if that is
+        known; and the composition of the local guarantees.
     """
     if not earlier:
         return tuple(statements)
     released, devices = by_observer(statements)
     label = f"this release of task {task.sha256[:12]} ({task.name})"
     parts = _once([Part(label=label, statement=released[0]), *_shares(earlier, local=False)])
-    shares = "; ".join(f"{part.label} takes {_loss(part.statement)}" for part in parts)
+    shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
-    summed = [_sum(parts).remarking(remark), *(_seen_in(label, statement) for statement in released[1:])]
-    sent = _sum(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
-    return (*summed, sent.remarking("This is about all that one person sent, for this release and the earlier ones."))
+    own = _own_share(label, released, devices)
+    others = [release.order_share for release in earlier] if own.orders else []
+    order, unknown = orders_together([own, *others], largest_group, condition=_SAME_ROWS)
+    sent = added_up(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
+    sent = sent.remarking("This is about all that one person sent, for this release and the earlier ones.")
+    return (added_up(parts).remarking(remark, *unknown), *_seen_in(label, released), *order, sent)
+
+
+def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
+    """What a column or this release tells about the order inside groups."""
+    order = order_in(released)
+    orders = () if order is None else (Part(label=label, statement=order),)
+    return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
 
 
 def _shares(earlier: "Sequence[EarlierRelease]", *, local: bool) -> list[Part]:
@@ -106,21 +132,11 @@ def _once(parts: Sequence[Part]) -> list[Part]:
     return list(dict.fromkeys(parts))
 
 
-def _sum(parts: Sequence[Part]) -> PrivacyStatement:
-    return compose([part.statement for part in parts], labels=[part.label for part in parts])
-
-
-def _seen_in(label: str, statement: PrivacyStatement) -> PrivacyStatement:
-    """A lower bound for a part, as one for all, of which nothing less can be lost."""
-    theirs = [f"About {label}: {remark}" for remark in statement.remarks]
-    return replace(statement, remarks=(f"So much is lost by {label} alone, and no less by all together.", *theirs))
-
-
-def _loss(statement: PrivacyStatement) -> str:
-    """What a statement takes of a person's budget, in a few words."""
-    claim: Any = statement.claimed or statement.guarantee
-    if not isinstance(claim, DifferentialPrivacy):
-        return str(claim.type)
-    relation = statement.kind.relation
-    delta = f", delta = {in_digits(claim.delta, relation)}" if claim.delta else ""
-    return f"epsilon = {in_digits(claim.epsilon, relation)}{delta}"
+def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
+    """The lower bounds for a part, as ones for all, of which nothing less can be lost; no upper bound is one."""
+    seen = f"So much is lost by {label} alone, and no less by all together."
+    return [
+        replace(statement, remarks=(seen, *(f"About {label}: {remark}" for remark in statement.remarks)))
+        for statement in released
+        if statement.kind is Kind.LOWER_BOUND
+    ]

@@ -15,13 +15,14 @@ from shuffledp.models import ProtocolModel
 from shuffledp.statements import Part, PrivacyStatement, Trust, compose
 from shuffledp.tasks.budget import by_observer
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.orders import OrderShare, order_in
 from shuffledp.tasks.section import is_garbled, one_line
 from shuffledp.tasks.task import Task, digest, has_blocks, require_sha256
 
 __all__ = ["CountedRelease", "EarlierRelease", "read_earlier"]
 
 _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
-_LOCAL = {"local-dp", "local-randomizer"}  # what holds without any shuffle
+_LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,7 @@ class EarlierRelease:
         headline: its first statement, about everything released; it covers the releases in ``earlier``.
         local: what all reports of one person guarantee by themselves.
         earlier: the releases before it whose losses are in its statements.
+        order: what all of that loses of the order inside its groups; None if it does not say, or not of all.
     """
 
     name: str
@@ -60,6 +62,7 @@ class EarlierRelease:
     headline: PrivacyStatement
     local: PrivacyStatement
     earlier: tuple["CountedRelease", ...] = ()
+    order: PrivacyStatement | None = None
 
     @property
     def counted(self) -> tuple["CountedRelease", ...]:
@@ -70,12 +73,18 @@ class EarlierRelease:
         """What each release takes that a statement of this one covers, this one first.
 
         Args:
-            statement: the headline or the local one.
+            statement: the headline, the local one, or the one about orders.
         """
         first, *others = statement.parts or (Part(label="", statement=statement),)
         if not self.earlier or not others or not _is_sum(statement):
             return (Part(label=self.label, statement=statement),)
         return (replace(first, label=self.label), *others)
+
+    @property
+    def order_share(self) -> OrderShare:
+        """What it loses of the order inside groups, each release that it covers by itself."""
+        orders = () if self.order is None else self.shares(self.order)
+        return OrderShare(label=self.label, sent=self.shares(self.local), orders=orders)
 
     @property
     def label(self) -> str:
@@ -119,7 +128,8 @@ class EarlierRelease:
         local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
         if local is None:
             raise _refused(path, "say what the reports guarantee by themselves, without any shuffle")
-        for statement in (headline, local):
+        order = _order(data, statements, earlier)
+        for statement in (headline, local, *([] if order is None else [order])):
             for each in (statement, *(leaf.statement for leaf in statement.leaves())):
                 _check_trust(path, each)
         _check_loss(path, data, headline, local)
@@ -130,6 +140,7 @@ class EarlierRelease:
             headline=headline,
             local=local,
             earlier=earlier,
+            order=order,
         )
 
 
@@ -169,6 +180,14 @@ def read_earlier(task: Task | JointTask, files: Sequence[Path]) -> tuple[Earlier
         )
     within = {each.statement_sha256 for release in releases.values() for each in release.earlier}
     return tuple(release for sha256, release in releases.items() if sha256 not in within)
+
+
+def _order(
+    data: Mapping[str, Any], statements: Sequence[PrivacyStatement], earlier: Sequence[CountedRelease]
+) -> PrivacyStatement | None:
+    """What a release loses of the order inside its groups, if it is said once, and of all its columns and releases."""
+    order, several = order_in(statements), len(data.get("columns", ())) > 1 or bool(earlier)
+    return None if order is None or (several and not (order.parts and _is_sum(order))) else order
 
 
 def _is_sum(statement: PrivacyStatement) -> bool:

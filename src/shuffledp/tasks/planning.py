@@ -184,7 +184,9 @@ def plan(
     releases = read_earlier(task, earlier)
     parts = task.parts()
     columns = tuple(_column_plan(part, int(num_users), shuffler) for part in parts)
-    statements = composed_with(task, releases, composed_columns(parts, [column.statements for column in columns]))
+    largest = shuffler.model(int(num_users)).largest_group
+    found = composed_columns(parts, [column.statements for column in columns], largest_group=largest)
+    statements = composed_with(task, releases, found, largest_group=largest)
     groups = _groups_plan(task, grouping, shuffler)
     models = [part.model(int(num_users), shuffler) for part in parts]
     return Plan(

@@ -4,15 +4,17 @@ The theorems here are about orders of answers, not about one person's answer, so
 accountant's candidates for the central guarantee.
 """
 
+import math
 from fractions import Fraction
 
 from shuffledp._numerals import in_digits
+from shuffledp._validate import integer_at_least
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
-from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.guarantees import DSigmaPrivacy, LocalDP
 from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
+from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust, Unit
 
-__all__ = ["d_sigma_of_local", "d_sigma_of_shuffle", "d_sigma_statement", "unneeded_shuffle"]
+__all__ = ["d_sigma_of_local", "d_sigma_of_reports", "d_sigma_of_shuffle", "d_sigma_statement", "unneeded_shuffle"]
 
 _READING = (
     "Read as odds: whatever somebody knew before, in any prior and however answers hang together, the odds between two "
@@ -71,22 +73,55 @@ def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
 def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
     """What randomizing alone gives: a permutation of g people's answers changes g reports (Lemma 3.1 of the preprint).
 
-    None for a shuffle that is not about groups, or a randomizer without a pure guarantee.
+    None for a shuffle that is not about groups or does not say how large they are, or for a randomizer without a pure
+    guarantee.
     """
     about, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
-    if about is None or local.delta > 0 or local.is_trivial:
+    if about is None or group < 1 or local.delta > 0 or local.is_trivial:
         return None
+    found = _group_privacy(local.epsilon, about.groups_digest, group)
+    return found.remarking(*unneeded_shuffle(model), *model.local.remarks)
+
+
+def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_group: int) -> PrivacyStatement | None:
+    """The same from a statement about all reports of one person, for any groups: Lemma 3.1 of the preprint.
+
+    It asks nothing of the shuffle, nor of who else took part: of a group, at most so many people's reports change.
+
+    Args:
+        local: what the reports of one person guarantee by themselves.
+        groups_digest: of the groups.
+        largest_group: people in the largest of them, 1 or more.
+
+    Returns:
+        None if the statement promises no pure loss of one person.
+
+    Raises:
+        InvalidParameterError: if nobody is in the largest group.
+    """
+    integer_at_least(1, largest_group=largest_group)
+    claim = local.claimed or local.guarantee
+    if not isinstance(claim, LocalDP) or claim.delta > 0 or claim.is_trivial:
+        return None
+    if not local.kind.promises or local.unit is not Unit.USER:
+        return None
+    found = _group_privacy(claim.epsilon, groups_digest, largest_group).trusting(*local.trust)
+    return found if local.withdrawn is None else found.withdraw(local.withdrawn)
+
+
+def _group_privacy(epsilon: float, groups_digest: str, group: int) -> PrivacyStatement:
+    """Each of the people of the largest group adds their loss; somebody alone has nobody to change with."""
     changed = group if group > 1 else 0
     pure = Hypothesis(
         name="pure-local-dp",
         requirement="a finite epsilon0 and local delta 0",
-        value=f"epsilon0={local.epsilon:.6g}, largest group of {group}",
+        value=f"epsilon0={epsilon:.6g}, largest group of {group}",
         holds=True,
     )
-    alpha = local.epsilon * changed
-    alpha = alpha if Fraction(alpha) >= Fraction(local.epsilon) * changed else alpha * (1 + 2**-52)
+    alpha = epsilon * changed
+    alpha = alpha if math.isinf(alpha) or Fraction(alpha) >= Fraction(epsilon) * changed else alpha * (1 + 2**-52)
     return PrivacyStatement(
-        guarantee=DSigmaPrivacy(alpha=alpha, groups_digest=about.groups_digest),
+        guarantee=DSigmaPrivacy(alpha=alpha, groups_digest=groups_digest),
         kind=Kind.UPPER_BOUND,
         basis=Basis(
             theorem="d-sigma-local",
@@ -94,7 +129,7 @@ def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
             hypotheses=(pure,),
         ),
         trust=(Trust.OWN_DEVICE,),
-        remarks=(_READING, *unneeded_shuffle(model), *model.local.remarks),
+        remarks=(_READING,),
     )
 
 
