@@ -54,7 +54,7 @@ def integer_at_least(least: int, **values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise invalid(f"an integer that is {least} or more", **{name: value})
-        if value > _LARGEST_INTEGER:
+        if int(value) > _LARGEST_INTEGER:
             raise invalid("at most 10**300", **{name: value})
 
 
