@@ -70,8 +70,8 @@ class ReidentificationBound(Described):
         average = ", on average over releases" if self.remainder else ""
         told = f" and the reports of {self.num_colluding:,} other people" if self.num_colluding else ""
         return (
-            f"Whoever knows everything but the randomness{told} names the slots of {people} correctly with a probability "
-            f"of at most {in_digits(self.success, 'at most')}{average}. {shares}: {larger[self.dominates]}."
+            f"Whoever knows everything but the randomness{told} names the slots of {people} correctly with a "
+            f"probability of at most {in_digits(self.success, 'at most')}{average}. {shares}: {larger[self.dominates]}."
         )
 
 
