@@ -208,6 +208,13 @@ def test_orders_are_implied_for_the_same_groups_only():
     assert ORDERS.nothing().is_trivial
 
 
+def test_orders_know_no_other_neighbors():
+    with pytest.raises(InvalidParameterError, match="neighbors must be"):
+        replace(ORDERS, neighbors=Neighbors.REPLACE_ONE)
+    with pytest.raises(InvalidParameterError, match="neighbors must be"):
+        Guarantee.from_dict(ORDERS.to_dict() | {"neighbors": "replace-one"})
+
+
 def test_orders_compose_by_sums_and_mix_by_the_larger_alpha():
     other = DSigmaPrivacy(alpha=1.0, groups_digest="a", delta=0.25)
     assert (ORDERS.compose(other).alpha, ORDERS.compose(other).delta) == (1.5, 0.25)

@@ -2,8 +2,9 @@
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
-__all__ = ["factor_in_digits", "in_digits", "shown_relation", "weakness_of"]
+__all__ = ["factor_in_digits", "in_digits", "shown_relation", "sum_rounded_up", "weakness_of"]
 
 _ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
 _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
@@ -74,3 +75,17 @@ def weakness_of(loss: float, secret: str) -> str:
     if loss <= _HARDLY_ABOVE:
         return f"This is a weak promise: what is seen may tell a lot about {secret}."
     return f"This is hardly a promise: what is seen may all but give away {secret}."
+
+
+def sum_rounded_up(
+    first: float, second: float, *, shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
+) -> float:
+    """The sum of two shares as the least float that is not below it: rounding must not make a promise stronger."""
+    if math.isinf(first) or math.isinf(second):
+        return math.inf
+    exact = shares[0] * Fraction(float(first)) + shares[1] * Fraction(float(second))
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)

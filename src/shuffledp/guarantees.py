@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
-from shuffledp._numerals import factor_in_digits, in_digits, shown_relation, weakness_of
+from shuffledp._numerals import factor_in_digits, in_digits, shown_relation, sum_rounded_up, weakness_of
 from shuffledp.errors import IncomparableError
 
 __all__ = ["CentralDP", "DSigmaPrivacy", "DifferentialPrivacy", "Guarantee", "LocalDP", "Neighbors", "RenyiDP"]
@@ -128,14 +128,14 @@ class DifferentialPrivacy(Guarantee):
     def compose(self, other: Self) -> Self:
         """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16); sums are rounded up."""
         self._require_same(other)
-        epsilon, delta = (_sum_rounded_up(*pair) for pair in ((self.epsilon, other.epsilon), (self.delta, other.delta)))
+        epsilon, delta = (sum_rounded_up(*pair) for pair in ((self.epsilon, other.epsilon), (self.delta, other.delta)))
         return replace(self, epsilon=epsilon, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
         """The larger epsilon and the average delta, by convexity of the divergence; the average is rounded up."""
         self._require_same(other)
         _validate.probability(weight=weight)
-        delta = _sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
+        delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
         return replace(self, epsilon=max(self.epsilon, other.epsilon), delta=delta)
 
     def nothing(self) -> Self:
@@ -159,20 +159,6 @@ class DifferentialPrivacy(Guarantee):
             f"{_SEEN.get(relation, 'anything')} seen in {observed} by a factor of {_FACTORS.get(relation, relation)} "
             f"{factor} (epsilon = {approximate}{epsilon}){remainder}."
         )
-
-
-def _sum_rounded_up(
-    first: float, second: float, *, shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
-) -> float:
-    """The sum of two shares as the least float that is not below it: rounding must not make a promise stronger."""
-    if math.isinf(first) or math.isinf(second):
-        return math.inf
-    exact = shares[0] * Fraction(float(first)) + shares[1] * Fraction(float(second))
-    try:
-        nearest = float(exact)
-    except OverflowError:
-        return math.inf
-    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
 _ALL_ANSWERS = "all of that person's answers by any others"
@@ -272,7 +258,7 @@ class RenyiDP(Guarantee):
     def compose(self, other: Self) -> Self:
         """Epsilons add, order by order (Mironov 2017, Proposition 1); sums are rounded up."""
         self._require_same(other)
-        return replace(self, epsilons=tuple(map(_sum_rounded_up, self.epsilons, other.epsilons)))
+        return replace(self, epsilons=tuple(map(sum_rounded_up, self.epsilons, other.epsilons)))
 
     def mix(self, other: Self, weight: float) -> Self:
         """The larger epsilon at each order, by quasi-convexity of the divergence."""
@@ -344,6 +330,7 @@ class DSigmaPrivacy(Guarantee):
     def __post_init__(self) -> None:
         _validate.nonnegative(alpha=self.alpha)
         _validate.probability(delta=self.delta)
+        _validate.one_of((Neighbors.ORDERS_IN_GROUP,), neighbors=self.neighbors)
 
     @property
     def is_trivial(self) -> bool:
@@ -364,14 +351,14 @@ class DSigmaPrivacy(Guarantee):
     def compose(self, other: Self) -> Self:
         """Alphas and deltas add (Meehan et al. 2022, Section A.2); sums are rounded up."""
         self._require_same(other)
-        alpha, delta = (_sum_rounded_up(*pair) for pair in ((self.alpha, other.alpha), (self.delta, other.delta)))
+        alpha, delta = (sum_rounded_up(*pair) for pair in ((self.alpha, other.alpha), (self.delta, other.delta)))
         return replace(self, alpha=alpha, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
         """The larger alpha and the average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
         self._require_same(other)
         _validate.probability(weight=weight)
-        delta = _sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
+        delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
         return replace(self, alpha=max(self.alpha, other.alpha), delta=delta)
 
     def nothing(self) -> Self:

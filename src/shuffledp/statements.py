@@ -243,10 +243,13 @@ class PrivacyStatement(Described):
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def withdraw(self, reason: Withdrawal) -> "PrivacyStatement":
-        """The statement promising nothing: its guarantee becomes trivial; what it claimed is kept apart."""
+        """The statement promising nothing: its guarantee becomes trivial, and remarks about it go.
+
+        What it claimed is kept apart.
+        """
         if self.withdrawn is not None:
             return self
-        return replace(self, guarantee=self.guarantee.nothing(), withdrawn=reason, claimed=self.guarantee)
+        return replace(self, guarantee=self.guarantee.nothing(), withdrawn=reason, claimed=self.guarantee, remarks=())
 
     def to_central(self) -> "PrivacyStatement":
         """A local statement about a person's report, read as one about everything released.

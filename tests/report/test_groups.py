@@ -1,5 +1,6 @@
 """The sections about groups: who is mixed with whom, and estimates by place as a line, a map or rows."""
 
+import json
 from xml.etree import ElementTree
 
 import numpy as np
@@ -99,6 +100,11 @@ def test_people_who_are_alone_are_counted(tmp_path):
     assert "19 of 21 people (90.5%) are alone in a block: their reports are not shuffled at all" in page.text
     assert "names the slot" not in page.text  # nothing is promised about a seeded run
     assert "WITHDRAWN" in page.text
+    row = next(each for each in page.all("tr") if "Loss of the order inside a group" in each.text)
+    assert "withdrawn" in row.text
+    assert not any(letter.isdigit() for letter in row.text)
+    assert outcome.to_dict()["mixing"]["alpha"] == "inf"
+    assert "Read as odds" not in page.text + json.dumps(outcome.to_dict())
     ElementTree.fromstring((tmp_path / "out" / "places.svg").read_bytes())  # noqa: S314
 
 

@@ -11,7 +11,7 @@ import pytest
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports
 from shuffledp.groups import Groups, blocks, order_sensitivity, reference_order
-from shuffledp.laws import mallows_law
+from shuffledp.laws import DISTANCES, mallows_law
 from shuffledp.models import ShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffleModel, MallowsShuffler
@@ -290,3 +290,44 @@ def test_swap_costs_are_what_exchanging_two_people_changes_at_most():
     shuffler = MallowsShuffler(groups=LINE, concentration=0.5, order=range(6))
     assert shuffler.swap_costs(0)[:3] == pytest.approx([0.0, 0.5, 1.5])
     assert shuffler.swap_costs(0)[3:].tolist() == [math.inf] * 3
+
+
+# ---- descriptions that cannot be true --------------------------------------------------------------------------------
+
+
+def forged(shuffler, **changes):
+    model = shuffler.prepare().model
+    return type(model).from_dict(model.to_dict() | changes)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_description_that_loses_less_than_its_concentrations_is_refused(distance):
+    """Ten people in one group, of which that loss is exact; nothing below it is believed, nor a larger group."""
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * 10), alpha=1.0, distance=distance)
+    own = shuffler.prepare().model
+    assert forged(shuffler) == own
+    theta = own.concentrations[0]
+    for change in ({"alpha": 0.0}, {"alpha": own.alpha * (1 - 1e-9)}, {"concentrations": [theta * 1.001]}):
+        with pytest.raises(InvalidParameterError, match="alpha must be at least what the concentrations lose"):
+            forged(shuffler, **change)
+    halves = MallowsShuffler(groups=Groups.from_labels([0] * 10 + [1] * 3), alpha=1.0, distance=distance)
+    assert forged(halves) == halves.prepare().model
+    with pytest.raises(InvalidParameterError, match="largest_group must be at most the largest block, 10"):
+        forged(halves, largest_group=11)
+    with pytest.raises(InvalidParameterError, match="what the concentrations lose"):
+        forged(halves, concentrations=[1e9, 0.0])
+
+
+def test_a_group_said_to_be_larger_than_it_is_would_have_lost_more():
+    groups = Groups.from_radius(np.arange(300), 2)
+    shuffler = MallowsShuffler(groups=groups, alpha=0.5)
+    with pytest.raises(InvalidParameterError, match="what the concentrations lose"):
+        forged(shuffler, largest_group=200)
+
+
+@pytest.mark.parametrize("options", [{"per_block": False}, {"per_block": True}])
+@pytest.mark.parametrize("loss", [{"concentration": 1.0}, {"concentration": math.inf}, {"alpha": 0.0}, {"alpha": 2.0}])
+def test_every_description_that_a_shuffler_makes_is_accepted(options, loss):
+    for labels in ([0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 0, 1], [0, 0, 0, 0]):
+        shuffler = MallowsShuffler(groups=Groups.from_labels(labels), **loss, **options)
+        assert forged(shuffler) == shuffler.prepare().model

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 __all__ = [
+    "ROUND_UP",
     "SMALLEST",
     "binomial_error",
     "binomial_probability",
@@ -25,7 +26,7 @@ __all__ = [
 SMALLEST = sys.float_info.min  # below it floats lose digits: an upper bound on delta is never stated as less
 
 _LARGEST_POWER = 709.0
-_ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
+ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
 _STEPS = 200
 _LOOKS_AROUND = 5  # near a guess
 _FIRST_DEPTH, _LAST_DEPTH = 16, 2048
@@ -44,7 +45,7 @@ def expm1(power: float) -> float:
 
 def rounded_up(bound: float) -> float:
     """An upper bound from a closed form, raised by more than floating point can have lowered it."""
-    return bound * _ROUND_UP
+    return bound * ROUND_UP
 
 
 def smallest_below(

@@ -8,6 +8,7 @@ from shuffledp.statements import Hypothesis
 __all__ = [
     "common_randomizer",
     "not_adaptive",
+    "oblivious",
     "one_message_each",
     "pure_local",
     "several_users",
@@ -60,6 +61,17 @@ def not_adaptive(model: ProtocolModel) -> Hypothesis:
         requirement="a randomizer that depends on nothing but the answer",
         value="one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone",
         holds=not adaptive,
+    )
+
+
+def oblivious(model: ProtocolModel) -> Hypothesis:
+    """The shuffle does not look at the reports."""
+    holds = model.shuffle.is_oblivious
+    return Hypothesis(
+        name="oblivious",
+        requirement="a permutation drawn independently of the reports",
+        value="one that is" if holds else "one that depends on them",
+        holds=holds,
     )
 
 

@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._numerals import in_digits
-from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each, pure_local
+from shuffledp.accounting.numerics import rounded_up
+from shuffledp.accounting.premises import common_randomizer, not_adaptive, oblivious, one_message_each, pure_local
 from shuffledp.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis, Trust
 
 __all__ = ["ReidentificationBound", "reidentification_bound"]
-
-_ROUND_UP = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class ReidentificationBound(Described):
     def success(self) -> float:
         """The probability of winning, at most; on average over what is released if there is a remainder."""
         share = self.odds / (1 + self.odds) if self.odds < math.inf else 1.0
-        return min(1.0, (share + (1 - share) * self.remainder) * _ROUND_UP)
+        return min(1.0, rounded_up(share + (1 - share) * self.remainder))
 
     @property
     def dominates(self) -> str:
@@ -130,7 +129,7 @@ def reidentification_bound(
         from_values=values,
         from_order=order,
         remainder=remainder,
-        odds=math.exp(values) / hiding * _ROUND_UP if hiding > 0 and values < 700 else math.inf,
+        odds=rounded_up(math.exp(values) / hiding) if hiding > 0 and values < 700 else math.inf,
         hypotheses=hypotheses,
         num_colluding=colluding,
         trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
@@ -138,13 +137,7 @@ def reidentification_bound(
 
 
 def _hypotheses(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    oblivious = Hypothesis(
-        name="oblivious",
-        requirement="a permutation drawn independently of the reports",
-        value="one that is" if model.shuffle.is_oblivious else "one that depends on them",
-        holds=model.shuffle.is_oblivious,
-    )
-    return (oblivious, common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
+    return (oblivious(model), common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
 
 
 def _checked_costs(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shuffledp._validate import instance_of, invalid
 from shuffledp.accounting.account import counting_honest, nothing_known, upper_bounds
+from shuffledp.accounting.numerics import ROUND_UP
 from shuffledp.accounting.profile import Profile, profile_at
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import RenyiDP
@@ -20,7 +21,6 @@ Floats = NDArray[np.float64]
 _NEAR, _FAR = 400, 300  # losses on a linear scale, in the range of what is likely, and on a logarithmic one beyond
 _LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
-_ROUND_UP = 1 + 1e-11
 
 
 def renyi(
@@ -98,7 +98,7 @@ def _divergence(pair: Profile, order: float) -> float:
     if top == -np.inf:
         return 0.0
     total = top + float(np.log(np.exp(logs - top).sum()))
-    return float(np.logaddexp(0.0, total) if total > -30 else np.exp(total)) / (order - 1) * _ROUND_UP
+    return float(np.logaddexp(0.0, total) if total > -30 else np.exp(total)) / (order - 1) * ROUND_UP
 
 
 def _log_expm1(power: Floats) -> Floats:

@@ -12,6 +12,7 @@ from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.laws import cayley_lost_law, hamming_lost_law, kendall_kept_in_interval
+from shuffledp.laws.preservation import ROUND_UP
 from shuffledp.permutations import invert
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = ["Preservation", "SlotPermutation", "exact_means", "preservation"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ROUND_UP = 1 + 1e-6
 _LOST_LAWS = {"cayley": cayley_lost_law, "hamming": hamming_lost_law}
 _LONGEST_EXACT = 5_000_000  # people times members up to which a law is written out
 _MOST_WORK = 5_000_000  # terms: some seconds
@@ -207,7 +207,7 @@ def _mean(law: Floats) -> float:
 
 def _eta(law: Floats, delta: float) -> float:
     """The largest share that is kept with probability 1 - delta: fewer than so many are lost, rounded safely."""
-    beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * _ROUND_UP
+    beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * ROUND_UP
     most = int(np.flatnonzero(beyond <= delta)[0])
     return 1 - most / (law.size - 1)
 

@@ -12,11 +12,11 @@ from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 
-__all__ = ["cayley_lost_law", "hamming_lost_law", "most_lost", "preservation_delta", "preserved_shares"]
+__all__ = ["ROUND_UP", "cayley_lost_law", "hamming_lost_law", "most_lost", "preservation_delta", "preserved_shares"]
 
 Floats = NDArray[np.float64]
 
-_ROUND_UP = 1 + 1e-6  # what the laws of sets of up to 10^7 people lose to rounding is below it
+ROUND_UP = 1 + 1e-6  # what the laws of sets of up to 10^7 people lose to rounding is below it
 _SMALLEST = 1e-300
 
 
@@ -58,7 +58,7 @@ def preservation_delta(law: ArrayLike, eta: Real | float) -> float:
     if chances.ndim != 1 or not chances.size or not (chances >= 0).all():
         raise InvalidParameterError("law must be probabilities of 0, ..., l, in one dimension.")
     beyond = chances[most_lost(chances.size - 1, eta) + 1 :]
-    return min(math.fsum(beyond.tolist()) * _ROUND_UP + _SMALLEST, 1.0) if beyond.size else 0.0
+    return min(math.fsum(beyond.tolist()) * ROUND_UP + _SMALLEST, 1.0) if beyond.size else 0.0
 
 
 def hamming_lost_law(num_items: int, concentration: float, set_size: int) -> Floats:

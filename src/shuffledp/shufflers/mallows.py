@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,10 +28,16 @@ Floats = NDArray[np.float64]
 
 
 # By how much exchanging two people whose ranks are so far apart changes a distance, at most.
-_CHANGES: dict[str, Callable[[int], int]] = {
+_CHANGES: dict[str, Callable[[Any], Any]] = {  # of a number or an array of them
     "kendall": lambda apart: 2 * apart - 1,
-    "hamming": lambda apart: 2,  # noqa: ARG005
-    "cayley": lambda apart: 1,  # noqa: ARG005
+    "hamming": lambda apart: 0 * apart + 2,
+    "cayley": lambda apart: 0 * apart + 1,
+}
+# The sensitivity of a group of so many people who stand next to each other; of others it is no smaller.
+_LEAST: dict[str, Callable[[int], int]] = {
+    "kendall": lambda group: group * (group - 1) // 2,
+    "hamming": lambda group: group,
+    "cayley": lambda group: group - 1,
 }
 
 
@@ -39,7 +45,8 @@ _CHANGES: dict[str, Callable[[int], int]] = {
 class MallowsShuffleModel(SlotShuffleModel):
     """What is public about a Mallows shuffle, the groups themselves apart.
 
-    Blocks of equal size and concentration are counted together.
+    Blocks of equal size and concentration are counted together. Without the groups it cannot be checked that alpha is
+    the exact loss, only that it is not below what any groups as large would lose.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -82,6 +89,22 @@ class MallowsShuffleModel(SlotShuffleModel):
         alone = sum(count for size, _, count in self._kinds() if size == 1)
         if alone != self.num_alone:
             raise _validate.invalid(f"the number of blocks of one person, {alone}", num_alone=self.num_alone)
+        if self.largest_group > 1 and self.alpha < math.inf:
+            self._check_alpha()
+
+    def _check_alpha(self) -> None:
+        """Refuse less than the concentrations lose at least: blocks are cut wherever no group of several crosses."""
+        group = self.largest_group
+        holding = [theta for size, theta, _ in self._kinds() if size >= group]
+        if not holding:
+            raise _validate.invalid(f"at most the largest block, {max(self.block_sizes)}", largest_group=group)
+        most = max((theta for size, theta, _ in self._kinds() if size > 1), default=0.0)
+        least = max(
+            _product_rounded_up(most, _LEAST[self.distance](2)),
+            _product_rounded_up(min(holding), _LEAST[self.distance](group)),
+        )
+        if self.alpha < least:
+            raise _validate.invalid(f"at least what the concentrations lose, {least:.6g}", alpha=self.alpha)
 
     def _kinds(self) -> "zip[tuple[int, float, int]]":
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
@@ -212,10 +235,11 @@ class MallowsShuffler(SlotShuffler):
         rank, block = self._rank_and_block(person)
         theta = float(prepared.parameters[np.searchsorted(prepared.starts, rank, side="right") - 1])
         apart = np.abs(np.arange(block.start, block.stop) - rank)
-        changes = {"kendall": 2 * apart - 1, "hamming": np.full_like(apart, 2), "cayley": np.ones_like(apart)}
         costs = np.full(prepared.order.size, math.inf)
         with np.errstate(over="ignore"):
-            costs[prepared.order[block]] = np.nextafter(theta * changes[self.distance], math.inf) if theta else 0.0
+            costs[prepared.order[block]] = (
+                np.nextafter(theta * _CHANGES[self.distance](apart), math.inf) if theta else 0.0
+            )
         costs[person] = 0.0
         return costs
 

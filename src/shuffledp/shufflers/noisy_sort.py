@@ -24,7 +24,7 @@ from shuffledp.laws import (
 )
 from shuffledp.models import SwapWindows
 from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing
-from shuffledp.shufflers.sorted_windows import worst_windows
+from shuffledp.shufflers.sorted_windows import ROUND_UP, worst_windows
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -35,7 +35,6 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SPACINGS = ("adaptive", "uniform", "refined")
-_ROUND_UP = 1 + 1e-12
 _FAR = 1e140  # in units of the noise: nobody so far apart changes places, and sums of squares are floats
 _LEAST_REFINED = 1e-250  # smaller budgets leave no digits to refine
 
@@ -215,7 +214,7 @@ class NoisySortShuffler(SlotShuffler):
         if crossing(starts, found.first, found.last).any():
             return math.inf
         spread = float(position_spreads(groups, order, at, power=self._power).max())
-        return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
+        return spread if self._power == 1 else math.sqrt(spread) * ROUND_UP
 
     def _loss(self, spread: float) -> float:
         """The stated alpha: what was asked for, where the spread keeps within it up to rounding; else what it loses."""
@@ -237,7 +236,7 @@ class NoisySortShuffler(SlotShuffler):
         prepared = self.prepare()
         rank, block = self._rank_and_block(person)
         at, costs = prepared.parameters, np.full(prepared.order.size, math.inf)
-        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * _ROUND_UP
+        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * ROUND_UP
         return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:

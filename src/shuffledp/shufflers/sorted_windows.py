@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from shuffledp.models import SwapWindows
 from shuffledp.shufflers.slots import window_sizes
 
-__all__ = ["worst_windows"]
+__all__ = ["ROUND_UP", "worst_windows"]
 
 Floats = NDArray[np.float64]
 
-_ROUND_UP = 1 + 1e-12
+ROUND_UP = 1 + 1e-12
 _PRICES = (0.3, 3.0, 30.0)  # of being among few: people are alike if they do alike at all of these
 _CLASSES_PER_DOUBLING = 2
 
@@ -45,7 +45,7 @@ def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
     if size == 1:
         return np.zeros(at.size)
     first, last = slice(None, at.size - size + 1), slice(size - 1, None)
-    costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * _ROUND_UP, np.inf)
+    costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * ROUND_UP, np.inf)
     padded = np.concatenate([np.full(size - 1, np.inf), costs, np.full(size - 1, np.inf)])
     return _least_of_runs(padded, size)
 

@@ -214,7 +214,8 @@ class Outcome:
         if self.regional is None:
             return {}
         odds = {} if self.seeded else {"reidentification": self.regional.reidentification}
-        return {"mixing": self.regional.mixing.to_dict(), **odds}
+        mixing = self.regional.mixing.to_dict() | ({"alpha": "inf", "delta": 0.0} if self.seeded else {})
+        return {"mixing": mixing, **odds}
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""

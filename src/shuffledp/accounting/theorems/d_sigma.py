@@ -9,17 +9,18 @@ from fractions import Fraction
 
 from shuffledp._numerals import in_digits
 from shuffledp._validate import integer_at_least
-from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
+from shuffledp.accounting.premises import common_randomizer, not_adaptive, oblivious, one_message_each
 from shuffledp.guarantees import DSigmaPrivacy, LocalDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust, Unit
 
 __all__ = ["d_sigma_of_local", "d_sigma_of_reports", "d_sigma_of_shuffle", "d_sigma_statement", "unneeded_shuffle"]
 
-_READING = (
+_ODDS = (
     "Read as odds: whatever somebody knew before, in any prior and however answers hang together, the odds between two "
-    "ways of handing out the answers inside one group change by a factor of at most exp(alpha) (Theorem 4.1)."
+    "ways of handing out the answers inside one group change by a factor of at most exp(alpha)"
 )
+_READING, _READING_OF_REPORTS = f"{_ODDS} (Theorem 4.1).", f"{_ODDS}."
 _READING_WITH_REMAINDER = (
     "With a remainder there is no bound on odds after every single outcome: with probability up to delta they may "
     "change by more than exp(alpha)."
@@ -46,13 +47,7 @@ def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
 def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
     """The loss of the shuffle itself, whatever the reports; None if there is none, or a hypothesis fails."""
     guarantee = model.shuffle.d_sigma
-    oblivious = Hypothesis(
-        name="oblivious",
-        requirement="a permutation drawn independently of the reports",
-        value="one that is" if model.shuffle.is_oblivious else "one that depends on them",
-        holds=model.shuffle.is_oblivious,
-    )
-    shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious)
+    shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious(model))
     if guarantee is None or not all(hypothesis.holds for hypothesis in shape):
         return None
     reading = _READING_WITH_REMAINDER if guarantee.delta else _READING
@@ -129,7 +124,7 @@ def _group_privacy(epsilon: float, groups_digest: str, group: int) -> PrivacySta
             hypotheses=(pure,),
         ),
         trust=(Trust.OWN_DEVICE,),
-        remarks=(_READING,),
+        remarks=(_READING_OF_REPORTS,),
     )
 
 

@@ -6,14 +6,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.numerics import ROUND_UP
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Hypothesis, Trust
 
 __all__ = ["LocalOnly"]
-
-_ROUND_UP = 1 + 1e-12
 
 
 class LocalOnly(Theorem):
@@ -63,7 +62,7 @@ class LocalOnly(Theorem):
         if math.isinf(local.epsilon):
             return np.where(np.isinf(epsilons), local.delta, 1.0)
         below = -np.expm1(np.minimum(epsilons - local.epsilon, 0.0)) / (1 + math.exp(-local.epsilon))
-        return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * _ROUND_UP, 1.0))
+        return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Epsilon0 with the local delta, which is 0 for pure randomizers: stronger than what was asked for."""

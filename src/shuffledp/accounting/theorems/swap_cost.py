@@ -18,7 +18,7 @@ from functools import cache
 from typing import ClassVar
 
 from shuffledp._numerals import in_digits
-from shuffledp.accounting.premises import common_randomizer, not_adaptive, one_message_each
+from shuffledp.accounting.premises import common_randomizer, not_adaptive, oblivious, one_message_each
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.channel import BlanketChannel
 from shuffledp.accounting.theorems.fmt23 import StrongPair
@@ -45,12 +45,6 @@ class SwapCost(Theorem):
         """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
         shuffle = model.shuffle
         known = bool(shuffle.swap_windows())
-        oblivious = Hypothesis(
-            name="oblivious",
-            requirement="a permutation drawn independently of the reports",
-            value="one that is" if shuffle.is_oblivious else "one that depends on them",
-            holds=shuffle.is_oblivious,
-        )
         swaps = Hypothesis(
             name="known-swap-costs",
             requirement="a shuffle with known costs of exchanging two people",
@@ -64,7 +58,14 @@ class SwapCost(Theorem):
             value=", ".join(blankets) or f"none for {model.local.kind!r} reports",
             holds=bool(blankets),
         )
-        return (swaps, oblivious, one_message_each(model), common_randomizer(model), not_adaptive(model), blanket)
+        return (
+            swaps,
+            oblivious(model),
+            one_message_each(model),
+            common_randomizer(model),
+            not_adaptive(model),
+            blanket,
+        )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest over the people of the least over their windows."""

@@ -29,7 +29,7 @@ def groups_section(outcome: Outcome) -> Section | None:
         "alone": count(mixing.num_alone),
         "alone_share": percent(mixing.num_alone / mixing.num_users),
         "people": count(mixing.num_users),
-        "rows": _rows(mixing, section, _of_randomizing(outcome)),
+        "rows": _rows(mixing, section, math.inf if outcome.seeded else _of_randomizing(outcome), seeded=outcome.seeded),
         "chosen": _chosen(mixing),
         "odds": _odds(regional) if not outcome.seeded else [],
         "why": _why(regional),
@@ -56,7 +56,7 @@ def _sizes(mixing: Mixing) -> str:
     )
 
 
-def _rows(mixing: Mixing, section: GroupsSection, alone: float) -> list[tuple[str, str, str, str]]:
+def _rows(mixing: Mixing, section: GroupsSection, alone: float, *, seeded: bool) -> list[tuple[str, str, str, str]]:
     """What no shuffling, this shuffle and a uniform one do, line by line; ``alone`` is what randomizing loses."""
     rows: list[tuple[str, str, str, str]] = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), number(mixing.displacement_uniform)),
@@ -76,7 +76,12 @@ def _rows(mixing: Mixing, section: GroupsSection, alone: float) -> list[tuple[st
             percent(mixing.kept_uniform),
         ),
         ("The same in the group where it is least", "100%", percent(mixing.kept_least), _NONE),
-        ("Loss of the order inside a group (alpha)", _loss(alone), _loss(min(alone, mixing.alpha)), "0"),
+        (
+            "Loss of the order inside a group (alpha)",
+            _loss(alone),
+            "withdrawn" if seeded else _loss(min(alone, mixing.alpha)),
+            _NONE if seeded else "0",
+        ),
     ]
     return rows
 
