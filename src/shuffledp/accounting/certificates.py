@@ -32,6 +32,15 @@ the largest bound between A - b and A, or by those h of the cell itself that com
     h(N) <= K + Y max over M in the cell, M < N, of h(M).
 
 By induction h <= K / (1 - Y) in the cell if Y < 1, and h <= K (1 + Y + ... + Y^(B-A)) in any case; also h <= q^(N-1).
+
+Where h falls from a high peak (all users alone in their components, for N so small that q exceeds Z^r), it does so by a
+factor at each N, not only at each cell. Let h(A' + i) <= S' + D' exp(-c' i) in the cell of length l before this one, y_s
+the terms of s without h, and c >= c' such that the sum of y_s exp(c s) over s < l is at most 1. Put D = S' + D' exp(-c' l).
+Then h(A + i) <= S + D exp(-c i) in this cell, if (1 - Y) S is at least 1, plus the terms of t, plus the sum over s >= l
+of y_s (D + the largest earlier bound that s can lead to). For: where s < l, N - s is in this cell, where the induction
+bounds its h by S + D exp(c s) exp(-c i), or in the one before, where S' + D' exp(-c' l) exp(c' (s - i)) is less than
+that. If c < c', S' + D' does for D.
+
 The last cell is n alone. What makes h small there are its exact terms of small t, so cells cost next to nothing.
 
 All is done in logarithms, each rounded outward by more than floating point can have erred.
@@ -42,6 +51,7 @@ References:
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +69,9 @@ _GROWTH = 1.06  # of cells
 _SUMMED = 48  # up to here G is summed; beyond, its largest term is a bound
 _STEP = 2e-11  # more than rounding adds to a logarithm of the exact recursion, and as much again for each 20 rounds
 _RELATIVE = 1e-13  # more than rounding changes a logarithm of a binomial, relative to its size and to 1
+
+_FALLING = -0.1  # from this log Y on a cell's own numbers are taken to be falling
+_SLOWEST = 1e-3  # slower rates of falling are not looked for
 
 Floats = NDArray[np.float64]
 
@@ -151,35 +164,100 @@ class _Cells:
 
     def last(self) -> float:
         """The bound on log(h(n) - 1), after those on log h in all cells before."""
+        slope = _Slope(settled=float(self.bounds[self.num_exact - 1]))
         for cell in range(self.num_exact, self.first.size - 1):
-            self.bounds[cell] = self._bound(cell)
-        settled, _ = self._sums(self.first.size - 1)
-        return settled
+            self.bounds[cell], slope = self._bound(cell, slope)
+        return self._sums(self.first.size - 1).known
 
-    def _bound(self, cell: int) -> float:
-        """On log h for all numbers of a cell."""
-        settled, own = self._sums(cell)
+    def _bound(self, cell: int, before: "_Slope") -> tuple[float, "_Slope"]:
+        """On log h for all numbers of a cell; and how it falls inside."""
+        sums = self._sums(cell)
         length = self.final[cell] - self.first[cell] + 1
-        known = np.logaddexp(0.0, settled)
-        grown = known + length * max(own, 0.0) + math.log(length)
-        if own < -0.1:
-            grown = min(grown, known - math.log(-math.expm1(own)))
-        return float(min(_up(grown), _up((self.final[cell] - 1) * self.log_modulus)))
+        known = np.logaddexp(0.0, sums.known)
+        bound = known + length * max(sums.own, 0.0) + math.log(length)
+        if sums.own < _FALLING:
+            bound = min(bound, known - math.log(-math.expm1(sums.own)))
+        bound = min(_up(bound), _up((self.final[cell] - 1) * self.log_modulus))
+        flat = _Slope(settled=float(bound), length=length)
+        if sums.own >= _FALLING:
+            return float(bound), flat
+        slope = before.followed_by(sums, length)
+        return min(float(bound), slope.top), slope if slope.end < bound else flat
 
-    def _sums(self, cell: int) -> tuple[float, float]:
-        """Logarithms of K - 1 and of Y, as in the text above."""
+    def _sums(self, cell: int) -> "_Sums":
         low, high = self.first[cell], self.final[cell]
-        half = high // 2
-        parts = int(np.searchsorted(self.first, half, side="right"))
-        smallest, largest = self.first[:parts], np.minimum(self.final[:parts], half)
+        parts = int(np.searchsorted(self.first, high // 2, side="right"))
+        smallest, largest = self.first[:parts], np.minimum(self.final[:parts], high // 2)
         weights = np.log(largest - smallest + 1) + self.log_modulus
         weights -= self.rounds * _log_g_below(smallest, low - largest, self.closeness)
-        rest_small = weights + _log_binomial_above(high - 1, largest) + self.bounds[:parts]
-        part_small = weights + _log_binomial_above(high - 1, largest - 1)
         from_cell = np.searchsorted(self.first, low - largest, side="right") - 1
         largest_since = np.maximum.accumulate(self.bounds[:cell][::-1])[::-1]
-        known = np.concatenate([rest_small, part_small + largest_since[from_cell]])
-        return _up(_log_sum(known)), _up(_log_sum(part_small))
+        return _Sums(
+            sizes=largest,
+            rest_small=_up(_log_sum(weights + _log_binomial_above(high - 1, largest) + self.bounds[:parts])),
+            part_small=weights + _log_binomial_above(high - 1, largest - 1),
+            since=largest_since[from_cell],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    """What the recursion adds up for the numbers of one cell, as logarithms of upper bounds.
+
+    Args:
+        sizes: the largest s of each cell of s.
+        rest_small: the sum over t.
+        part_small: the sum over each cell of s, without h.
+        since: a bound on h(N - s) from earlier cells, for each cell of s.
+    """
+
+    sizes: Floats
+    rest_small: float
+    part_small: Floats
+    since: Floats
+
+    @property
+    def own(self) -> float:
+        """Log Y."""
+        return _up(_log_sum(self.part_small))
+
+    @property
+    def known(self) -> float:
+        """Log(K - 1)."""
+        return _up(float(np.logaddexp(self.rest_small, _log_sum(self.part_small + self.since))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slope:
+    """A bound h(A + i) <= S + D exp(-rate i) in a cell of some length from A on, by logarithms of S and D."""
+
+    settled: float
+    falling: float = -math.inf
+    rate: float = 0.0
+    length: float = 1.0
+
+    @property
+    def top(self) -> float:
+        """The largest value."""
+        return _up(float(np.logaddexp(self.settled, self.falling)))
+
+    @property
+    def end(self) -> float:
+        """The value just after the cell."""
+        return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
+
+    def followed_by(self, sums: _Sums, length: float) -> "_Slope":
+        """The next cell's slope, by the induction in the text above, where log Y is well below 0."""
+        near = sums.sizes < self.length
+        rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
+        while rate > 0 and _up(_log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:
+            rate = rate / 2 if rate > _SLOWEST else 0.0
+        falling = self.end if rate >= self.rate else self.top
+        far = np.logaddexp(sums.since[~near], falling) + sums.part_small[~near]
+        settled = np.logaddexp(0.0, sums.rest_small)
+        settled = np.logaddexp(settled, _log_sum(far)) if far.size else settled
+        settled = _up(float(settled) - math.log(-math.expm1(sums.own)))
+        return _Slope(settled=settled, falling=falling, rate=rate, length=length)
 
 
 def _up(logarithm: float) -> float:
