@@ -15,6 +15,7 @@ _ORDER = {
     LabelMeaning.SLOT: "each beside its place",
     LabelMeaning.SUBMITTER: "each beside whoever handed it in",
     LabelMeaning.ROUND: "each marked with its round",
+    LabelMeaning.POSITION: "in the order in which the shuffler put them out",
 }
 _MISSING = {
     Missing.REFUSE: "Any missing answer would have stopped the run.",
