@@ -52,6 +52,7 @@ References:
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ from numpy.typing import NDArray
 from shuffledp import _validate
 from shuffledp._validate import invalid
 
-__all__ = ["MOST_USERS", "log_mixing_bound", "mixing_bound", "mixing_distance"]
+__all__ = ["MOST_USERS", "log_binomial", "log_mixing_bound", "mixing_bound", "mixing_distance"]
 
 MOST_USERS = 10**9
 
@@ -118,6 +119,11 @@ def log_mixing_bound(num_users: int, num_messages: int, imperfection: float, mod
     _validate.nonnegative(imperfection=imperfection)
     if num_users > MOST_USERS:
         raise invalid(f"at most {MOST_USERS}", num_users=num_users)
+    return _evaluated(int(num_users), int(num_messages), float(imperfection), int(modulus))
+
+
+@lru_cache(maxsize=128)
+def _evaluated(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
     rounds, log_modulus = num_messages - 1, math.log(modulus) * (1 + 1e-15)
     closeness = math.exp(-imperfection) * (1 - 1e-15)
     if num_users <= _EXACT_UP_TO:
@@ -289,18 +295,23 @@ def _log_g_below(fewer: Floats, others: Floats, closeness: float) -> Floats:
 
 
 def _log_term_below(one: Floats, other: Floats, chosen: Floats, closeness: float) -> Floats:
-    size = _log_binomial(one, chosen) + _log_binomial(other, chosen)
+    size = log_binomial(one, chosen) + log_binomial(other, chosen)
     loss = chosen * -math.log(closeness)
     return size - loss - 4 * _RELATIVE * (size + loss + 1)
 
 
 def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
-    value = _log_binomial(np.full(chosen.size, whole), chosen)
+    value = log_binomial(np.full(chosen.size, whole), chosen)
     return value + _RELATIVE * (value + 1)
 
 
-def _log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """log C(n, k) in the saddle-point form, good to `_RELATIVE` of itself and of 1."""
+def log_binomial(whole: Floats, chosen: Floats) -> Floats:
+    """log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1.
+
+    Args:
+        whole: n, as floats that are integers.
+        chosen: k, from 0 to n.
+    """
     whole, chosen = np.broadcast_arrays(whole, chosen)
     rest = whole - chosen
     inner = (chosen > 0) & (rest > 0)

@@ -11,6 +11,7 @@ from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
+from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
 from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
 from shuffledp.accounting.theorems.variation_ratio import VariationRatioCorrected
@@ -35,6 +36,7 @@ THEOREMS: tuple[Theorem, ...] = (
     BlanketLaplace(),
     BlanketChannel(),
     SwapCost(),
+    SplitAndMixRounds(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),
