@@ -1,6 +1,7 @@
 """Sums and means from shares of numbers modulo q, which only add up to something all together."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,4 +172,4 @@ def _residues(
     order = np.argsort(coordinates, kind="stable")
     ends = np.searchsorted(coordinates[order], np.arange(model.dimension + 1))
     ordered = shares[order]
-    return tuple(_residues(ordered[start:end], None, model)[0] for start, end in zip(ends[:-1], ends[1:], strict=True))
+    return tuple(_residues(ordered[start:end], None, model)[0] for start, end in pairwise(ends.tolist()))

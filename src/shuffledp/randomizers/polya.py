@@ -1,4 +1,4 @@
-"""Polya shares of discrete Laplace noise, exactly: what many people add up to noise that one trusted person would add."""
+"""Polya shares of discrete Laplace noise, exactly: small shares of many people add up to what one curator would add."""
 
 import functools
 import math

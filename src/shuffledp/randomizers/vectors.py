@@ -1,6 +1,7 @@
 """Vectors of numbers as people hold them: read into rows, checked or clipped."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,7 +104,7 @@ def as_simplex_vectors(
     return vectors
 
 
-def _refuse(wrong: NDArray[np.bool_], condition: str, *, hint: str = "") -> None:
+def _refuse(wrong: Any, condition: str, *, hint: str = "") -> None:
     places = np.flatnonzero(wrong)
     if len(places):
         raise InvalidParameterError(
