@@ -17,6 +17,7 @@ from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribu
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import RegionalAnalyzer as RegionalAnalyzer
+from .analyzers import SumAnalyzer as SumAnalyzer
 
 # knowing what is guaranteed
 from .channels import Channel as Channel
@@ -44,6 +45,7 @@ from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from .randomizers import PrivUnit as PrivUnit
 from .randomizers import RoundedMean as RoundedMean
+from .randomizers import SplitAndMix as SplitAndMix
 from .randomizers import SubsetSelection as SubsetSelection
 from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 

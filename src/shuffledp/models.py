@@ -26,6 +26,7 @@ __all__ = [
     "PersonalLosses",
     "ProtocolModel",
     "ShuffleModel",
+    "SumModel",
     "SwapWindows",
     "TwoLevelLaw",
 ]
@@ -290,6 +291,47 @@ class MeanModel(LocalModel):
         """How much the noise variance grows with the spread of the values, -1 or more.
 
         At -1 the reports tell nothing about the spread: what it adds to their variance, the noise lacks.
+        """
+
+
+class SumModel(LocalModel):
+    """A randomizer whose reports are shares of numbers modulo q: only their sum over everybody means anything.
+
+    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
+    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
+    """
+
+    __slots__ = ()
+    num_users: int  # planned; fewer may come
+    dimension: int  # coordinates, 1 for numbers
+    num_shares: int
+    modulus: int
+
+    @property
+    @abstractmethod
+    def wrap_probability(self) -> float:
+        """At most so likely a coordinate's noise is so large that the sum is decoded as a quite different one."""
+
+    @abstractmethod
+    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
+        """The sums of the values of the people who came, from the sum of all their shares modulo q; shape (dimension,).
+
+        Args:
+            residues: for each coordinate, the sum of its shares modulo q.
+            people: how many came, at most ``num_users``.
+        """
+
+    @abstractmethod
+    def sum_variance(self, people: int) -> float:
+        """Variance of each coordinate of a sum over so many people, in squared units; an upper bound for rounding."""
+
+    @abstractmethod
+    def sum_margin(self, people: int, level: float) -> float:
+        """Half the width of an interval around each coordinate of a sum over so many people, in units of the values.
+
+        Args:
+            people: how many came.
+            level: coverage, strictly between 0 and 1; it is reached by the law of the noise, which is not normal.
         """
 
 
