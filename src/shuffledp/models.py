@@ -6,6 +6,7 @@ A model holds no data and draws nothing. A new mechanism is a new subclass with 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -303,9 +304,23 @@ class SumModel(LocalModel):
 
     __slots__ = ()
     num_users: int  # planned; fewer may come
+    epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
     dimension: int  # coordinates, 1 for numbers
+    l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
     num_shares: int
+    precision: int  # steps of the grid, by as many of which a coordinate can change
     modulus: int
+    noise_users: int  # whose noise adds up to one discrete Laplace
+
+    @property
+    @abstractmethod
+    def rate(self) -> Fraction:
+        """Loss of that noise for one step of one coordinate."""
+
+    @property
+    @abstractmethod
+    def sampler_error(self) -> float:
+        """Total variation between one person's noise in one coordinate as it is drawn and as it should be."""
 
     @property
     @abstractmethod

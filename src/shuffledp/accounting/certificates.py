@@ -323,8 +323,7 @@ def log_binomial(whole: Floats, chosen: Floats) -> Floats:
 
 
 _SMALL = np.array(
-    [0.0]
-    + [math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k - math.log(2 * math.pi) / 2 for k in range(1, 16)]
+    [0.0] + [math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k - math.log(2 * math.pi) / 2 for k in range(1, 16)]
 )
 
 

@@ -49,7 +49,7 @@ def perfect_shuffle_count(*, num_users: int, modulus: int, security_bits: float)
 
 
 def rule_of_thumb(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """m = 1 + ceil((2 sigma + log2(n q)) / log2(1 + (n - 1) e^-gamma)), by the chance that one user is alone.
+    """By the chance that one user is alone: m = 1 + ceil((2 sigma + log2(n q)) / log2(1 + (n - 1) e^-gamma)).
 
     Close to the certificate for a gamma of at most 2 or so, and not a bound. None where no count is large enough.
     """

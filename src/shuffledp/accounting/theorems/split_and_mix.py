@@ -1,8 +1,8 @@
-"""Sums from additive shares in shuffled rounds: the noise of the sum, and how far the rounds are from telling only it.
+"""Sums from additive shares in shuffled rounds: the noise of the sum, and how near the rounds are to telling only it.
 
-**Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share j
-through round j; all rounds but one are gamma-imperfect, independent of each other and of the data. Then what the analyst
-sees of all rounds is (e, delta)-private in the central model with
+**Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share
+j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. Then what
+the analyst sees of all rounds is (e, delta)-private in the central model with
 
     delta = delta_noise(e) + (1 + exp(e)) (d T + n d t),
 
@@ -12,9 +12,9 @@ delta_noise the privacy of the sum with its discrete Laplace noise.
 *Proof.* With exact noise the view is within d T of residues that are uniform but for their totals, whatever the inputs
 are: the rounds of different coordinates are independent. The latter law depends on the noisy sums modulo q alone, so it
 is private as they are. Replacing a law by one at a distance T on both sides of Pr[S] <= exp(e) Pr'[S] + delta costs
-(1 + exp(e)) T. Who colludes tells nothing about the others' shares, and leaves an imperfect shuffle of them; the honest
-people's noise contains one discrete Laplace if they are ``noise_users`` or more. A single uniform buffer of all messages
-shows less than uniform rounds, as it is what is left of them without their order. []
+(1 + exp(e)) T. Who colludes tells nothing about the others' shares, and leaves an imperfect shuffle of them; and the
+honest people's noise contains one discrete Laplace if they are ``noise_users`` or more. A single uniform buffer of all
+messages shows less than uniform rounds do: it is what is left of them without their order. []
 
 The noise. For one coordinate, moved by p steps at most, the exact profile: sets {Z <= k} are the best tests, so
 
@@ -28,6 +28,7 @@ exp(e) and piecewise linear, so the bound falls up to a known point, and what it
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, cast
 
@@ -46,7 +47,7 @@ __all__ = ["SplitAndMixRounds"]
 
 _SLACK = 1e-14  # more than rounding takes from the profile of one coordinate
 _INFLATED = 1 + 1e-9  # more than rounding takes from that of several, up to a million
-_LARGEST_REMAINDER = 0.5  # of the rounds, at the loss of the noise; above it nothing is certified
+_LARGEST_REMAINDER = 0.49  # of the rounds, at the loss of the noise; above it nothing is certified
 
 Floats = NDArray[np.float64]
 
@@ -114,22 +115,18 @@ class _Noise(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Step(_Noise):
-    """Discrete Laplace noise with ``rate`` in one coordinate that moves by ``steps`` at most."""
+    """Discrete Laplace noise in one coordinate that moves by ``steps`` at most."""
 
-    rate: float
+    total: float
     steps: int
-
-    @property
-    def total(self) -> float:  # type: ignore[override]
-        return self.rate * self.steps
 
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.total:
             return 0.0
-        last = math.ceil((self.steps - epsilon / self.rate) / 2) - 1  # losses above epsilon; 0 or more
-        odds = math.exp(-self.rate)
-        outside = math.exp(-self.rate * (last + 1)) + math.exp(epsilon - self.rate * (self.steps - last))
-        return min(1.0, max(0.0, 1 - outside / (1 + odds)) + _SLACK)
+        rate = self.total / self.steps
+        last = math.ceil((self.steps - epsilon / rate) / 2) - 1  # up to here losses are above epsilon; 0 or more
+        outside = math.exp(-rate * (last + 1)) + math.exp(epsilon - rate * (self.steps - last))
+        return min(1.0, max(0.0, 1 - outside / (1 + math.exp(-rate))) + _SLACK)
 
     def turning(self, distance: float) -> float:
         del distance  # what the second law gives to the largest loss is exp(-total) / 2 or more: above any in question
@@ -138,14 +135,10 @@ class _Step(_Noise):
 
 @dataclass(frozen=True, slots=True)
 class _Coordinates(_Noise):
-    """As many binary responses of one loss each as there are coordinates."""
+    """Binary responses of the same loss each, as many as there are coordinates."""
 
-    loss: float
+    total: float
     dimension: int
-
-    @property
-    def total(self) -> float:  # type: ignore[override]
-        return self.loss * self.dimension
 
     def delta(self, epsilon: float) -> float:
         losses, masses = self._law()
@@ -162,9 +155,9 @@ class _Coordinates(_Noise):
     def _law(self) -> tuple[Floats, Floats]:
         """Losses above 0, descending, and their probabilities under the first law."""
         flipped = np.arange((self.dimension + 1) // 2, dtype=np.float64)
-        losses = (self.dimension - 2 * flipped) * self.loss
+        losses, loss = (1 - 2 * flipped / self.dimension) * self.total, self.total / self.dimension
         ways = log_binomial(np.full(flipped.size, float(self.dimension)), flipped)
-        return losses, np.exp(ways - flipped * self.loss - self.dimension * math.log1p(math.exp(-self.loss)))
+        return losses, np.exp(ways - flipped * loss - self.dimension * math.log1p(math.exp(-loss)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +203,12 @@ def _bound(local: SumModel, num_honest: int, imperfection: float) -> _Bound:
 
 
 def _noise(local: SumModel) -> _Noise:
-    step = math.nextafter(float(local.rate), math.inf)
-    if local.dimension == 1:
-        return _Step(step, local.precision)
-    if local.l1_bounded:
+    if local.l1_bounded and local.dimension > 1:
         return _Coordinates(local.epsilon, 1)
-    return _Coordinates(step * local.precision * (1 + 1e-15), local.dimension)
+    exact = local.rate * local.precision * local.dimension
+    total = float(exact)
+    total = math.nextafter(total, math.inf) if Fraction(total) < exact else total
+    return _Step(total, local.precision) if local.dimension == 1 else _Coordinates(total, local.dimension)
 
 
 def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
