@@ -16,14 +16,14 @@ first n and in one of the second n; take it as an edge between these. This bipar
 equations as components, C; so at most q^(mn-2n+C) outputs obey all of them. Summing over v, the chi-squared distance to
 the uniform law is at most E[q^(C-1)] - 1, and the total variation at most half of its root. Merging the users whom the
 remaining round joins leaves a graph on n users: a set S of them is a union of components only if in each other round p
-maps S to one given set. Exchanging j pairs maps that set to any other of its size whose overlap is smaller by j, there
-are C(s, j) C(n-s, j) of these, and they exclude each other; so the probability is at most 1/Z(n, s), and Z^(-r) for all
-r rounds. Given that event, the rounds are still imperfect in this sense on the other users. Sort by the component of the
-first user: E[q^(C-1)] <= h(n) by induction. []
+maps S to one given set. Exchanging j pairs maps that set to any other of its size whose overlap is smaller by j; there
+are C(s, j) C(n-s, j) of these, and they exclude each other. So the probability is at most 1/Z(n, s), and Z^(-r) for all
+r rounds. Given that event, the rounds are still imperfect in this sense on the other users. Sort by the component of
+the first user: E[q^(C-1)] <= h(n) by induction. []
 
 Users who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
 
-**How h is bounded without running through all N.** Up to some hundreds it is computed. Beyond, the numbers are cut into
+**How h is bounded without running through all N.** Up to some hundreds it is computed. Beyond, numbers are cut into
 cells A <= N <= B that grow geometrically, each with one bound H on h. In the sum let u be the smaller of s and t = N - s.
 For u in a cell from a to b, C(N-1, u) <= C(B-1, b) and C(N-1, u-1) <= C(B-1, b-1), as b <= B/2; and G rises in both
 arguments, so Z(N, u) >= G(a, A-b). Where t is the smaller one, h(t) is bounded by the earlier cell of t. Where s is, by
@@ -34,12 +34,12 @@ the largest bound between A - b and A, or by those h of the cell itself that com
 By induction h <= K / (1 - Y) in the cell if Y < 1, and h <= K (1 + Y + ... + Y^(B-A)) in any case; also h <= q^(N-1).
 
 Where h falls from a high peak (all users alone in their components, for N so small that q exceeds Z^r), it does so by a
-factor at each N, not only at each cell. Let h(A' + i) <= S' + D' exp(-c' i) in the cell of length l before this one, y_s
-the terms of s without h, and c >= c' such that the sum of y_s exp(c s) over s < l is at most 1. Put D = S' + D' exp(-c' l).
-Then h(A + i) <= S + D exp(-c i) in this cell, if (1 - Y) S is at least 1, plus the terms of t, plus the sum over s >= l
-of y_s (D + the largest earlier bound that s can lead to). For: where s < l, N - s is in this cell, where the induction
-bounds its h by S + D exp(c s) exp(-c i), or in the one before, where S' + D' exp(-c' l) exp(c' (s - i)) is less than
-that. If c < c', S' + D' does for D.
+factor at each N, not only at each cell. Let h(A' + i) <= S' + D' exp(-c' i) in the cell of length l before this one,
+y_s the terms of s without h, and c >= c' such that the sum of y_s exp(c s) over s < l is at most 1. Put
+D = S' + D' exp(-c' l). Then h(A + i) <= S + D exp(-c i) in this cell, if (1 - Y) S is at least 1, plus the terms of t,
+plus the sum over s >= l of y_s (D + the largest earlier bound that s can lead to). For: where s < l, N - s is in this
+cell, where the induction bounds its h by S + D exp(c s) exp(-c i), or in the one before, where S' + D' exp(-c' l)
+exp(c' (s - i)) is less than that. If c < c', S' + D' does for D.
 
 The last cell is n alone. What makes h small there are its exact terms of small t, so cells cost next to nothing.
 
@@ -282,7 +282,7 @@ def _log_g_below(fewer: Floats, others: Floats, closeness: float) -> Floats:
     out = np.empty(fewer.size)
     few = int(np.searchsorted(fewer, min(_SUMMED, float(others.min())), side="right"))
     if few:
-        chosen = np.arange(few + 1)[None, :]
+        chosen = np.arange(fewer[few - 1] + 1)[None, :]
         terms = _log_term_below(fewer[:few, None], others[:few, None], np.minimum(chosen, fewer[:few, None]), closeness)
         terms[chosen > fewer[:few, None]] = -np.inf
         out[:few] = np.logaddexp.reduce(terms, axis=1)
@@ -306,7 +306,7 @@ def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
 
 
 def log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1.
+    """Log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1.
 
     Args:
         whole: n, as floats that are integers.

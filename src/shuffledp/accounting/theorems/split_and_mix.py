@@ -1,8 +1,8 @@
 """Sums from additive shares in shuffled rounds: the noise of the sum, and how near the rounds are to telling only it.
 
 **Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share
-j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. Then what
-the analyst sees of all rounds is (e, delta)-private in the central model with
+j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. What the
+analyst sees of all rounds is (e, delta)-private in the central model with
 
     delta = delta_noise(e) + (1 + exp(e)) (d T + n d t),
 
