@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -84,14 +84,14 @@ def test_the_bound_passes_smoothly_from_the_recursion_to_cells():
 @pytest.mark.parametrize("users", [40, 3000, 10**6])
 def test_more_messages_mix_better(users, gamma):
     bounds = [log_mixing_bound(users, messages, gamma, 2 * users) for messages in range(2, 14)]
-    assert all(after <= before for before, after in zip(bounds, bounds[1:], strict=False))
+    assert all(after <= before for before, after in pairwise(bounds))
     assert bounds[-1] < bounds[0] - 3
 
 
 @pytest.mark.parametrize("users", [40, 3000, 10**6])
 def test_a_worse_shuffle_never_mixes_better(users):
     bounds = [log_mixing_bound(users, 9, gamma, 2 * users) for gamma in (0.0, 0.1, 1.0, 3.0, 30.0, 1000.0)]
-    assert all(before <= after + 1e-9 for before, after in zip(bounds, bounds[1:], strict=False))
+    assert all(before <= after + 1e-9 for before, after in pairwise(bounds))
 
 
 def test_where_nothing_is_known_the_distance_is_one():

@@ -19,10 +19,10 @@ def cayley_distance(one, other):
     places = {image: item for item, image in enumerate(one)}
     step, seen, cycles = [places[image] for image in other], set(), 0
     for start in range(len(one)):
-        cycles += start not in seen
-        while start not in seen:
-            seen.add(start)
-            start = step[start]
+        cycles, item = cycles + (start not in seen), start
+        while item not in seen:
+            seen.add(item)
+            item = step[item]
     return len(one) - cycles
 
 

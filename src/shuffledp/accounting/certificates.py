@@ -24,8 +24,8 @@ the first user: E[q^(C-1)] <= h(n) by induction. []
 Users who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
 
 **How h is bounded without running through all N.** Up to some hundreds it is computed. Beyond, numbers are cut into
-cells A <= N <= B that grow geometrically, each with one bound H on h. In the sum let u be the smaller of s and t = N - s.
-For u in a cell from a to b, C(N-1, u) <= C(B-1, b) and C(N-1, u-1) <= C(B-1, b-1), as b <= B/2; and G rises in both
+cells A <= N <= B that grow geometrically, each with one bound H on h. Let u be the smaller of s and t = N - s. For u in
+a cell from a to b, C(N-1, u) <= C(B-1, b) and C(N-1, u-1) <= C(B-1, b-1), as b <= B/2; and G rises in both
 arguments, so Z(N, u) >= G(a, A-b). Where t is the smaller one, h(t) is bounded by the earlier cell of t. Where s is, by
 the largest bound between A - b and A, or by those h of the cell itself that come before N: say
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from shuffledp.statements import Kind, Status, Trust
 from soundness.exact_rounds import Rounds, hockey_stick, mallows_cayley, noisy_law, polya_modulo, uniform
 
 THEOREM = SplitAndMixRounds()
+RESPONSE = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=3)
 PLANNED = SplitAndMix(num_users=1000, epsilon=1.0, lower=0, upper=1, num_shares=9, noise_users=900).model
 
 
@@ -64,7 +65,7 @@ def test_it_applies_to_rounds_as_planned_and_says_what_was_met():
 @pytest.mark.parametrize(
     ("name", "model"),
     [
-        ("additive-shares", protocol(KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=3), rounds_of(PLANNED))),
+        ("additive-shares", protocol(RESPONSE, rounds_of(PLANNED))),
         ("parallel-rounds", protocol(shuffle=rounds_of(PLANNED, num_rounds=8))),
         ("parallel-rounds", protocol(shuffle=rounds_of(PLANNED, num_rounds=1))),
         ("known-imperfection", protocol(shuffle=IdentityShuffleModel(num_users=1000))),
@@ -138,7 +139,7 @@ def test_the_accountant_takes_it_and_states_the_same():
 def test_the_curve_falls_to_the_certificate_and_epsilon_is_its_inverse(local):
     model = protocol(local)
     deltas = [THEOREM.delta(model, epsilon=epsilon) for epsilon in (*np.linspace(0, 1.2, 61), 5.0, 50.0, math.inf)]
-    assert all(after <= before for before, after in zip(deltas, deltas[1:], strict=False))
+    assert all(after <= before for before, after in pairwise(deltas))
     distance = local.dimension * mixing_distance(1000, local.num_shares, 0.5, local.modulus)
     assert deltas[-1] <= (1 + math.e) * distance * (1 + 1e-9)
     for delta in (1e-6, 1e-4, 0.01, 0.2):
