@@ -28,7 +28,7 @@ def stated(model, **shuffle):
     )
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0, 8.0])
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0])
 @pytest.mark.parametrize(
     "options", [{}, {"dimension": 20}, {"dimension": 20, "l1_bounded": True}, {"integer": True}], ids=str
 )
@@ -63,7 +63,7 @@ def test_a_share_is_meant_as_it_is_written():
 
 
 def test_messages_grow_with_the_imperfection_and_as_delta_falls():
-    by_gamma = [calibrate.split_and_mix(**USUAL, imperfection=gamma).num_messages for gamma in (0, 0.5, 2, 4, 8)]
+    by_gamma = [calibrate.split_and_mix(**USUAL, imperfection=gamma).num_messages for gamma in (0, 0.5, 3, 6)]
     assert by_gamma == sorted(by_gamma)
     assert by_gamma[-1] > by_gamma[0]
     by_delta = [calibrate.split_and_mix(**USUAL | {"delta": 10.0**-power}).num_messages for power in (3, 6, 12, 100)]
@@ -71,7 +71,7 @@ def test_messages_grow_with_the_imperfection_and_as_delta_falls():
 
 
 def test_a_coordinate_more_costs_its_share_of_delta_only():
-    one, many = (calibrate.split_and_mix(**USUAL, dimension=size).model.num_shares for size in (1, 1000))
+    one, many = (calibrate.split_and_mix(**USUAL, dimension=size).model.num_shares for size in (1, 100))
     assert one <= many <= one + 3
 
 
@@ -138,9 +138,9 @@ def test_what_is_not_certified_has_no_certificate():
         calibrate.split_and_mix_certificate(model, rounds_of(model, gamma=0.0))
     with pytest.raises(HypothesisError, match="imperfection not known"):
         calibrate.split_and_mix_certificate(model, IdentityShuffleModel(num_users=10_000))
-    with pytest.raises(InvalidParameterError, match="^model must be"):
+    with pytest.raises(InvalidParameterError, match=r"^model must be"):
         calibrate.split_and_mix_certificate(rounds_of(model, gamma=0.0), rounds_of(model, gamma=0.0))
-    with pytest.raises(InvalidParameterError, match="^shuffle must be"):
+    with pytest.raises(InvalidParameterError, match=r"^shuffle must be"):
         calibrate.split_and_mix_certificate(model, model)
-    with pytest.raises(InvalidParameterError, match="^delta must be"):
+    with pytest.raises(InvalidParameterError, match=r"^delta must be"):
         calibrate.split_and_mix_certificate(model, rounds_of(model, gamma=0.0), delta=0.0)
