@@ -95,8 +95,8 @@ class ImperfectShuffleModel(ShuffleModel):
     def remarks(self) -> tuple[str, ...]:
         """That the imperfection is assumed, and what remains if it is larger."""
         delays = (
-            "It is assumed that the reports of any two people come in less than one unit of time apart, at times that do "
-            "not depend on the answers, and that only the order in which reports leave is seen, never when.",
+            "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
+            "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
         )
         return (
             *(delays if self.construction == "delay" else ()),
