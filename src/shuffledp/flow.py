@@ -118,7 +118,7 @@ class Reports(Table):
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
             order = random_permutation(stop - start, source=source)
             for name, column in self.columns.items():
-                np.take(column[start:stop], order, axis=0, out=columns[name][start:stop])
+                np.take(column[start:stop], order, axis=0, out=columns[name][start:stop], mode="clip")
         return self._with({name: frozen(column) for name, column in columns.items()})
 
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:

@@ -105,6 +105,15 @@ class ShuffleModel(Described):
         return 0.0 if self.is_uniform else None
 
     @property
+    def exchange_privacy(self) -> tuple[float, float] | None:
+        """(epsilon1, delta1): how well what is seen hides an exchange of two people's reports; None if not known.
+
+        Whatever the reports, the exchange changes the probability of anything seen by a factor of at most
+        exp(epsilon1), apart from delta1: (epsilon1, delta1)-differential obliviousness.
+        """
+        return None if self.imperfection is None or self.num_rounds > 1 else (self.imperfection, 0.0)
+
+    @property
     def d_sigma(self) -> DSigmaPrivacy | None:
         """What the shuffle by itself guarantees about the order of reports inside groups; None where nothing is known.
 

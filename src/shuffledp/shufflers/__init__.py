@@ -7,6 +7,7 @@ from shuffledp.shufflers.imperfect import (
     DelayShuffler,
     ImperfectShuffleModel,
     ImperfectShuffler,
+    ObliviousShuffleModel,
     imperfect_shuffler,
 )
 from shuffledp.shufflers.least import LeastDisplacement, least_displacement, mean_displacement
@@ -29,6 +30,7 @@ __all__ = [
     "MallowsShuffler",
     "NoisySortShuffleModel",
     "NoisySortShuffler",
+    "ObliviousShuffleModel",
     "ParallelShuffleModel",
     "ParallelShuffler",
     "SlotShuffleModel",

@@ -35,6 +35,7 @@ __all__ = [
     "DelayShuffler",
     "ImperfectShuffleModel",
     "ImperfectShuffler",
+    "ObliviousShuffleModel",
     "imperfect_shuffler",
 ]
 
@@ -64,11 +65,9 @@ class ImperfectShuffleModel(ShuffleModel):
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
-        checked_imperfection(self.imperfection)
+        _checked_loss(imperfection=self.imperfection)
         _validate.one_of((*CONSTRUCTIONS, "composed", "assumed"), construction=self.construction)
-        _validate.integer_at_least(0, num_colluding=self.num_colluding)
-        if self.num_colluding > self.num_users:
-            raise _validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
+        _checked_colluding(self)
 
     @property
     def is_uniform(self) -> bool:
@@ -95,10 +94,69 @@ class ImperfectShuffleModel(ShuffleModel):
     @property
     def remarks(self) -> tuple[str, ...]:
         """That the imperfection is assumed, and what remains if it is larger."""
+        delays = (
+            "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
+            "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
+        )
         return (
+            *(delays if self.construction == "delay" else ()),
             f"That the shuffle is no more imperfect than gamma = {self.imperfection:.6g} is a promise about the "
             "shuffler: nothing here measures it. If its true imperfection is a larger number, everything stated holds "
             "with that number in place of gamma, and what each report guarantees by itself holds in any case.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObliviousShuffleModel(ShuffleModel):
+    """What is public about a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        epsilon: exchanging the reports of two honest people, whatever they are, changes the probability of anything
+            seen by a factor of at most exp(epsilon), finite,
+        delta: apart from this remainder, from 0 to 1.
+        num_colluding: people who may work together with the analyst, and hide nobody.
+    """
+
+    kind: ClassVar[str] = "differentially-oblivious"
+    labels: ClassVar[LabelMeaning] = LabelMeaning.POSITION
+    num_users: int
+    epsilon: float
+    delta: float = 0.0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(1, num_users=self.num_users)
+        _checked_loss(epsilon=self.epsilon)
+        _validate.probability(delta=self.delta)
+        _checked_colluding(self)
+
+    @property
+    def is_oblivious(self) -> bool:
+        """What is seen of the way to the order may depend on the reports; `exchange_privacy` says how little."""
+        return False
+
+    @property
+    def exchange_privacy(self) -> tuple[float, float]:
+        """The promise."""
+        return (self.epsilon, self.delta)
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The same shuffle, of which so many people are counted: the promise is about exchanges of honest people."""
+        return replace(self, num_colluding=self.num_users - num_honest)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That the promise is somebody else's."""
+        return (
+            f"That exchanging two people's reports shows no more than epsilon = {self.epsilon:.6g} and delta = "
+            f"{self.delta:.6g} is a promise about the shuffler: nothing here measures it. If the truth is larger "
+            "numbers, everything stated holds with those in their place.",
         )
 
 
@@ -172,7 +230,7 @@ class CayleyShuffler(ImperfectShuffler):
     imperfection: float
 
     def __post_init__(self) -> None:
-        checked_imperfection(self.imperfection)
+        _checked_loss(imperfection=self.imperfection)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
         """The public description for this many users."""
@@ -213,7 +271,7 @@ class DelayShuffler(ImperfectShuffler):
     offsets: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        checked_imperfection(self.imperfection)
+        _checked_loss(imperfection=self.imperfection)
         if self.offsets is not None:
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
@@ -314,8 +372,15 @@ def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
     return frozen(times)
 
 
-def checked_imperfection(imperfection: float) -> None:
+def _checked_loss(**losses: float) -> None:
     """Refuse what is no finite number of 0 or more."""
-    _validate.nonnegative(imperfection=imperfection)
-    if imperfection == float("inf"):
-        raise _validate.invalid("finite: an infinite one promises nothing", imperfection=imperfection)
+    _validate.nonnegative(**losses)
+    for name, loss in losses.items():
+        if math.isinf(loss):
+            raise _validate.invalid("finite: an infinite one promises nothing", **{name: loss})
+
+
+def _checked_colluding(model: ImperfectShuffleModel | ObliviousShuffleModel) -> None:
+    _validate.integer_at_least(0, num_colluding=model.num_colluding)
+    if model.num_colluding > model.num_users:
+        raise _validate.invalid(f"at most num_users={model.num_users}", num_colluding=model.num_colluding)

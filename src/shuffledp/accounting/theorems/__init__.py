@@ -10,6 +10,7 @@ from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
 from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
 from shuffledp.accounting.theorems.swap_cost import SwapCost
@@ -37,6 +38,7 @@ THEOREMS: tuple[Theorem, ...] = (
     BlanketChannel(),
     SwapCost(),
     SplitAndMixRounds(),
+    ObliviousShuffle(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),
