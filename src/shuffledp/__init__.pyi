@@ -53,7 +53,9 @@ from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 from .shufflers import IdentityShuffler as IdentityShuffler
 from .shufflers import MallowsShuffler as MallowsShuffler
 from .shufflers import NoisySortShuffler as NoisySortShuffler
+from .shufflers import ParallelShuffler as ParallelShuffler
 from .shufflers import UniformShuffler as UniformShuffler
+from .shufflers import imperfect_shuffler as imperfect_shuffler
 from .statements import PrivacyStatement as PrivacyStatement
 from .statements import compose as compose
 

@@ -221,7 +221,7 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
 def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
     """Where people are mixed with neighbors only: whom the promise is about, and what it is for those better off."""
     theorem = SwapCost()
-    if not theorem.applies(model, delta=delta):
+    if model.shuffle.imperfection is not None or not theorem.applies(model, delta=delta):
         return ()
     alone, people = model.shuffle.num_alone, model.num_users
     remarks = ("Everybody is mixed with neighbors only; the epsilon is that of the person who is mixed least.",)

@@ -79,7 +79,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
         >>> d_sigma_ratio({(0, 1): Fraction(3, 4), (1, 0): Fraction(1, 4)}, [[0, 1]])
         Fraction(3, 1)
     """
-    num_items = _checked_law(law)
+    num_items = checked_law(law)
     worst: float | Fraction = Fraction(1)
     for number, group in enumerate(groups):
         members = _checked_members(number, group, num_items)
@@ -104,7 +104,7 @@ def _neighborhoods(law: Law, members: frozenset[int]) -> dict[Permutation, list[
     return classes
 
 
-def _checked_law(law: Law) -> int:
+def checked_law(law: Law) -> int:
     _validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
@@ -171,7 +171,7 @@ def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float 
         >>> law_around({(1, 0, 2): 1}, [2, 0, 1])
         {(2, 1, 0): 1}
     """
-    num_items = _checked_law(law)
+    num_items = checked_law(law)
     order = np.asarray(reference_order)
     if order.size != num_items:
         raise InvalidParameterError(f"reference_order must have {num_items} owners, as law has; got {order.size}.")

@@ -10,6 +10,7 @@ from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
 from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
@@ -35,6 +36,7 @@ THEOREMS: tuple[Theorem, ...] = (
     BlanketLaplace(),
     BlanketChannel(),
     SwapCost(),
+    ObliviousShuffle(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),
