@@ -67,7 +67,9 @@ def test_fine_noise_has_the_interval_of_the_laplace_law_to_a_thousandth(rate):
 @pytest.mark.parametrize("rate", [1e-5, 0.02])
 def test_noise_of_many_is_nearly_normal_and_so_is_rounding(rate):
     quantile = stats.norm.ppf(0.975)
-    assert central_interval(rate, 1e4, 0.0, 0.95) == pytest.approx(quantile * noise_variance(rate, 1e4) ** 0.5, rel=2e-3)
+    assert central_interval(rate, 1e4, 0.0, 0.95) == pytest.approx(
+        quantile * noise_variance(rate, 1e4) ** 0.5, rel=2e-3
+    )
     spread = 1e4 / rate**2
     assert central_interval(rate, 1.0, spread, 0.95) == pytest.approx(quantile * spread**0.5, rel=2e-3)
 
@@ -77,5 +79,7 @@ def test_rounding_and_noise_of_one_size_have_the_interval_of_their_convolution()
     law = difference_law(rate, 0.8)
     places = np.arange(len(law)) - len(law) // 2
     found = central_interval(rate, 0.8, spread, 0.9)
-    inside = stats.norm.cdf((found + 0.5 - places) / spread**0.5) - stats.norm.cdf((-found - 0.5 - places) / spread**0.5)
+    inside = stats.norm.cdf((found + 0.5 - places) / spread**0.5) - stats.norm.cdf(
+        (-found - 0.5 - places) / spread**0.5
+    )
     assert (law * inside).sum() == pytest.approx(0.9, abs=0.01)

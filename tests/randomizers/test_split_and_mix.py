@@ -93,7 +93,9 @@ def test_vectors_of_bounded_length_lose_at_most_epsilon_between_any_two_of_a_fin
 def test_a_rate_that_forgets_the_rounding_would_lose_more_than_epsilon():
     epsilon = 2.0
     assert largest_loss(epsilon / 2, dimension=4, precision=1, parts=6) > 1.02 * epsilon
-    assert largest_loss(epsilon / 2, dimension=4, precision=1, parts=1) <= epsilon * (1 + 1e-12)  # of integers it is right
+    assert largest_loss(epsilon / 2, dimension=4, precision=1, parts=1) <= epsilon * (
+        1 + 1e-12
+    )  # of integers it is right
 
 
 def test_coordinates_in_the_whole_range_lose_a_part_of_epsilon_each():
@@ -158,7 +160,9 @@ def test_the_chance_of_wrapping_around_is_that_of_the_noise_in_the_worst_case():
 
 
 def test_a_sum_that_may_well_wrap_around_is_refused_and_one_that_may_is_remarked_on():
-    with pytest.raises(InvalidParameterError, match=r"epsilon \* num_users must be so large .* at most 0.05; got epsil"):
+    with pytest.raises(
+        InvalidParameterError, match=r"epsilon \* num_users must be so large .* at most 0.05; got epsil"
+    ):
         SplitAndMix(**SPLIT | {"num_users": 30, "epsilon": 0.1})
     noted = SplitAndMix(**SPLIT | {"num_users": 30}).model
     assert 1e-9 < noted.wrap_probability < 0.05
@@ -210,7 +214,9 @@ def test_messages_of_a_person_follow_each_other_share_by_share_and_coordinate_by
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 def test_residues_have_the_smallest_type_that_holds_the_modulus(dtype):
-    randomizer = SplitAndMix(**SPLIT | {"epsilon": 90.0, "num_users": 2, "modulus": min(2**52, 2 ** (8 * dtype().itemsize))})
+    randomizer = SplitAndMix(
+        **SPLIT | {"epsilon": 90.0, "num_users": 2, "modulus": min(2**52, 2 ** (8 * dtype().itemsize))}
+    )
     shares, reports = messages(randomizer, [0, 10])
     assert reports["residue"].dtype == dtype
     assert (shares.sum(axis=(1, 2)) % randomizer.modulus).tolist() == [0, 2]

@@ -34,7 +34,7 @@ def test_without_shortening_some_would_add_up_to_more():
 def test_what_is_far_too_long_is_shortened_and_nothing_overflows():
     vectors = as_simplex_vectors([[1e308, 1e308, 0.0], [1.0, 2.0, 1.0]], 3, upper=2.0, clip=True)
     np.testing.assert_allclose(vectors, [[1.0, 1.0, 0.0], [0.5, 1.0, 0.5]])
-    with pytest.raises(InvalidParameterError, match="add up to 2.0 at most; 2 are not"):
+    with pytest.raises(InvalidParameterError, match=r"add up to 2.0 at most; 2 are not"):
         as_simplex_vectors([[1e308, 1e308, 0.0], [1.0, 2.0, 1.0]], 3, upper=2.0)
 
 
