@@ -112,6 +112,7 @@ class TestSumOfThoseWhoCame(Sums):
 
     randomizer = SplitAndMix(num_users=120, epsilon=1.0, lower=-5, upper=5, num_shares=4)
     values = tuple(np.linspace(-4, 5, 90).tolist())
+    seed = 2
 
     def test_an_estimator_that_counts_the_planned_people_is_found_out(self):
         estimates, margins = self.runs()

@@ -98,6 +98,23 @@ def test_a_rate_that_forgets_the_rounding_would_lose_more_than_epsilon():
     )  # of integers it is right
 
 
+def test_with_the_root_of_the_people_itself_as_precision_rounding_costs_more_than_epsilon():
+    """As printed: the largest value is rounded up to the next integer at times. Its loss is log E[exp(epsilon y / p)]."""
+
+    def loss(people, epsilon):
+        steps = math.sqrt(people)
+        up = steps - math.floor(steps)
+        ends = math.exp(epsilon * math.floor(steps) / steps), math.exp(epsilon * math.ceil(steps) / steps)
+        return math.log((1 - up) * ends[0] + up * ends[1])
+
+    assert loss(10, 1.0) == pytest.approx(1.0073, abs=5e-5)
+    assert loss(10, 3.0) == pytest.approx(3.075, abs=5e-4)
+    assert loss(1000, 1.0) == pytest.approx(1.00012, abs=5e-6)
+    assert loss(100, 1.0) == pytest.approx(1.0)
+    laws = log_ratios(np.array([0.0, math.sqrt(10)]), 1 / math.sqrt(10))
+    assert (laws[1] - laws[0]).max() == pytest.approx(loss(10, 1.0))
+
+
 def test_coordinates_in_the_whole_range_lose_a_part_of_epsilon_each():
     rate = float(SplitAndMixModel(**MODEL | {"dimension": 3, "precision": 2}).rate)
     laws = log_ratios(np.arange(9) / 4, rate)
