@@ -99,7 +99,7 @@ def test_a_rate_that_forgets_the_rounding_would_lose_more_than_epsilon():
 
 
 def test_with_the_root_of_the_people_itself_as_precision_rounding_costs_more_than_epsilon():
-    """As printed: the largest value is rounded up to the next integer at times. Its loss is log E[exp(epsilon y / p)]."""
+    """As printed: the largest value may be rounded up to the next integer. Its loss is log E[exp(epsilon y / p)]."""
 
     def loss(people, epsilon):
         steps = math.sqrt(people)
