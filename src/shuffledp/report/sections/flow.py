@@ -90,7 +90,7 @@ def _shuffle(shuffle: ShuffleModel) -> str:
 def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
     """What the order of the released reports tells, if it tells something by itself."""
     gamma = model.shuffle.imperfection
-    if model.shuffle.labels is not LabelMeaning.POSITION or gamma is None:
+    if model.shuffle.labels is not LabelMeaning.POSITION or not gamma:
         return ()
     return (
         "The order of the released reports is not quite uniform: exchanging two people\N{RIGHT SINGLE QUOTATION MARK}s "
