@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
+from shuffledp.models import LARGEST_WRAP_PROBABILITY
 from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, round_to_grid
 from shuffledp.randomizers.polya import polya_noise
 from shuffledp.randomizers.split_and_mix_model import SplitAndMixModel
@@ -19,9 +20,7 @@ from shuffledp.table import frozen
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["LARGEST_WRAP_PROBABILITY", "SplitAndMix", "SplitAndMixModel"]
-
-LARGEST_WRAP_PROBABILITY = 0.05  # above it a sum may well be decoded as a quite different one
+__all__ = ["SplitAndMix", "SplitAndMixModel"]
 
 
 class SplitAndMix:
