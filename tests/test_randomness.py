@@ -18,8 +18,8 @@ from shuffledp.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.randomness import (
     RandomSource,
     SecureSource,
-    bernoulli,
     _high_product_below,
+    bernoulli,
     high_product,
     resolve_source,
     uniform_integers,

@@ -47,7 +47,7 @@ class SplitAndMix:
         2. Any ``num_shares`` - 1 shares of a value are uniform and independent of it.
         3. Sums are unbiased, unless the noise wraps around the modulus, as far as float64 holds a value's place in the
            range (to 2^-51 of it).
-        4. Values that lie on the grid are not rounded.
+        4. With ``integer`` nothing is rounded.
 
     Args:
         num_users: people that are planned for; fewer may come. Public.
@@ -181,13 +181,20 @@ class SplitAndMix:
         people = len(numbers) // model.dimension
         if people > model.num_users:
             raise InvalidParameterError(f"values must be those of at most num_users={model.num_users}; got {people}.")
-        secrets = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
+        secrets = self._steps(numbers, source)
         secrets += polya_noise(model.rate, model.noise_users, len(secrets), source=source)
         residues = _shares(secrets, model, source)
         secrets.fill(0)
         rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), people)
         columns = {"residue": frozen(residues), "round": frozen(rounds)}
         return Reports(columns, model, seeded=source.reproducible)
+
+    def _steps(self, numbers: NDArray[np.float64], source: "RandomSource") -> NDArray[np.int64]:
+        """Places on the grid: exact ones of integers, which floats between 0 and 1 would not hold; others rounded."""
+        model = self.model
+        if model.integer:
+            return (numbers - model.lower).astype(np.int64) * (model.precision // int(model.upper - model.lower))
+        return round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
         """A fresh column of numbers in the range; coordinates of one vector after each other."""
