@@ -39,7 +39,7 @@ class SplitAndMix:
     * Coordinates in the whole range move by at most p steps each: the loss is d p a at most.
     * With ``l1_bounded``, the law of a coordinate at u is linear in u between integers, and neighboring values of the
       noise law differ by a factor e^a at most. So its log has a slope of (e^a - 1) at most, and the loss is at most
-      (e^a - 1) |u - u'|_1 <= 2 p (e^a - 1). For integers it is 2 p a; for d <= 2 the first bound is no larger.
+      (e^a - 1) L1(u - u') <= 2 p (e^a - 1). For integers it is 2 p a; for d <= 2 the first bound is no larger.
 
     Guarantees:
         1. Added up, the noise of any ``noise_users`` people is discrete Laplace, whose loss over all coordinates is
