@@ -17,6 +17,7 @@ from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribu
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import RegionalAnalyzer as RegionalAnalyzer
+from .analyzers import SumAnalyzer as SumAnalyzer
 
 # knowing what is guaranteed
 from .channels import Channel as Channel
@@ -44,6 +45,7 @@ from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from .randomizers import PrivUnit as PrivUnit
 from .randomizers import RoundedMean as RoundedMean
+from .randomizers import SplitAndMix as SplitAndMix
 from .randomizers import SubsetSelection as SubsetSelection
 from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 
@@ -51,7 +53,9 @@ from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 from .shufflers import IdentityShuffler as IdentityShuffler
 from .shufflers import MallowsShuffler as MallowsShuffler
 from .shufflers import NoisySortShuffler as NoisySortShuffler
+from .shufflers import ParallelShuffler as ParallelShuffler
 from .shufflers import UniformShuffler as UniformShuffler
+from .shufflers import imperfect_shuffler as imperfect_shuffler
 from .statements import PrivacyStatement as PrivacyStatement
 from .statements import compose as compose
 

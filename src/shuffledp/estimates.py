@@ -26,6 +26,8 @@ class Estimate:
         standard_error: shape (rows,), of the error that randomizing and shuffling add, for the people in this batch.
         sampling_error: shape (rows,), the further error if the batch is a random sample of a large population; None
             where it makes no sense.
+        half_width: shape (rows,), half the width of each interval, where the errors have another law than the normal
+            one; None for the normal quantile times ``standard_error``.
         covariance: shape (rows, rows), of the errors that randomizing and shuffling add, with the squares of
             ``standard_error`` on the diagonal; None where it is not given.
         level: coverage of the intervals, strictly between 0 and 1.
@@ -41,6 +43,7 @@ class Estimate:
     estimate: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     sampling_error: NDArray[np.float64] | None = None
+    half_width: NDArray[np.float64] | None = None
     covariance: NDArray[np.float64] | None = None
     level: float = 0.95
     where: tuple[Mapping[str, Any], ...] | None = None
@@ -49,7 +52,7 @@ class Estimate:
     def __post_init__(self) -> None:
         _validate.open_probability(level=self.level)
         rows = len(self.target)
-        for name in ("estimate", "standard_error", "sampling_error", "covariance", "where"):
+        for name in ("estimate", "standard_error", "sampling_error", "half_width", "covariance", "where"):
             column = getattr(self, name)
             if column is not None and len(column) != rows:
                 raise invalid(f"of length {rows}, one per target", **{f"len_{name}": len(column)})
@@ -67,7 +70,9 @@ class Estimate:
 
     @property
     def margin(self) -> NDArray[np.float64]:
-        """Half the width of the intervals: the normal quantile times the standard error."""
+        """Half the width of the intervals: that given, or the normal quantile times the standard error."""
+        if self.half_width is not None:
+            return self.half_width
         return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
 
     @property

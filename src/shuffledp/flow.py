@@ -20,7 +20,7 @@ from shuffledp.estimates import Estimate
 from shuffledp.models import LabelMeaning, LocalModel, ShuffleModel
 from shuffledp.permutations import random_permutation
 from shuffledp.randomness import resolve_source
-from shuffledp.table import Table, _columns_from_dict
+from shuffledp.table import Table, _columns_from_dict, frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +31,8 @@ __all__ = ["Analyzer", "Randomizer", "Reports", "Shuffler", "Summary", "View"]
 
 _MODEL_KEY = b"shuffledp.model"
 _SEEDED_KEY = b"shuffledp.seeded"
+_DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # no two reports of a view have the same label
+_LONG_RUN = 1000  # reports with one label, on average: then they are permuted label by label, without sorting
 
 
 class Reports(Table):
@@ -110,6 +112,15 @@ class Reports(Table):
         model, seeded = LocalModel.from_dict(json.loads(metadata[_MODEL_KEY])), json.loads(metadata[_SEEDED_KEY])
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
+    def _shuffled_in_runs(self, starts: NDArray[np.intp], source: "RandomSource | None") -> Self:
+        """The rows with each run of them, from one start to the next, in a uniform order of its own."""
+        columns = {name: np.empty_like(column) for name, column in self.columns.items()}
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
+            order = random_permutation(stop - start, source=source)
+            for name, column in self.columns.items():
+                np.take(column[start:stop], order, axis=0, out=columns[name][start:stop], mode="clip")
+        return self._with({name: frozen(column) for name, column in columns.items()})
+
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
         return type(self)(columns, self.model, seeded=self.seeded)
 
@@ -120,6 +131,11 @@ class Reports(Table):
         joined = super()._joined(parts)
         object.__setattr__(joined, "seeded", any(part.seeded for part in reports))
         return joined
+
+
+def _ascending(labels: NDArray[Any]) -> bool:
+    """Whether each label is above the one before it."""
+    return bool((labels[:-1] < labels[1:]).all())
 
 
 def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
@@ -137,7 +153,7 @@ class View:
     * uniform: none, and reports cannot be told apart;
     * d_sigma: a person's slot, one report each;
     * network: the submitter, 0 or more reports each;
-    * split-and-mix: the round.
+    * split-and-mix: the round, or the place in the order of an imperfect shuffle, one report each.
 
     Guarantees:
         1. Among equal labels the row order is a fresh uniform permutation made here, and rows are sorted by label: the
@@ -154,8 +170,8 @@ class View:
         source: randomness of the permutation; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if labels are missing, superfluous, out of range, or repeated where each is one slot, or
-            the label table has not one row per label.
+        InvalidParameterError: if labels are missing, superfluous, out of range, or repeated where each is one slot or
+            place, or the label table has not one row per label.
     """
 
     reports: Reports
@@ -176,14 +192,22 @@ class View:
         labels = np.asarray(self.labels)
         self._check_labels(labels)
         labels = labels.astype(np.int64, copy=False)
-        if not (labels[:-1] < labels[1:]).all():
-            order = random_permutation(len(labels), source=source)
-            order = order[np.argsort(labels[order], kind="stable")]
-            labels = labels[order]
-            object.__setattr__(self, "reports", self.reports.take(order))
+        if not _ascending(labels):
+            labels = self._permute(labels, source)
         labels = labels.view()
         labels.setflags(write=False)
         object.__setattr__(self, "labels", labels)
+
+    def _permute(self, labels: NDArray[np.int64], source: "RandomSource | None") -> NDArray[np.int64]:
+        """Sort the rows by label, in an order that is uniform among equal ones; returns the labels of the new order."""
+        starts = np.concatenate([[0], np.flatnonzero(labels[:-1] != labels[1:]) + 1])
+        if len(labels) >= _LONG_RUN * len(starts) and (labels[starts[:-1]] < labels[starts[1:]]).all():
+            object.__setattr__(self, "reports", self.reports._shuffled_in_runs(starts, source))
+            return labels
+        order = random_permutation(len(labels), source=source)
+        order = order[np.argsort(labels[order], kind="stable")]
+        object.__setattr__(self, "reports", self.reports.take(order))
+        return labels[order]
 
     def _check_unlabelled(self) -> None:
         if self.shuffle.labels is not LabelMeaning.NONE or self.label_table is not None:
@@ -208,9 +232,9 @@ class View:
             raise InvalidParameterError(
                 f"labels must be in range({limit}); got labels from {labels.min()} to {labels.max()}."
             )
-        if meaning is LabelMeaning.SLOT and len(np.unique(labels)) != count:
+        if meaning in _DISTINCT and not _ascending(labels) and len(np.unique(labels)) != count:
             distinct = len(np.unique(labels))
-            raise InvalidParameterError(f"labels must be distinct slots; got {distinct} distinct of {count}.")
+            raise InvalidParameterError(f"labels must be distinct {meaning}s; got {distinct} distinct of {count}.")
 
     def __len__(self) -> int:
         return len(self.reports)

@@ -6,6 +6,7 @@ A model holds no data and draws nothing. A new mechanism is a new subclass with 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from shuffledp.guarantees import LocalDP
 from shuffledp.shuffle_models import DummyReports, LabelMeaning, ShuffleModel, SwapWindows
 
 __all__ = [
+    "LARGEST_WRAP_PROBABILITY",
     "DummyReports",
     "FrequencyModel",
     "LabelMeaning",
@@ -26,9 +28,12 @@ __all__ = [
     "PersonalLosses",
     "ProtocolModel",
     "ShuffleModel",
+    "SumModel",
     "SwapWindows",
     "TwoLevelLaw",
 ]
+
+LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +295,61 @@ class MeanModel(LocalModel):
         """How much the noise variance grows with the spread of the values, -1 or more.
 
         At -1 the reports tell nothing about the spread: what it adds to their variance, the noise lacks.
+        """
+
+
+class SumModel(LocalModel):
+    """A randomizer whose reports are shares of numbers modulo q: only their sum over everybody means anything.
+
+    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
+    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
+    """
+
+    __slots__ = ()
+    num_users: int  # planned; fewer may come
+    epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
+    dimension: int  # coordinates, 1 for numbers
+    l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
+    num_shares: int
+    precision: int  # steps of the grid, by as many of which a coordinate can change
+    modulus: int
+    noise_users: int  # whose noise adds up to one discrete Laplace
+
+    @property
+    @abstractmethod
+    def rate(self) -> Fraction:
+        """Loss of that noise for one step of one coordinate."""
+
+    @property
+    @abstractmethod
+    def sampler_error(self) -> float:
+        """Total variation between one person's noise in one coordinate as it is drawn and as it should be."""
+
+    @property
+    @abstractmethod
+    def wrap_probability(self) -> float:
+        """At most so likely a coordinate's noise is so large that the sum is decoded as a quite different one."""
+
+    @abstractmethod
+    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
+        """The sums of the values of the people who came, from the sum of all their shares modulo q; shape (dimension,).
+
+        Args:
+            residues: for each coordinate, the sum of its shares modulo q.
+            people: how many came, at most ``num_users``.
+        """
+
+    @abstractmethod
+    def sum_variance(self, people: int) -> float:
+        """Variance of each coordinate of a sum over so many people, in squared units; an upper bound for rounding."""
+
+    @abstractmethod
+    def sum_margin(self, people: int, level: float) -> float:
+        """Half the width of an interval around each coordinate of a sum over so many people, in units of the values.
+
+        Args:
+            people: how many came.
+            level: coverage, strictly between 0 and 1; it is reached by the law of the noise, which is not normal.
         """
 
 

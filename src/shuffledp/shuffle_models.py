@@ -13,12 +13,18 @@ __all__ = ["DummyReports", "LabelMeaning", "ShuffleModel", "SwapWindows"]
 
 
 class LabelMeaning(StrEnum):
-    """What the label beside a report in a view says."""
+    """What the label beside a report in a view says.
+
+    ``POSITION`` is the place of a report in the order in which an imperfect shuffle puts out its reports, which tells
+    something about its sender; no two reports have the same. After several rounds, each of a shuffle of its own, it is
+    ``round * num_users + place``. ``ROUND`` is for rounds whose order tells nothing.
+    """
 
     NONE = "none"
     SLOT = "slot"
     SUBMITTER = "submitter"
     ROUND = "round"
+    POSITION = "position"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,7 @@ class ShuffleModel(Described):
     num_users: int
     num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
     largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
+    num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
 
     @property
     def num_labels(self) -> int:
@@ -87,6 +94,24 @@ class ShuffleModel(Described):
     def is_uniform(self) -> bool:
         """True if every order of all the reports is equally likely and nothing else about origins is seen."""
         return False
+
+    @property
+    def imperfection(self) -> float | None:
+        """The gamma that makes the shuffle gamma-imperfect: 0 for a uniform one, None where it is not known.
+
+        For all permutations pi and pi' that are k exchanges of two items apart, Pr[pi] <= exp(k gamma) Pr[pi']. Of
+        several rounds, it holds for each, or for all but one.
+        """
+        return 0.0 if self.is_uniform else None
+
+    @property
+    def exchange_privacy(self) -> tuple[float, float] | None:
+        """(epsilon1, delta1): how well what is seen hides an exchange of two people's reports; None if not known.
+
+        Whatever the reports, the exchange changes the probability of anything seen by a factor of at most
+        exp(epsilon1), apart from delta1: (epsilon1, delta1)-differential obliviousness.
+        """
+        return None if self.imperfection is None or self.num_rounds > 1 else (self.imperfection, 0.0)
 
     @property
     def d_sigma(self) -> DSigmaPrivacy | None:
@@ -113,6 +138,11 @@ class ShuffleModel(Described):
     def dummies(self) -> DummyReports | None:
         """The dummy reports that an estimator must correct for, if there are any."""
         return None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What every statement that relies on this shuffle must add, such as what is assumed of it and not measured."""
+        return ()
 
     @property
     def trust(self) -> tuple[Trust, ...]:

@@ -11,8 +11,8 @@ import pytest
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.randomizers import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
+from shuffledp.randomizers._exact import largest_fraction_up_to
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
-from shuffledp.randomizers.laplace_mean import _largest_fraction_up_to
 from shuffledp.testing import RecordedSource, SeededSource
 
 
@@ -62,7 +62,7 @@ def test_the_largest_fraction_is_the_one_that_trying_all_finds():
     for limit in (1, 2, 7, 40):
         for value in [*map(Fraction, draw.uniform(0, 3, 40)), Fraction(2), Fraction(1, 7), Fraction(10**9 + 1, 10**9)]:
             best = max(Fraction(math.floor(value * divisor), divisor) for divisor in range(1, limit + 1))
-            assert _largest_fraction_up_to(value, largest_denominator=limit) == best
+            assert largest_fraction_up_to(value, largest_denominator=limit) == best
 
 
 # ---- guarantee 2: every integer, and what floats would give away ----------------------------------------------------

@@ -73,13 +73,13 @@ class Theorem(ABC):
         Raises:
             HypothesisError: if a hypothesis does not hold.
         """
-        hypotheses = self.require(model, delta=inside_unit(delta))
+        hypotheses, trust = self.require(model, delta=inside_unit(delta)), self.trust(model)
         return PrivacyStatement(
             guarantee=guarantee,
             kind=self.kind,
             basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
-            trust=self.trust(model),
-            remarks=model.local.remarks,
+            trust=trust,
+            remarks=(*model.local.remarks, *(model.shuffle.remarks if Trust.SHUFFLER in trust else ())),
         )
 
     def state_at(self, model: ProtocolModel, *, epsilon: float) -> PrivacyStatement:

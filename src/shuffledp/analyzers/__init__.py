@@ -4,6 +4,7 @@ from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary,
 from shuffledp.analyzers.means import MeanAnalyzer, MeanSummary
 from shuffledp.analyzers.preservation import Preservation, exact_means, preservation
 from shuffledp.analyzers.regional import RegionalAnalyzer, RegionalSummary
+from shuffledp.analyzers.sums import ShareSummary, SumAnalyzer
 
 __all__ = [
     "FrequencyAnalyzer",
@@ -13,6 +14,8 @@ __all__ = [
     "Preservation",
     "RegionalAnalyzer",
     "RegionalSummary",
+    "ShareSummary",
+    "SumAnalyzer",
     "exact_means",
     "preservation",
     "project_to_simplex",

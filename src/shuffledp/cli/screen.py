@@ -127,7 +127,8 @@ def _attached(outcome: Outcome) -> str:
     """What is released beside each report, where the shuffler leaves it there."""
     if outcome.model.shuffle.labels is LabelMeaning.NONE:
         return ""
-    beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *outcome.task.public])
+    public = outcome.task.public if outcome.task.shuffler.keeps_public else ()
+    beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *public])
     return f" Released beside each report: {beside}."
 
 

@@ -14,6 +14,7 @@ from shuffledp.laws.explicit import (
     shuffle_around,
 )
 from shuffledp.laws.gaussian import gaussian_alpha, gaussian_delta, gaussian_mu
+from shuffledp.laws.imperfection import composed_law, imperfection
 from shuffledp.laws.mallows import DISTANCES, MallowsStream, sample_mallows, sample_mallows_blocks, stream_buffer
 from shuffledp.laws.moments import (
     kendall_corner_law,
@@ -49,12 +50,14 @@ __all__ = [
     "RankGroups",
     "adaptive_gaps",
     "cayley_lost_law",
+    "composed_law",
     "d_sigma_loss",
     "d_sigma_ratio",
     "gaussian_alpha",
     "gaussian_delta",
     "gaussian_mu",
     "hamming_lost_law",
+    "imperfection",
     "kendall_corner_law",
     "kendall_inversions",
     "kendall_kept_in_interval",

@@ -79,7 +79,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
         >>> d_sigma_ratio({(0, 1): Fraction(3, 4), (1, 0): Fraction(1, 4)}, [[0, 1]])
         Fraction(3, 1)
     """
-    num_items = _checked_law(law)
+    num_items = checked_law(law)
     people = getattr(groups, "num_users", num_items)
     if people != num_items:
         raise InvalidParameterError(f"groups must be of the law's {num_items} owners; got groups of {people}.")
@@ -106,7 +106,7 @@ def _neighborhoods(law: Law, members: frozenset[int]) -> dict[Permutation, list[
     return classes
 
 
-def _checked_law(law: Law) -> int:
+def checked_law(law: Law) -> int:
     _validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
@@ -173,7 +173,7 @@ def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float 
         >>> law_around({(1, 0, 2): 1}, [2, 0, 1])
         {(2, 1, 0): 1}
     """
-    num_items = _checked_law(law)
+    num_items = checked_law(law)
     order = np.asarray(reference_order)
     if order.size != num_items:
         raise InvalidParameterError(f"reference_order must have {num_items} owners, as law has; got {order.size}.")

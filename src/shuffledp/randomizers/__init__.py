@@ -11,6 +11,7 @@ from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
 from shuffledp.randomizers.priv_unit import NORM_TOLERANCE, PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
+from shuffledp.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
@@ -41,6 +42,8 @@ __all__ = [
     "PrivUnitModel",
     "RoundedMean",
     "RoundedMeanModel",
+    "SplitAndMix",
+    "SplitAndMixModel",
     "SubsetSelection",
     "SubsetSelectionModel",
     "SymmetricUnaryEncoding",

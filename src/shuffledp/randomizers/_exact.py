@@ -13,7 +13,15 @@ from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.channels import Channel
 
-__all__ = ["CHANNEL_LIMIT", "RESOLUTION", "WORDS", "channel_of_support", "log_rounded_up", "smallest_share"]
+__all__ = [
+    "CHANNEL_LIMIT",
+    "RESOLUTION",
+    "WORDS",
+    "channel_of_support",
+    "largest_fraction_up_to",
+    "log_rounded_up",
+    "smallest_share",
+]
 
 WORDS = 2**64
 RESOLUTION = 1e-6  # nats by which the loss used may fall short of the one asked for
@@ -67,3 +75,24 @@ def channel_of_support(support: NDArray[np.bool_], likely: Fraction, unlikely: F
     """
     entries: NDArray[Any] = np.array([unlikely, likely], dtype=object if exact else np.float64)
     return Channel(entries[support.astype(np.intp)])
+
+
+def largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Fraction:
+    """The largest fraction that is at most ``value`` and has at most this denominator.
+
+    As `fractions.Fraction.limit_denominator`, which returns the nearer of the two neighbours that are found here.
+    """
+    if value.denominator <= largest_denominator:
+        return value
+    earlier, convergent = (0, 1), (1, 0)
+    dividend, divisor = value.numerator, value.denominator
+    while True:
+        quotient, remainder = divmod(dividend, divisor)
+        denominator = earlier[1] + quotient * convergent[1]
+        if denominator > largest_denominator:
+            break
+        earlier, convergent = convergent, (earlier[0] + quotient * convergent[0], denominator)
+        dividend, divisor = divisor, remainder
+    times = (largest_denominator - earlier[1]) // convergent[1]
+    other = Fraction(earlier[0] + times * convergent[0], earlier[1] + times * convergent[1])
+    return min(other, Fraction(*convergent))

@@ -15,7 +15,7 @@ from shuffledp.randomness import resolve_source, uniform_integers
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["LARGEST_DENOMINATOR", "discrete_laplace"]
+__all__ = ["LARGEST_DENOMINATOR", "discrete_laplace", "exponential_coins", "successes"]
 
 LARGEST_DENOMINATOR = 2**40  # then no product below leaves 63 bits, except with probability exp(-10^6)
 _BATCH = 1 << 17  # draws at a time: what is computed for them stays in the processor's cache
@@ -74,7 +74,7 @@ def _fill(noise: NDArray[np.int64], rate: Fraction, source: "RandomSource") -> N
 
 def _geometric(rate: Fraction, count: int, source: "RandomSource") -> NDArray[np.int64]:
     """Integers Y of 0 or more with Pr[Y >= y] = exp(-rate y)."""
-    part, whole = _within_one(rate.denominator, count, source), _successes(count, source)
+    part, whole = _within_one(rate.denominator, count, source), successes(count, source)
     return (part + rate.denominator * whole) // rate.numerator
 
 
@@ -84,13 +84,13 @@ def _within_one(denominator: int, count: int, source: "RandomSource") -> NDArray
     pending = np.arange(count)
     while pending.size:
         drawn = uniform_integers(denominator, pending.size, source=source)
-        kept = _exponential_coins(drawn, denominator, source)
+        kept = exponential_coins(drawn, denominator, source)
         out[pending[kept]] = drawn[kept]
         pending = pending[~kept]
     return out
 
 
-def _successes(count: int, source: "RandomSource") -> NDArray[np.int64]:
+def successes(count: int, source: "RandomSource") -> NDArray[np.int64]:
     """How many coins of probability exp(-1) show heads before the first that does not."""
     out = np.zeros(count, dtype=np.int64)
     tossing = np.arange(count)
@@ -127,7 +127,7 @@ def _digit_of_inverse_e(place: int) -> int:
     return digit
 
 
-def _exponential_coins(numerators: NDArray[np.int64], denominator: int, source: "RandomSource") -> NDArray[np.bool_]:
+def exponential_coins(numerators: NDArray[np.int64], denominator: int, source: "RandomSource") -> NDArray[np.bool_]:
     """Coins that are True with probability exp(-numerator / denominator), for numerators from 0 to the denominator.
 
     With g the fraction, coins of probability g, g/2, g/3, ... are tossed until one fails: by the series of exp(-g), the

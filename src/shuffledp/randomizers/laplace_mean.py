@@ -14,6 +14,7 @@ from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
+from shuffledp.randomizers._exact import largest_fraction_up_to
 from shuffledp.randomizers.bounded import (
     RangeModel,
     RangeRandomizer,
@@ -78,7 +79,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         if num_steps > _MOST_STEPS:
             raise invalid(f"at most {_MOST_STEPS}", num_steps=num_steps)
         wanted = Fraction(float(epsilon0)) / int(num_steps)
-        rate = _largest_fraction_up_to(wanted, largest_denominator=LARGEST_DENOMINATOR)
+        rate = largest_fraction_up_to(wanted, largest_denominator=LARGEST_DENOMINATOR)
         return cls(lower=lower, upper=upper, num_steps=num_steps, rate=rate)
 
     @property
@@ -154,27 +155,6 @@ class DiscreteLaplaceMeanModel(RangeModel):
     def noise_curvature(self) -> float:
         """The noise is the same for all values."""
         return 0.0
-
-
-def _largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Fraction:
-    """The largest fraction that is at most ``value`` and has at most this denominator.
-
-    As `fractions.Fraction.limit_denominator`, which returns the nearer of the two neighbours that are found here.
-    """
-    if value.denominator <= largest_denominator:
-        return value
-    earlier, convergent = (0, 1), (1, 0)
-    dividend, divisor = value.numerator, value.denominator
-    while True:
-        quotient, remainder = divmod(dividend, divisor)
-        denominator = earlier[1] + quotient * convergent[1]
-        if denominator > largest_denominator:
-            break
-        earlier, convergent = convergent, (earlier[0] + quotient * convergent[0], denominator)
-        dividend, divisor = divisor, remainder
-    times = (largest_denominator - earlier[1]) // convergent[1]
-    other = Fraction(earlier[0] + times * convergent[0], earlier[1] + times * convergent[1])
-    return min(other, Fraction(*convergent))
 
 
 class DiscreteLaplaceMean(RangeRandomizer):

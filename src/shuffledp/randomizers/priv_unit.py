@@ -1,7 +1,7 @@
 """PrivUnit: a unit vector becomes a random unit vector, which lies in the cap around it more often than by chance."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -15,6 +15,7 @@ from shuffledp.flow import Reports
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import MeanModel, TwoLevelLaw
 from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
+from shuffledp.randomizers.vectors import as_rows
 from shuffledp.randomness import bernoulli, resolve_source
 from shuffledp.table import frozen
 
@@ -313,35 +314,9 @@ def _respond(
 
 def _as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """A fresh array of vectors of length 1, shape (n, dimension)."""
-    vectors = _as_rows(values, dimension)
+    vectors = as_rows(values, dimension)
     vectors /= _check_norms(vectors, dimension, "values")[:, None]
     return vectors
-
-
-def _as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    _validate.unmasked(values=values)
-    if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
-        for row in values:  # numpy would drop their masks
-            _validate.unmasked(values=row)
-    try:
-        array = np.asarray(values)
-        if array.dtype == object and array.ndim == 1:  # a column of lists or arrays
-            array = np.array([np.asarray(row) for row in array])
-    except (ValueError, TypeError):  # numpy's own message may quote a value
-        raise InvalidParameterError(
-            f"values must be vectors of {dimension} coordinates; got rows of different lengths."
-        ) from None
-    if array.ndim >= 1 and len(array) == 0:
-        return np.empty((0, dimension))
-    if array.dtype.kind not in "iuf":
-        kind = array.dtype.type.__name__
-        raise InvalidParameterError(f"values must be vectors of {dimension} numbers; got values of type {kind}.")
-    if array.ndim != 2 or array.shape[1] != dimension:
-        raise InvalidParameterError(
-            f"values must be vectors of {dimension} coordinates, shape (n, {dimension}); got shape {array.shape}."
-        )
-    with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused
-        return array.astype(np.float64)
 
 
 def _check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:

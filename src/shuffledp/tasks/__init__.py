@@ -36,7 +36,7 @@ from shuffledp.tasks.randomizers import (
     KaryRandomizedResponseSection,
     RandomizerSection,
 )
-from shuffledp.tasks.shufflers import IdentitySection, ShufflerSection, UniformSection
+from shuffledp.tasks.shufflers import IdentitySection, ImperfectSection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "GroupsSection",
     "HadamardResponseSection",
     "IdentitySection",
+    "ImperfectSection",
     "JointOutcome",
     "JointStageOutcome",
     "JointTask",

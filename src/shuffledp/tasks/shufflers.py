@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp.flow import Shuffler, View
-from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, ImperfectShuffler, UniformShuffler, imperfect_shuffler
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.section import Section
 
-__all__ = ["IdentitySection", "ShufflerSection", "UniformSection"]
+__all__ = ["IdentitySection", "ImperfectSection", "ShufflerSection", "UniformSection"]
 
 
 class ShufflerSection(Section):
@@ -75,3 +75,34 @@ class IdentitySection(ShufflerSection):
         each = np.repeat(np.arange(view.reports.num_users), view.reports.model.num_messages)
         labelled = view.labels is not None and np.array_equal(view.labels, each)
         return labelled and super(IdentitySection, self).could_have_made(view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImperfectSection(ShufflerSection):
+    """An order that is nearly uniform; the keys are those of `shuffledp.imperfect_shuffler`.
+
+    Args:
+        imperfection: gamma, 0 or more and finite; 0 is a uniform shuffle.
+        construction: "cayley", or "delay" by noise.
+        offsets: for "delay", when the reports of the rows come in, from 0 to 1, one for each; None for any times.
+
+    Raises:
+        InvalidParameterError: as the shuffler does.
+    """
+
+    kind: ClassVar[str] = "imperfect"
+    imperfection: float
+    construction: str = "cayley"
+    offsets: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        self.shuffler()
+
+    def shuffler(self, grouping: Grouping | None = None) -> ImperfectShuffler:  # noqa: ARG002
+        """The imperfect shuffler."""
+        return imperfect_shuffler(imperfection=self.imperfection, construction=self.construction, offsets=self.offsets)
+
+    @property
+    def keeps_public(self) -> bool:
+        """Detached: the place of a report tells something about whose it is."""
+        return False

@@ -10,7 +10,9 @@ from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
+from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
 from shuffledp.accounting.theorems.swap_cost import SwapCost
 from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
 from shuffledp.accounting.theorems.variation_ratio import VariationRatioCorrected
@@ -35,6 +37,8 @@ THEOREMS: tuple[Theorem, ...] = (
     BlanketLaplace(),
     BlanketChannel(),
     SwapCost(),
+    SplitAndMixRounds(),
+    ObliviousShuffle(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),

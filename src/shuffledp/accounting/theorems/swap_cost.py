@@ -9,28 +9,30 @@ hold. By Bayes's rule slot s holds the victim's with a weight w_s, and exchangin
 that weights differ by at most exp(c). So the likelihood ratio, sum of w_s a(y_s) over the sum of w_s b(y_s), is at most
 exp(c) times that of equal weights, which is the blanket's, and what lies in S has the law of the uniform case.
 
+Below c nothing follows from that directly; but a curve of delta falls with a slope of -1 at most in exp(epsilon), so
+that delta(epsilon) <= delta_uniform(0) + exp(c) - exp(epsilon) there.
+
 It holds for every set J; each person is told the best one known. Whoever colludes is left out of J.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import ClassVar
+
+import numpy as np
 
 from shuffledp._numerals import in_digits
 from shuffledp.accounting.premises import common_randomizer, not_adaptive, oblivious, one_message_each
 from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems.channel import BlanketChannel
-from shuffledp.accounting.theorems.fmt23 import StrongPair
-from shuffledp.accounting.theorems.laplace import BlanketLaplace
-from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
+from shuffledp.accounting.theorems.blankets import blanket_bound, raised, uniform_delta, uniform_epsilons
+from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.guarantees import CentralDP, Guarantee
-from shuffledp.models import ProtocolModel, ShuffleModel, SwapWindows
+from shuffledp.models import ProtocolModel, SwapWindows
 from shuffledp.statements import Hypothesis, Status
 
 __all__ = ["SwapCost"]
 
-_BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplace(), BlanketChannel())
 _COARSE = 4  # every so many sizes of windows are tried first, and then those around the best
 
 
@@ -51,20 +53,13 @@ class SwapCost(Theorem):
             value=f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}",
             holds=known,
         )
-        blankets = [each.id for each in _applying(model, 2, delta)] if known else []
-        blanket = Hypothesis(
-            name="blanket-bound",
-            requirement="a blanket bound for these reports",
-            value=", ".join(blankets) or f"none for {model.local.kind!r} reports",
-            holds=bool(blankets),
-        )
         return (
             swaps,
             oblivious(model),
             one_message_each(model),
             common_randomizer(model),
             not_adaptive(model),
-            blanket,
+            blanket_bound(model, size=2 if known else 0, delta=delta),
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -76,6 +71,8 @@ class SwapCost(Theorem):
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
+        if model.shuffle.imperfection is not None:  # everybody is mixed with everybody
+            return guarantee, ()
         if not alone:
             return guarantee, ("The epsilon is that of the person who is mixed least.",)
         others = [each for of, each in zip(windows, epsilons, strict=True) if max(of.sizes) > 1]
@@ -88,34 +85,28 @@ class SwapCost(Theorem):
 
         @cache
         def quick(size: int) -> float:
-            return next(iter(self._uniform_epsilons(model, size, delta)), math.inf)
+            return next(uniform_epsilons(model, size, delta), math.inf)
 
         @cache
         def close(size: int) -> float:
-            return min(self._uniform_epsilons(model, size, delta), default=math.inf)
+            return min(uniform_epsilons(model, size, delta), default=math.inf)
 
-        epsilon0 = model.local.epsilon0
+        local = model.local.guarantee
+        epsilon0 = local.epsilon if local.delta <= delta else math.inf
         return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
 
-    def _uniform_epsilons(self, model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
-        """What the bounds say of a uniform shuffle of so many people, the quickest one first."""
-        uniform = _uniform(model, size)
-        return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
-
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest over the people of the least over those of their windows that cost no more than epsilon."""
+        """The largest over the people of the least over their windows, and at most that of one report by itself."""
         if not self.applies(model, delta=0.5):
             return 1.0
+        local = LocalOnly().delta(model, epsilon=epsilon)
 
-        def of(size: int, left: float) -> float:
-            applying = _applying(model, size, 0.5)
-            return min((theorem.delta_at(_uniform(model, size), epsilon=left) for theorem in applying), default=1.0)
+        @cache
+        def of(size: int, cost: float) -> float:
+            return float(raised(partial(uniform_delta, model, size), np.array([epsilon]), cost=cost)[0])
 
         return max(
-            min(
-                (of(size, epsilon - cost) for size, cost in _distinct(windows) if cost <= epsilon and size > 1),
-                default=1.0,
-            )
+            min([local, *(of(size, cost) for size, cost in _distinct(windows) if size > 1)])
             for windows in model.shuffle.swap_windows()
         )
 
@@ -142,13 +133,3 @@ def _distinct(windows: SwapWindows) -> list[tuple[int, float]]:
     for size, cost in zip(windows.sizes, windows.costs, strict=True):
         cheapest[size] = min(cost, cheapest.get(size, cost))
     return sorted(cheapest.items())
-
-
-def _uniform(model: ProtocolModel, size: int) -> ProtocolModel:
-    """The same reports of so many people, uniformly shuffled."""
-    return ProtocolModel(local=model.local, shuffle=ShuffleModel.from_dict({"kind": "uniform", "num_users": size}))
-
-
-def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    uniform = _uniform(model, size)
-    return [theorem for theorem in _BLANKETS if theorem.applies(uniform, delta=delta)]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shuffledp.models import LabelMeaning, ProtocolModel
+from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp.models import LabelMeaning, ProtocolModel, ShuffleModel
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, count_of, listed
 from shuffledp.tasks import DataFlow, Missing, Outcome
@@ -15,6 +16,7 @@ _ORDER = {
     LabelMeaning.SLOT: "each beside its place",
     LabelMeaning.SUBMITTER: "each beside whoever handed it in",
     LabelMeaning.ROUND: "each marked with its round",
+    LabelMeaning.POSITION: "in the order in which the shuffler put them out",
 }
 _MISSING = {
     Missing.REFUSE: "Any missing answer would have stopped the run.",
@@ -47,7 +49,13 @@ def flow_section(outcome: Outcome) -> Section:
         "received": _received(flow),
         "left_out": count(flow.missing) if flow.received is not None else None,
         "steps": _steps(flow, model),
-        "sentences": [_MISSING[outcome.task.missing], *_planned(flow, model), *_attached(outcome), *_detached(flow)],
+        "sentences": [
+            _MISSING[outcome.task.missing],
+            *_planned(flow, model),
+            *_attached(outcome),
+            *_imperfect(model),
+            *_detached(flow),
+        ],
     }
     return Section(name="flow", title="From answers to release", context=context)
 
@@ -66,11 +74,28 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
     else:
-        shuffled = Step(name="Shuffled", count=count(users * messages), note=f"by a {model.shuffle.kind} shuffle")
+        shuffled = Step(name="Shuffled", count=count(users * messages), note=f"by {_shuffle(model.shuffle)}")
     return (
         Step(name="Randomized", count=count(users), note=randomized),
         shuffled,
         Step(name="Released", count=count(flow.released), note=f"reports, {_ORDER[model.shuffle.labels]}"),
+    )
+
+
+def _shuffle(shuffle: ShuffleModel) -> str:
+    article = "an" if shuffle.kind[0] in "aeiou" else "a"
+    return f"{article} {shuffle.kind} shuffle"
+
+
+def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
+    """What the order of the released reports tells, if it tells something by itself."""
+    gamma = model.shuffle.imperfection
+    if model.shuffle.labels is not LabelMeaning.POSITION or not gamma:
+        return ()
+    return (
+        "The order of the released reports is not quite uniform: exchanging two people\N{RIGHT SINGLE QUOTATION MARK}s "
+        f"reports changes the probability of an order by a factor of at most {factor_in_digits(gamma, 'at most')} "
+        f"(gamma = {in_digits(gamma, 'at most')}). That is assumed of the shuffler, and not measured.",
     )
 
 

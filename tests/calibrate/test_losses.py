@@ -8,6 +8,7 @@ import pytest
 import shuffledp as sdp
 from shuffledp import calibrate
 from shuffledp.accounting import account
+from shuffledp.calibrate import losses
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import LocalDP
 from shuffledp.models import ProtocolModel
@@ -77,7 +78,7 @@ def test_more_people_allow_a_larger_loss_and_colluding_ones_do_not_count():
 
 def test_a_target_that_everything_meets_is_met_by_the_largest_loss_there_is():
     found = calibrate.epsilon0(target_epsilon=200.0, delta=1e-6, num_users=10)
-    assert found.value == calibrate.LARGEST_EPSILON0
+    assert found.value == losses.LARGEST_EPSILON0
 
 
 # ---- the fewest users -----------------------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ def test_of_the_people_only_the_honest_ones_hide_somebody():
 
 def test_a_bound_that_is_not_monotone_is_certified_at_the_answer(monkeypatch):
     """Every third number of people is 2 % worse: the answer itself meets the target whatever happens beside it."""
-    real = calibrate.account
+    real = losses.account
 
     def bumpy(model, **options):
         found = real(model, **options)
@@ -121,7 +122,7 @@ def test_a_bound_that_is_not_monotone_is_certified_at_the_answer(monkeypatch):
             else found.weaken(type(guarantee)(epsilon=guarantee.epsilon * 1.02, delta=guarantee.delta))
         )
 
-    monkeypatch.setattr(calibrate, "account", bumpy)
+    monkeypatch.setattr(losses, "account", bumpy)
     found = calibrate.num_users(target_epsilon=0.1, delta=1e-6, epsilon0=1.0)
     assert bumpy(found.model, delta=1e-6).guarantee.epsilon <= 0.1
     less = ProtocolModel(local=found.model.local, shuffle=UniformShuffleModel(num_users=found.value - 1))

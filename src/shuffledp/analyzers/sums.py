@@ -1,0 +1,174 @@
+"""Sums and means from shares of numbers modulo q, which only add up to something all together."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp._validate import invalid
+from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.estimates import Estimate
+from shuffledp.flow import Summary, View
+from shuffledp.models import LARGEST_WRAP_PROBABILITY, SumModel
+
+__all__ = ["ShareSummary", "SumAnalyzer"]
+
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShareSummary(Summary):
+    """Sums of the shares seen so far, modulo q, and how many there were of each round.
+
+    Args:
+        model: the randomizer's model.
+        residues: sum of the shares of each coordinate, below the modulus.
+        messages: how many shares each round had.
+
+    Raises:
+        InvalidParameterError: if there is not one residue for each coordinate and one count for each round.
+    """
+
+    model: SumModel
+    residues: tuple[int, ...]
+    messages: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for residue in self.residues:
+            _validate.integer_at_least(0, residues=residue)
+            if residue >= self.model.modulus:
+                raise invalid(f"below the modulus {self.model.modulus}", residues=residue)
+        for count in self.messages:
+            _validate.integer_at_least(0, messages=count)
+        if len(self.residues) != self.model.dimension:
+            raise invalid(f"of length {self.model.dimension}, one per coordinate", len_residues=len(self.residues))
+        if len(self.messages) != self.model.num_messages:
+            raise invalid(f"of length {self.model.num_messages}, one per round", len_messages=len(self.messages))
+
+    def __add__(self, other: "ShareSummary") -> "ShareSummary":
+        if self.model != other.model:
+            raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
+        modulus = self.model.modulus
+        return replace(
+            self,
+            residues=tuple((a + b) % modulus for a, b in zip(self.residues, other.residues, strict=True)),
+            messages=tuple(a + b for a, b in zip(self.messages, other.messages, strict=True)),
+        )
+
+    @property
+    def num_reports(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
+        """Messages seen."""
+        return sum(self.messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumAnalyzer:
+    """Sums or means of numbers or vectors, for randomizers whose shares add up to them (`SumModel`).
+
+    One row, named "value", for numbers; one per coordinate for vectors. If fewer people came than planned, the sum and
+    the mean are those of the people who came, with the noise of those people.
+
+    Guarantees:
+        1. Unbiased for the people who came, unless the noise wraps around the modulus, which happens with the
+           probability that the model states (``wrap_probability``) at most.
+        2. ``standard_error`` holds the noise exactly, and the most that rounding can add.
+        3. Intervals are those of the law of the noise, which is not normal, and cover the truth with the probability
+           ``level`` or more: more where rounding adds less than it can, or the noise takes few values.
+        4. Nothing is clipped: an estimate may lie outside what the range allows.
+
+    Args:
+        statistic: "sum" or "mean".
+        level: coverage of the intervals, strictly between 0 and 1.
+
+    Example:
+        >>> from shuffledp import SplitAndMix, UniformShuffler
+        >>> randomizer = SplitAndMix(num_users=500, epsilon=2.0, lower=0, upper=10, num_shares=9)
+        >>> analyzer = SumAnalyzer()
+        >>> view = UniformShuffler().shuffle(randomizer.randomize([2.5] * 400))
+        >>> estimate = analyzer.estimate(analyzer.summarize(view))
+        >>> bool(abs(estimate.estimate[0] - 1000) < 200)
+        True
+    """
+
+    statistic: str = "sum"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        _validate.one_of(("sum", "mean"), statistic=self.statistic)
+        _validate.open_probability(level=self.level)
+
+    def summarize(self, view: View) -> ShareSummary:
+        """Sums of the shares in a view.
+
+        Raises:
+            UnsupportedModelError: if the reports are not shares of numbers.
+        """
+        model = view.reports.model
+        if not isinstance(model, SumModel):
+            raise UnsupportedModelError(f"sums need shares of numbers; got reports of {model.kind!r}.")
+        rounds = view.reports["round"]
+        messages = np.bincount(rounds, minlength=model.num_messages)
+        coordinates = rounds // model.num_shares if model.dimension > 1 else None
+        return ShareSummary(
+            model=model,
+            residues=_residues(view.reports["residue"], coordinates, model),
+            messages=tuple(messages.tolist()),
+        )
+
+    def estimate(self, summary: ShareSummary) -> Estimate:
+        """The sum or the mean over the people who came, with standard errors and intervals.
+
+        Raises:
+            InvalidParameterError: if the summary holds no report, rounds differ in their numbers of messages, more
+                people came than were planned, or the noise may wrap around the modulus with a chance above 5 %.
+        """
+        model, people = summary.model, _people(summary)
+        if model.wrap_probability > LARGEST_WRAP_PROBABILITY:
+            raise InvalidParameterError(
+                f"wrap_probability must be at most {LARGEST_WRAP_PROBABILITY:g}, or the sum means nothing; got "
+                f"{model.wrap_probability:.2g}. Use more people, a larger epsilon or a larger modulus."
+            )
+        unit = people if self.statistic == "mean" else 1
+        rows = model.dimension
+        return Estimate(
+            statistic=self.statistic,
+            target=("value",) if rows == 1 else tuple(str(coordinate) for coordinate in range(rows)),
+            estimate=model.decode(summary.residues, people) / unit,
+            standard_error=np.full(rows, model.sum_variance(people) ** 0.5 / unit),
+            half_width=np.full(rows, model.sum_margin(people, self.level) / unit),
+            level=self.level,
+            num_reports=summary.num_reports,
+        )
+
+
+def _people(summary: ShareSummary) -> int:
+    """How many people sent one message in every round."""
+    if summary.num_reports == 0:
+        raise invalid("a summary of one report or more", num_reports=summary.num_reports)
+    least, most = min(summary.messages), max(summary.messages)
+    if least != most:
+        raise InvalidParameterError(
+            "messages must be as many in every round, one of each person, or the shares do not add up; got rounds of "
+            f"{least} to {most}."
+        )
+    if most > summary.model.num_users:
+        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {most}.")
+    return most
+
+
+def _residues(
+    shares: NDArray[np.unsignedinteger], coordinates: NDArray[np.integer] | None, model: SumModel
+) -> tuple[int, ...]:
+    """The sum of the shares of each coordinate modulo q. Halves of 32 bits each, whose sums cannot overflow."""
+    if coordinates is None:
+        if shares.dtype.itemsize <= 4:
+            return (int(shares.sum(dtype=np.uint64)) % model.modulus,)
+        words = shares.astype(np.uint64, copy=False)
+        upper, lower = int((words >> _HALF).sum()), int(words.astype(np.uint32).sum(dtype=np.uint64))
+        return (((upper << 32) + lower) % model.modulus,)
+    order = np.argsort(coordinates, kind="stable")
+    ends = np.searchsorted(coordinates[order], np.arange(model.dimension + 1))
+    ordered = shares[order]
+    return tuple(_residues(ordered[start:end], None, model)[0] for start, end in pairwise(ends.tolist()))

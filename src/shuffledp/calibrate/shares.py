@@ -1,0 +1,246 @@
+"""Split and mix: the fewest messages that are certified, and the certificate."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import cast
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.accounting import THEOREMS, Theorem, printed_counts
+from shuffledp.accounting.certificates import MOST_USERS, mixing_distance
+from shuffledp.errors import InvalidParameterError
+from shuffledp.models import ProtocolModel, ShuffleModel
+from shuffledp.randomizers import SplitAndMix, SplitAndMixModel
+from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel, UniformShuffleModel
+
+__all__ = ["SplitAndMixCertificate", "split_and_mix", "split_and_mix_certificate"]
+
+LEAST_SHARES, MOST_SHARES = 2, 1024  # of one number
+
+_THEOREM: Theorem = next(theorem for theorem in THEOREMS if theorem.id == "split-and-mix")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitAndMixCertificate(Described):
+    """What is certified about split and mix through given shuffles; beside it, what others would have said.
+
+    Args:
+        num_users: people planned for.
+        num_honest: of whom so many are counted: they come, and tell nothing.
+        imperfection: gamma, as the shuffles promise it.
+        dimension: coordinates.
+        num_shares: messages for each coordinate.
+        num_messages: messages of each person.
+        modulus: what residues are added by.
+        precision: steps of the grid.
+        bits_per_user: what one person sends, in bits.
+        security_bits: the rounds are within 2^-security_bits of telling nothing but the noisy sums; rounded down.
+        epsilon: the loss of the noise, in nats.
+        delta: the remainder at that epsilon; rounded up.
+        rule_of_thumb: messages for each coordinate by the chance of one isolated user; not a bound.
+        printed_lemma_13: by Lemma 4.13 of Ghazi et al. as printed; None where that says nothing.
+        lemma_12: by their Lemma 4.12 with its algebra done again; None where that says nothing.
+        perfect_shuffle: through uniform shuffles, by Balle et al. 2020; None where that says nothing.
+    """
+
+    num_users: int
+    num_honest: int
+    imperfection: float
+    dimension: int
+    num_shares: int
+    num_messages: int
+    modulus: int
+    precision: int
+    bits_per_user: int
+    security_bits: float
+    epsilon: float
+    delta: float
+    rule_of_thumb: int | None
+    printed_lemma_13: int | None
+    lemma_12: int | None
+    perfect_shuffle: int | None
+
+
+def split_and_mix(
+    *,
+    num_users: int,
+    epsilon: float,
+    delta: float,
+    imperfection: float = 0.0,
+    lower: float,
+    upper: float,
+    dropout_fraction: float = 0.0,
+    dimension: int = 1,
+    l1_bounded: bool = False,
+    integer: bool = False,
+    clip: bool = False,
+) -> SplitAndMix:
+    """The randomizer with the fewest messages that are certified to make sums private.
+
+    Guarantees:
+        1. What it sends, through independent rounds whose shuffles are as promised (all but one of each coordinate), is
+           (epsilon, delta)-private by the theorem "split-and-mix": for everybody, and for those who are left if the
+           share ``dropout_fraction`` of the people stay away or collude.
+        2. With one message less for each coordinate that is not certified, unless the answer is 2.
+
+    Args:
+        num_users: people planned for, 2 or more, at most a billion.
+        epsilon: central privacy loss in nats, over all coordinates together.
+        delta: the remainder, strictly between 0 and 1; at 0 nothing is certified.
+        imperfection: gamma of each round's shuffle, 0 or more: a promise that nothing here measures.
+        lower: least value; public.
+        upper: largest value; public.
+        dropout_fraction: share of the people, below 1, who may stay away or collude with the analyst.
+        dimension: coordinates of a vector; 1 for numbers.
+        l1_bounded: vectors have coordinates of 0 or more, which add up to ``upper`` at most.
+        integer: values are integers; then nothing is rounded.
+        clip: move values outside the range to its nearer end, instead of refusing them.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, if no number of messages up to 1024 is certified, or if
+            epsilon * num_users is so small that sums would wrap around the modulus.
+
+    References:
+        Ghazi et al. 2023, with a sharper lemma (`shuffledp.accounting.certificates`).
+
+    Example:
+        >>> randomizer = split_and_mix(num_users=10_000, epsilon=1.0, delta=1e-6, imperfection=0.5, lower=0, upper=100)
+        >>> randomizer.num_messages, randomizer.precision, randomizer.modulus
+        (8, 100, 2000000)
+    """
+    _validate.integer_at_least(2, num_users=num_users)
+    if num_users > MOST_USERS:
+        raise invalid(f"at most {MOST_USERS}", num_users=num_users)
+    _validate.open_probability(delta=delta)
+    _validate.nonnegative(imperfection=imperfection)
+    if imperfection == math.inf:
+        raise invalid("finite: an infinite one promises nothing", imperfection=imperfection)
+    present = _present(num_users, dropout_fraction)
+    randomizer = SplitAndMix(
+        num_users=num_users,
+        epsilon=epsilon,
+        lower=lower,
+        upper=upper,
+        num_shares=2,
+        dimension=dimension,
+        l1_bounded=l1_bounded,
+        integer=integer,
+        noise_users=present,
+        clip=clip,
+    )
+    num_shares = _fewest(randomizer.model, delta, float(imperfection))
+    return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares), clip=clip)
+
+
+def split_and_mix_certificate(
+    model: SplitAndMixModel, shuffle: ShuffleModel, *, delta: float | None = None
+) -> SplitAndMixCertificate:
+    """What the theorem "split-and-mix" certifies about a randomizer and its shuffles.
+
+    Args:
+        model: the randomizer's.
+        shuffle: independent rounds, or one uniform shuffle of all messages.
+        delta: the remainder that others' numbers of messages are for; None is the one that is certified.
+
+    Raises:
+        HypothesisError: if the theorem says nothing about them; the message names the hypothesis.
+        InvalidParameterError: if an argument is not the model of a split-and-mix randomizer or of a shuffle.
+    """
+    _validate.instance_of(SplitAndMixModel, model=model)
+    _validate.instance_of(ShuffleModel, shuffle=shuffle)
+    if delta is not None:
+        _validate.open_probability(delta=delta)
+    protocol = ProtocolModel(local=model, shuffle=shuffle)
+    _THEOREM.require(protocol, delta=0.5)
+    imperfection, certified = cast(float, shuffle.imperfection), _THEOREM.delta(protocol, epsilon=model.epsilon)
+    distance = model.dimension * mixing_distance(shuffle.num_honest, model.num_shares, imperfection, model.modulus)
+    sought = certified if delta is None else delta
+    bits = printed_counts.security_target(epsilon=model.epsilon, delta=sought / model.dimension)
+    counts = (printed_counts.rule_of_thumb, printed_counts.printed_count, printed_counts.lemma_12_count)
+    rule, printed, redone = (
+        count(num_users=shuffle.num_honest, imperfection=imperfection, modulus=model.modulus, security_bits=bits)
+        for count in counts
+    )
+    perfect = printed_counts.perfect_shuffle_count(
+        num_users=shuffle.num_honest, modulus=model.modulus, security_bits=bits
+    )
+    return SplitAndMixCertificate(
+        num_users=shuffle.num_users,
+        num_honest=shuffle.num_honest,
+        imperfection=imperfection,
+        dimension=model.dimension,
+        num_shares=model.num_shares,
+        num_messages=model.num_messages,
+        modulus=model.modulus,
+        precision=model.precision,
+        bits_per_user=model.num_messages * model.report_bits,
+        security_bits=-math.log2(distance) * (1 - 1e-12) if distance > 0 else math.inf,
+        epsilon=model.epsilon,
+        delta=certified,
+        rule_of_thumb=rule,
+        printed_lemma_13=printed,
+        lemma_12=redone,
+        perfect_shuffle=perfect,
+    )
+
+
+def _present(num_users: int, dropout_fraction: float) -> int:
+    """People who come and tell nothing, at least."""
+    _validate.nonnegative(dropout_fraction=dropout_fraction)
+    if dropout_fraction >= 1:
+        raise invalid("below 1", dropout_fraction=dropout_fraction)
+    present = math.floor(num_users * (1 - Fraction(repr(float(dropout_fraction)))))  # 0.1 is meant as it is written
+    if present < 2:
+        raise invalid(f"so small that 2 of {num_users} people are left", dropout_fraction=dropout_fraction)
+    return present
+
+
+def _fewest(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
+    """By steps that double, from a guess on, and bisection: more messages never mix worse."""
+
+    def certified(num_shares: int) -> bool:
+        if not LEAST_SHARES <= num_shares <= MOST_SHARES:
+            return num_shares > MOST_SHARES
+        local = replace(model, num_shares=num_shares)
+        protocols = (_protocol(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
+        return all(_THEOREM.delta(protocol, epsilon=model.epsilon) <= delta for protocol in protocols)
+
+    guess, step = _first_guess(model, delta, imperfection), 1
+    low, high = (guess - 1, guess) if certified(guess) else (guess, guess + 1)
+    while certified(low):
+        low, high, step = max(low - step, LEAST_SHARES - 1), low, 2 * step
+    while not certified(high):
+        low, high, step = high, min(high + step, MOST_SHARES + 1), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if certified(middle) else (middle, high)
+    if high > MOST_SHARES:
+        raise _nothing_certified(model, delta, imperfection)
+    return high
+
+
+def _first_guess(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
+    """By the rule of thumb, and by what sets of half of all people need, to be kept apart from the others."""
+    bits = printed_counts.security_target(epsilon=model.epsilon, delta=delta / model.dimension)
+    rule = printed_counts.rule_of_thumb(
+        num_users=model.noise_users, imperfection=imperfection, modulus=model.modulus, security_bits=bits
+    )
+    halves = math.log(2) / max(math.log1p(math.exp(-imperfection / 2)), 1e-9)
+    return int(min(max(rule or MOST_SHARES, math.ceil(halves) + 1, LEAST_SHARES), MOST_SHARES))
+
+
+def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"imperfection must be so small that {MOST_SHARES} messages per number are certified; got "
+        f"imperfection={imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are counted, "
+        f"epsilon={model.epsilon:g}, delta={delta:g}. Use a better shuffle, more people or a larger delta."
+    )
+
+
+def _protocol(local: SplitAndMixModel, honest: int, imperfection: float) -> ProtocolModel:
+    shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
+    if imperfection > 0:
+        shuffle = ImperfectShuffleModel(num_users=honest, imperfection=imperfection, construction="assumed")
+    return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_messages))

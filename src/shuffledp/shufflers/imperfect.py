@@ -1,0 +1,386 @@
+"""Imperfect shufflers: every order of the reports is possible, and no exchange of two reports changes its chance much.
+
+A shuffle is gamma-imperfect if for all permutations pi and pi' that are k exchanges of two items apart,
+Pr[pi] <= exp(k gamma) Pr[pi']. At gamma = 0 it is the uniform shuffle.
+
+References:
+    Ghazi, Kumar, Manurangsi, Nelson, Zhou, "Differentially Private Aggregation via Imperfect Shuffling", 2023.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Reports, View
+from shuffledp.laws import sample_mallows, sample_noisy_sort
+from shuffledp.models import LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.permutations import compose
+from shuffledp.randomness import resolve_source
+from shuffledp.table import Table, frozen
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = [
+    "CONSTRUCTIONS",
+    "CayleyShuffler",
+    "ComposedShuffler",
+    "DelayShuffler",
+    "ImperfectShuffleModel",
+    "ImperfectShuffler",
+    "ObliviousShuffleModel",
+    "imperfect_shuffler",
+]
+
+Integers = NDArray[np.int64]
+
+CONSTRUCTIONS = ("cayley", "delay")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImperfectShuffleModel(ShuffleModel):
+    """What is public about an imperfect shuffle.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        imperfection: "gamma" in papers, 0 or more, finite.
+        construction: how the order is drawn: "cayley", "delay", "composed" of one of them and something independent,
+            or "assumed" for a shuffler that somebody else runs and whose imperfection is their promise.
+        num_colluding: people who may work together with the analyst, and hide nobody.
+    """
+
+    kind: ClassVar[str] = "imperfect"
+    labels: ClassVar[LabelMeaning] = LabelMeaning.POSITION
+    num_users: int
+    imperfection: float = field()
+    construction: str
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(1, num_users=self.num_users)
+        _checked_loss(imperfection=self.imperfection)
+        _validate.one_of((*CONSTRUCTIONS, "composed", "assumed"), construction=self.construction)
+        _checked_colluding(self)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Without imperfection every order is equally likely, so that a report's place tells nothing."""
+        return self.imperfection == 0 and self.num_colluding == 0
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The same shuffle, of which so many people are counted.
+
+        Given the places of the others' reports, the order of theirs is gamma-imperfect still.
+        """
+        return replace(self, num_colluding=self.num_users - num_honest)
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """One window of everybody honest: exchanging two people costs the imperfection, wherever they are."""
+        size = max(1, self.num_honest)
+        return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That the imperfection is assumed, and what remains if it is larger."""
+        delays = (
+            "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
+            "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
+        )
+        return (
+            *(delays if self.construction == "delay" else ()),
+            f"That the shuffle is no more imperfect than gamma = {self.imperfection:.6g} is a promise about the "
+            "shuffler: nothing here measures it. If its true imperfection is a larger number, everything stated holds "
+            "with that number in place of gamma, and what each report guarantees by itself holds in any case.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObliviousShuffleModel(ShuffleModel):
+    """What is public about a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        epsilon: exchanging the reports of two honest people, whatever they are, changes the probability of anything
+            seen by a factor of at most exp(epsilon), finite,
+        delta: apart from this remainder, from 0 to 1.
+        num_colluding: people who may work together with the analyst, and hide nobody.
+    """
+
+    kind: ClassVar[str] = "differentially-oblivious"
+    labels: ClassVar[LabelMeaning] = LabelMeaning.POSITION
+    num_users: int
+    epsilon: float
+    delta: float = 0.0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(1, num_users=self.num_users)
+        _checked_loss(epsilon=self.epsilon)
+        _validate.probability(delta=self.delta)
+        _checked_colluding(self)
+
+    @property
+    def is_oblivious(self) -> bool:
+        """What is seen of the way to the order may depend on the reports; `exchange_privacy` says how little."""
+        return False
+
+    @property
+    def exchange_privacy(self) -> tuple[float, float]:
+        """The promise."""
+        return (self.epsilon, self.delta)
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The same shuffle, of which so many people are counted: the promise is about exchanges of honest people."""
+        return replace(self, num_colluding=self.num_users - num_honest)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That the promise is somebody else's."""
+        return (
+            f"That exchanging two people's reports shows no more than epsilon = {self.epsilon:.6g} and delta = "
+            f"{self.delta:.6g} is a promise about the shuffler: nothing here measures it. If the truth is larger "
+            "numbers, everything stated holds with those in their place.",
+        )
+
+
+class ImperfectShuffler:
+    """Base of shufflers that draw the order of all reports from a gamma-imperfect law, and show the ordered reports.
+
+    Labels are places in that order. Public columns are detached: the place beside a report tells something about whose
+    it is, so that nothing of a person may stand beside a place.
+    """
+
+    @abstractmethod
+    def model(self, num_users: int) -> ImperfectShuffleModel:
+        """The public description for this many users."""
+
+    @abstractmethod
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """An order: place k is for the report of the person ``order[k]``; int64, shape (num_users,)."""
+
+    def shuffle(
+        self,
+        reports: Reports,
+        *,
+        public: Table | None = None,  # noqa: ARG002 (detached)
+        source: "RandomSource | None" = None,
+    ) -> View:
+        """The view in which place k holds the report of the person ``draw(...)[k]``.
+
+        Args:
+            reports: one row per person.
+            public: ignored.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if there is no report.
+            UnsupportedModelError: if people send several reports each: what remains of their secrecy in one imperfectly
+                shuffled buffer is an open problem.
+        """
+        if reports.model.num_messages != 1:
+            raise UnsupportedModelError(
+                f"an imperfect shuffle needs one report per person; {reports.model.kind!r} sends "
+                f"num_messages={reports.model.num_messages}, and what one buffer for all of them hides is an open "
+                "problem. Use ParallelShuffler, a round for each message."
+            )
+        model, source = self.model(reports.num_users), resolve_source(source)
+        shuffled = reports.take(self.draw(model.num_users, source=source))
+        return View(reports=shuffled, labels=np.arange(model.num_users), shuffle=model, source=source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CayleyShuffler(ImperfectShuffler):
+    """Draws orders from the Mallows law of Cayley's distance: Pr[pi] ~ exp(-gamma * exchanges that pi takes).
+
+    Guarantees:
+        1. Exactly gamma-imperfect, and no less: every exchange of two reports changes the distance by 1.
+        2. imperfection = 0 is the uniform law.
+        3. Public columns are not in the view.
+
+    Args:
+        imperfection: gamma, a finite number of 0 or more.
+
+    Raises:
+        InvalidParameterError: if it is out of range.
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse
+        >>> reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=3).randomize([0, 1, 2, 1])
+        >>> CayleyShuffler(imperfection=0.5).shuffle(reports)
+        View(4 reports of 'k-rr', 'imperfect' shuffle, labels are positions)
+    """
+
+    imperfection: float
+
+    def __post_init__(self) -> None:
+        _checked_loss(imperfection=self.imperfection)
+
+    def model(self, num_users: int) -> ImperfectShuffleModel:
+        """The public description for this many users."""
+        return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="cayley")
+
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """An order, exactly from the law, in time O(num_users)."""
+        return sample_mallows(num_users, self.imperfection, distance="cayley", source=source)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DelayShuffler(ImperfectShuffler):
+    """Holds each report back by Laplace noise of scale 2 / gamma, and shows in what order reports then leave.
+
+    A report that comes in at time t leaves at t plus its noise (taken relative to a common time to wait, so that the
+    noise may be negative). Exchanging two people whose times differ by d changes the probability of every order by at
+    most exp(gamma d).
+
+    Guarantees:
+        1. gamma-imperfect for all times of arrival from 0 to 1, whoever chooses them, if they do not depend on the
+           answers and only the order leaves the buffer: never the times of departure.
+        2. imperfection = 0 is the uniform law.
+        3. Public columns are not in the view.
+
+    Args:
+        imperfection: gamma, a finite number of 0 or more.
+        offsets: when each person's report comes in, from 0 to 1; the unit is the longest time between two. None draws
+            as if they came in evenly, in the order of the rows: what is guaranteed is the same for all offsets.
+
+    Raises:
+        InvalidParameterError: if one is out of range.
+
+    References:
+        Ghazi et al. 2023, the introduction's example (whose first mention of the scale, 2 / alpha, means 2 / gamma).
+    """
+
+    imperfection: float
+    offsets: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _checked_loss(imperfection=self.imperfection)
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
+
+    def model(self, num_users: int) -> ImperfectShuffleModel:
+        """The public description for this many users.
+
+        Raises:
+            InvalidParameterError: if offsets are given for another number of people.
+        """
+        model = ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
+        if self.offsets is not None and len(np.asarray(self.offsets)) != num_users:
+            raise InvalidParameterError(
+                f"offsets must be one for each of num_users={num_users} people; got {len(np.asarray(self.offsets))}."
+            )
+        return model
+
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """The order in which reports leave."""
+        self.model(num_users)
+        times = np.linspace(0, 1, num_users) if self.offsets is None else self.offsets
+        scale = math.nextafter(2 / self.imperfection, math.inf) if self.imperfection else math.inf
+        return sample_noisy_sort(times, scale=scale, source=source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComposedShuffler(ImperfectShuffler):
+    """An imperfect shuffle followed by any other reordering that does not depend on it, such as the way of a network.
+
+    Guarantees:
+        1. As imperfect as the first shuffle, whatever the second does, if it is independent of the first and of the
+           answers: Cayley's distance is the same after moving both of two orders alike, from either side.
+
+    Args:
+        first: the imperfect shuffler.
+        second: gives an order of so many reports, as a permutation; called with the number and the source.
+
+    References:
+        Ghazi et al. 2023, Lemma 4.7.
+    """
+
+    first: ImperfectShuffler
+    second: Callable[[int, "RandomSource | None"], ArrayLike]
+
+    def __post_init__(self) -> None:
+        _validate.instance_of(ImperfectShuffler, first=self.first)
+
+    def model(self, num_users: int) -> ImperfectShuffleModel:
+        """The first shuffle's, but for the name of the construction."""
+        return replace(self.first.model(num_users), construction="composed")
+
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """The order after both.
+
+        Raises:
+            InvalidParameterError: if ``second`` gives no permutation of so many.
+        """
+        source = resolve_source(source)
+        return compose(self.first.draw(num_users, source=source), self.second(num_users, source))
+
+
+def imperfect_shuffler(
+    *, imperfection: float, construction: str = "cayley", offsets: ArrayLike | None = None
+) -> ImperfectShuffler:
+    """A shuffler that is gamma-imperfect.
+
+    Args:
+        imperfection: gamma, a finite number of 0 or more; 0 is the uniform shuffle.
+        construction: "cayley" (`CayleyShuffler`, exactly gamma) or "delay" (`DelayShuffler`, at most gamma).
+        offsets: when reports come in, for "delay" only; None is any time from 0 to 1.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or offsets are given for another construction.
+
+    Example:
+        >>> imperfect_shuffler(imperfection=0.5).model(1000).imperfection
+        0.5
+    """
+    _validate.one_of(CONSTRUCTIONS, construction=construction)
+    if construction == "delay":
+        return DelayShuffler(imperfection=imperfection, offsets=offsets)
+    if offsets is not None:
+        raise InvalidParameterError(
+            f"offsets must be None unless construction is 'delay'; got offsets with construction={construction!r}."
+        )
+    return CayleyShuffler(imperfection=imperfection)
+
+
+def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
+    """Times from 0 to 1, as an array that nobody else can write into."""
+    try:
+        times = np.array(offsets, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError("offsets must be numbers from 0 to 1 in one dimension.") from error
+    outside = np.flatnonzero(~((times >= 0) & (times <= 1)))
+    if times.ndim != 1 or outside.size:
+        where = f"offsets[{outside[0]}] is not" if times.ndim == 1 else f"shape {times.shape}"
+        raise InvalidParameterError(f"offsets must be numbers from 0 to 1 in one dimension; {where}.")
+    return frozen(times)
+
+
+def _checked_loss(**losses: float) -> None:
+    """Refuse what is no finite number of 0 or more."""
+    _validate.nonnegative(**losses)
+    for name, loss in losses.items():
+        if math.isinf(loss):
+            raise _validate.invalid("finite: an infinite one promises nothing", **{name: loss})
+
+
+def _checked_colluding(model: ImperfectShuffleModel | ObliviousShuffleModel) -> None:
+    _validate.integer_at_least(0, num_colluding=model.num_colluding)
+    if model.num_colluding > model.num_users:
+        raise _validate.invalid(f"at most num_users={model.num_users}", num_colluding=model.num_colluding)

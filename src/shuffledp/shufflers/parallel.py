@@ -1,0 +1,157 @@
+"""Parallel shuffling: each of a user's messages goes through a shuffle of its own, independent of all others."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from shuffledp import _validate
+from shuffledp.errors import UnsupportedModelError
+from shuffledp.flow import Reports, View
+from shuffledp.models import LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.randomness import resolve_source
+from shuffledp.shufflers.imperfect import ImperfectShuffler
+from shuffledp.shufflers.uniform import UniformShuffler
+from shuffledp.statements import Trust
+from shuffledp.table import Table
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["ParallelShuffleModel", "ParallelShuffler"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelShuffleModel(ShuffleModel):
+    """What is public about several independent rounds, each a shuffle of one message from everybody.
+
+    Args:
+        round: the shuffle of one round: a uniform or an imperfect one.
+        num_rounds: 1 or more.
+    """
+
+    kind: ClassVar[str] = "parallel"
+    round: ShuffleModel
+    num_rounds: int = field()
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(1, num_rounds=self.num_rounds)
+        _validate.instance_of(ShuffleModel, round=self.round)
+        if self.round.imperfection is None or self.round.num_rounds != 1:
+            raise _validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
+
+    @property
+    def num_users(self) -> int:  # type: ignore[override]
+        """Users in each round."""
+        return self.round.num_users
+
+    @property
+    def labels(self) -> LabelMeaning:  # type: ignore[override]
+        """The round, where the order in it tells nothing; else round and place."""
+        return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION
+
+    @property
+    def num_labels(self) -> int:
+        """One for each round, or for each place in each."""
+        return self.num_rounds * (1 if self.labels is LabelMeaning.ROUND else self.num_users)
+
+    @property
+    def is_uniform(self) -> bool:
+        """True of a single uniform round: of several it is seen which one a message was in."""
+        return self.num_rounds == 1 and self.round.is_uniform
+
+    @property
+    def imperfection(self) -> float | None:
+        """That of one round."""
+        return self.round.imperfection
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Those of the round if there is one; several messages of one person are not covered by them."""
+        return self.round.swap_windows() if self.num_rounds == 1 else ()
+
+    @property
+    def num_honest(self) -> int:
+        """People counted as honest in each round."""
+        return self.round.num_honest
+
+    def counting(self, num_honest: int) -> Self:
+        """The same rounds, of which so many people are counted."""
+        return replace(self, round=self.round.counting(num_honest))
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Whom people must trust for one round, and that no one links the rounds."""
+        return self.round.trust
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is assumed of each round, and that they are independent."""
+        independent = (
+            f"The {self.num_rounds} rounds are assumed to be shuffled independently of each other and of the answers.",
+        )
+        return (*self.round.remarks, *(independent if self.num_rounds > 1 else ()))
+
+
+@dataclass(frozen=True)
+class ParallelShuffler:
+    """Shuffles the first messages of all users, then their second ones, and so on, each time with fresh randomness.
+
+    Guarantees:
+        1. The orders of different rounds are independent.
+        2. Which round a message was in is seen; of imperfect rounds also its place in it, and nothing else.
+        3. Public columns are not in the view.
+
+    Args:
+        shuffler: a uniform or an imperfect one, for one round.
+        num_rounds: 1 or more: as many as each user has messages.
+
+    Raises:
+        InvalidParameterError: if an argument is something else.
+
+    Example:
+        >>> from shuffledp import UniformShuffler
+        >>> ParallelShuffler(UniformShuffler(), 3).model(10).num_rounds
+        3
+    """
+
+    shuffler: UniformShuffler | ImperfectShuffler
+    num_rounds: int
+
+    def __post_init__(self) -> None:
+        _validate.instance_of((UniformShuffler, ImperfectShuffler), shuffler=self.shuffler)
+        _validate.integer_at_least(1, num_rounds=self.num_rounds)
+
+    def model(self, num_users: int) -> ParallelShuffleModel:
+        """The public description for this many users."""
+        return ParallelShuffleModel(round=self.shuffler.model(num_users), num_rounds=self.num_rounds)
+
+    def shuffle(
+        self,
+        reports: Reports,
+        *,
+        public: Table | None = None,  # noqa: ARG002 (detached: guarantee 3)
+        source: "RandomSource | None" = None,
+    ) -> View:
+        """The view of all rounds.
+
+        Args:
+            reports: one row per message, those of one person after each other: row ``person * num_rounds + round``.
+            public: ignored.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if there is no report, or not the same number of them from everybody.
+            UnsupportedModelError: if people do not send as many messages as there are rounds.
+        """
+        if reports.model.num_messages != self.num_rounds:
+            raise UnsupportedModelError(
+                f"parallel shuffling needs a round for each message; {reports.model.kind!r} sends num_messages="
+                f"{reports.model.num_messages}, and there are num_rounds={self.num_rounds}."
+            )
+        model, source = self.model(reports.num_users), resolve_source(source)
+        rounds = (reports.take(slice(number, None, self.num_rounds)) for number in range(self.num_rounds))
+        if isinstance(self.shuffler, UniformShuffler):  # the view permutes each round by itself
+            labels = np.repeat(np.arange(self.num_rounds), model.num_users)
+            return View(reports=Reports.concat(list(rounds)), labels=labels, shuffle=model, source=source)
+        ordered = [each.take(self.shuffler.draw(model.num_users, source=source)) for each in rounds]
+        return View(reports=Reports.concat(ordered), labels=np.arange(model.num_labels), shuffle=model, source=source)
