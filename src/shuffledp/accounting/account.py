@@ -243,7 +243,7 @@ def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[The
     nobody = model.shuffle.num_alone == model.num_users
     if nobody or (not model.shuffle.is_uniform and model.shuffle.trust == ()):
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
-    others = [each for each in THEOREMS if each.id != "local-dp" and each.kind.promises]
+    others = [each for each in THEOREMS if each.id != "local-dp" and each.kind.promises and each.concerns(model)]
     reasons = _failing(model, delta, others) + [
         f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}"
         for theorem in others

@@ -49,6 +49,10 @@ class Theorem(ABC):
         """What the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
 
+    def concerns(self, model: ProtocolModel) -> bool:  # noqa: ARG002
+        """Whether such protocols are its subject, so that readers want to know why it says nothing about this one."""
+        return True
+
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
         """`guarantee`, and what to say beside any statement about such a protocol: whom it is about, for example."""
         return self.guarantee(model, delta=delta), ()

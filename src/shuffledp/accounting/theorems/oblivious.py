@@ -65,6 +65,10 @@ class ObliviousShuffle(Theorem):
         shape = (one_message_each(model), common_randomizer(model), not_adaptive(model))
         return (promised, *shape, blanket_bound(model, size=size, delta=delta))
 
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Shuffles that are known to hide exchanges of two people."""
+        return model.shuffle.exchange_privacy is not None
+
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of the blanket bounds at delta - delta1, plus epsilon1; epsilon0 if that is less."""
         cost, remainder = model.shuffle.exchange_privacy or (math.inf, 1.0)

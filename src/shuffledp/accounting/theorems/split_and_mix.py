@@ -77,6 +77,10 @@ class SplitAndMixRounds(Theorem):
         )
         return (*shape, certificate)
 
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Additive shares."""
+        return isinstance(model.local, SumModel)
+
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon whose delta is small enough: at most the loss of the noise; infinite if there is none."""
         if not self.applies(model, delta=delta):
