@@ -112,7 +112,7 @@ class ShufflerContract:
         assert view.labels.shape == (len(view),)
         assert (np.diff(view.labels) >= 0).all()
         assert 0 <= view.labels.min() <= view.labels.max() < view.shuffle.num_labels
-        if self.labels is LabelMeaning.SLOT:
+        if self.labels in (LabelMeaning.SLOT, LabelMeaning.POSITION):
             assert view.labels.tolist() == list(range(PEOPLE))
 
     def test_public_columns_are_kept_beside_labels_or_not_at_all(self):

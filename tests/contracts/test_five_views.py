@@ -1,4 +1,4 @@
-"""The contract that fixed the types: five views by hand, of five systems, and everything that must hold for each."""
+"""The contract that fixed the types: six views by hand, of five systems, and everything that must hold for each."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ from shuffledp.errors import IncomparableError, InvalidParameterError
 from shuffledp.flow import Analyzer, Reports, Summary, View
 from shuffledp.models import DummyReports, LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponseModel
-from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel, UniformShuffleModel
 from shuffledp.table import Table
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
@@ -85,6 +85,15 @@ ROUNDS = Case(
     analyzer=SumAnalyzer(),
     labels=[0, 0, 0, 1, 1, 1, 2, 2, 2],
 )
+POSITIONS = Case(
+    name="imperfect rounds: a place in the order of its round for each message",
+    reports=Reports({"residue": SHARES.reshape(-1)}, ResidueModel(modulus=MODULUS, num_messages=3)),
+    shuffle=ParallelShuffleModel(
+        round=ImperfectShuffleModel(num_users=3, imperfection=0.5, construction="cayley"), num_rounds=3
+    ),
+    analyzer=SumAnalyzer(),
+    labels=[2, 0, 1, 3, 4, 5, 7, 6, 8],
+)
 VECTORS = Case(
     name="vector mean",
     reports=Reports(
@@ -94,7 +103,7 @@ VECTORS = Case(
     shuffle=UniformShuffleModel(num_users=5),
     analyzer=MeanAnalyzer(),
 )
-CASES = [UNIFORM, SLOTS, SUBMITTERS, ROUNDS, VECTORS]
+CASES = [UNIFORM, SLOTS, SUBMITTERS, ROUNDS, POSITIONS, VECTORS]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name.split(":")[0])
@@ -157,6 +166,7 @@ def test_the_estimate_is_what_the_rows_by_hand_say():
     among_all = (np.array([3, 1, 2, 1]) / 7 - q) / (p - q)
     np.testing.assert_allclose(estimate(SUBMITTERS), (among_all - np.array([1 / 7, 0, 0, 0])) * 7 / 6)
     assert estimate(ROUNDS) == [3 + 2 + 9]
+    assert estimate(POSITIONS) == [3 + 2 + 9]
     np.testing.assert_allclose(estimate(VECTORS), [0.9, 0.3, 0.3])
 
 
@@ -281,6 +291,14 @@ def test_submitters_without_a_report_are_still_in_the_label_table():
     assert view.label_table.take(silent)["place"].tolist() == ["Bonn", "Bern", "Lyon"]
 
 
+def test_a_view_of_places_keeps_the_order_that_the_shuffle_gave():
+    """With a round as its label, an imperfect shuffle would be perfected by the view's own permutation."""
+    by_place = [
+        report for _, report in sorted(zip(POSITIONS.labels, POSITIONS.reports["residue"].tolist(), strict=True))
+    ]
+    assert POSITIONS.view().reports["residue"].tolist() == by_place
+
+
 # ---- what cannot be a view is refused -------------------------------------------------------------------------------
 
 KRR_COLUMN = {"value": np.array([0, 1])}
@@ -305,6 +323,9 @@ REFUSED = [
     (SUBMITTERS, {"label_table": PLACES.take([0, 1, 2, 3, 4])}, "label_table must have one row per label, 6"),
     (SUBMITTERS, {"label_table": PLACES.take([0]), "labels": np.zeros(7, int)}, "label_table must have one row"),
     (ROUNDS, {"labels": None}, "labels must be given"),
+    (POSITIONS, {"labels": None}, "labels must be given"),
+    (POSITIONS, {"labels": np.array([2, 0, 1, 3, 4, 5, 7, 6, 6])}, "labels must be distinct positions"),
+    (POSITIONS, {"labels": np.array([2, 0, 1, 3, 4, 5, 7, 6, 9])}, r"labels must be in range\(9\)"),
     (ROUNDS, {"labels": np.repeat([0, 1, 3], 3)}, r"labels must be in range\(3\)"),
 ]
 

@@ -6,7 +6,16 @@ from contracts.shuffler import PEOPLE, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
 from shuffledp.groups import Groups
 from shuffledp.models import LabelMeaning
-from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
+from shuffledp.permutations import random_permutation
+from shuffledp.shufflers import (
+    ComposedShuffler,
+    IdentityShuffler,
+    MallowsShuffler,
+    NoisySortShuffler,
+    ParallelShuffler,
+    UniformShuffler,
+    imperfect_shuffler,
+)
 
 
 class TestUniformShuffler(ShufflerContract):
@@ -50,6 +59,36 @@ class TestGaussianSort(KeepingSlots):
 
 class TestSortByPositions(KeepingSlots):
     shuffler = NoisySortShuffler(positions=[person / 5 for person in range(PEOPLE)])
+
+
+class ShowingPlaces(ShufflerContract):
+    labels = LabelMeaning.POSITION
+    keeps_public = False
+    takes_many_messages = False
+
+
+class TestCayleyShuffler(ShowingPlaces):
+    shuffler = imperfect_shuffler(imperfection=0.5)
+
+
+class TestDelayShuffler(ShowingPlaces):
+    shuffler = imperfect_shuffler(imperfection=2.0, construction="delay")
+
+
+class TestComposedShuffler(ShowingPlaces):
+    shuffler = ComposedShuffler(
+        first=imperfect_shuffler(imperfection=0.5),
+        second=lambda count, source: random_permutation(count, source=source),
+    )
+
+
+class TestOneImperfectRound(ShowingPlaces):
+    shuffler = ParallelShuffler(imperfect_shuffler(imperfection=0.5), 1)
+
+
+class TestOneUniformRound(ShowingPlaces):
+    labels = LabelMeaning.ROUND
+    shuffler = ParallelShuffler(UniformShuffler(), 1)
 
 
 class TestSlotSibling(ShufflerContract):

@@ -12,7 +12,7 @@ from shuffledp.groups import Groups
 from shuffledp.guarantees import CentralDP, DSigmaPrivacy, LocalDP
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, UniformShuffleModel
+from shuffledp.shufflers import ImperfectShuffleModel, MallowsShuffler, NoisySortShuffler, UniformShuffleModel
 from shuffledp.statements import Kind, Status, Trust
 
 PEOPLE = 400
@@ -72,7 +72,9 @@ def test_delta_and_epsilon_are_two_readings_of_one_bound():
     model = protocol(MallowsShuffler(groups=ALL, concentration=1e-3))
     epsilon = SwapCost().epsilon(model, delta=DELTA)
     assert DELTA / 2 < SwapCost().delta(model, epsilon=epsilon) <= DELTA  # another window may be the better one here
-    assert SwapCost().delta(model, epsilon=0.0005) == 1.0  # below the cost of any window nothing is said
+    least = SwapCost().delta(model, epsilon=1e-3)  # the cost of the largest window
+    below = SwapCost().delta(model, epsilon=0.0005)  # it falls with a slope of -1 at most in exp(epsilon)
+    assert least < below <= least + np.exp(1e-3) - np.exp(0.0005) + 1e-12
     assert delta_at(model, epsilon=epsilon).guarantee.delta <= DELTA
 
 
@@ -93,6 +95,41 @@ def test_gaussian_noise_has_no_swap_costs_so_that_the_local_guarantee_remains():
     statement = account(protocol(shuffler), delta=DELTA)
     assert statement.basis.theorem == "local-dp"
     assert "swap-cost needs a shuffle with known costs" in " ".join(statement.remarks)
+
+
+def imperfect(gamma, people=10_000, local=RESPONSE):
+    shuffle = ImperfectShuffleModel(num_users=people, imperfection=gamma, construction="assumed")
+    return ProtocolModel(local=local, shuffle=shuffle)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 1.0])
+def test_an_imperfect_shuffle_costs_its_gamma_on_top_of_the_uniform_one(gamma):
+    uniform = account(ProtocolModel(local=RESPONSE, shuffle=UniformShuffleModel(num_users=10_000)), delta=DELTA)
+    statement = account(imperfect(gamma), delta=DELTA)
+    assert statement.basis.theorem == "swap-cost"
+    assert statement.guarantee.epsilon == pytest.approx(uniform.guarantee.epsilon + gamma, rel=1e-9)
+    text = " ".join(statement.remarks)
+    assert f"gamma = {gamma:g} is a promise about the shuffler: nothing here measures it" in text
+    assert "mixed with neighbors only" not in text
+
+
+def test_an_imperfect_shuffle_never_states_more_than_epsilon0():
+    statement = account(imperfect(5.0), delta=DELTA)
+    assert (statement.basis.theorem, statement.guarantee.epsilon) == ("local-dp", RESPONSE.epsilon0)
+    assert "promise about the shuffler" not in " ".join(statement.remarks)
+    assert SwapCost().epsilon(imperfect(1.95), delta=DELTA) == RESPONSE.epsilon0
+
+
+def test_without_imperfection_the_uniform_theorems_apply():
+    uniform = account_all(ProtocolModel(local=RESPONSE, shuffle=UniformShuffleModel(num_users=10_000)), delta=DELTA)
+    found = account_all(imperfect(0.0), delta=DELTA)
+    assert [each.guarantee for each in found] == [each.guarantee for each in uniform]
+
+
+def test_colluding_people_are_left_out_of_an_imperfect_shuffle():
+    fewer = account(imperfect(0.5, people=7_000), delta=DELTA)
+    found = account(imperfect(0.5), delta=DELTA, honest_fraction=0.7)
+    assert found.guarantee.epsilon == pytest.approx(fewer.guarantee.epsilon, rel=1e-12)
 
 
 def test_different_randomizers_are_not_covered():
