@@ -29,6 +29,16 @@ def test_intervals_reach_the_normal_quantile_times_the_standard_error_to_both_si
         np.testing.assert_allclose(each.estimate - each.lower, each.margin)
 
 
+def test_intervals_of_another_law_than_the_normal_one_are_as_wide_as_given():
+    each = estimate(half_width=np.array([0.1, 0.3]))
+    np.testing.assert_allclose(each.lower, [0.15, 0.45])
+    assert [row["upper"] for row in each.rows()] == pytest.approx([0.35, 1.05])
+    assert each.with_targets(("a", "b")).margin.tolist() == [0.1, 0.3]
+    for wrong in (np.array([0.1]), np.array([0.1, np.nan])):
+        with pytest.raises(InvalidParameterError, match="half_width"):
+            estimate(half_width=wrong)
+
+
 def test_the_error_for_the_population_joins_both_errors():
     np.testing.assert_allclose(estimate().population_error, [math.hypot(0.02, 0.01), 0.05])
     assert estimate(sampling_error=None).population_error.tolist() == [0.02, 0.04]

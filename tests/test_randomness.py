@@ -18,6 +18,7 @@ from shuffledp.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.randomness import (
     RandomSource,
     SecureSource,
+    _high_product_below,
     bernoulli,
     high_product,
     resolve_source,
@@ -325,6 +326,15 @@ def test_the_interface_cannot_be_instantiated():
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 def test_the_high_product_is_the_upper_half_of_the_product(word, bound):
     assert int(high_product(np.array([word], dtype=np.uint64), np.uint64(bound))[0]) == word * bound >> 64
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32))
+def test_the_high_product_with_a_small_bound_is_the_same(word, bound):
+    for each in (word, 2**64 - 1 - word, 2**64 - 1):
+        words = np.array([each], dtype=np.uint64)
+        assert int(_high_product_below(words, np.uint64(bound))[0]) == each * bound >> 64
+        assert int(words[0]) == each
 
 
 @settings(deadline=None)

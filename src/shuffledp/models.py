@@ -19,6 +19,7 @@ from shuffledp.guarantees import LocalDP
 from shuffledp.shuffle_models import DummyReports, LabelMeaning, ShuffleModel, SwapWindows
 
 __all__ = [
+    "LARGEST_WRAP_PROBABILITY",
     "DummyReports",
     "FrequencyModel",
     "LabelMeaning",
@@ -31,6 +32,8 @@ __all__ = [
     "SwapWindows",
     "TwoLevelLaw",
 ]
+
+LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ def test_a_rate_that_forgets_the_rounding_would_lose_more_than_epsilon():
 
 
 def test_with_the_root_of_the_people_itself_as_precision_rounding_costs_more_than_epsilon():
-    """As printed: the largest value is rounded up to the next integer at times. Its loss is log E[exp(epsilon y / p)]."""
+    """As printed: the largest value may be rounded up to the next integer. Its loss is log E[exp(epsilon y / p)]."""
 
     def loss(people, epsilon):
         steps = math.sqrt(people)
@@ -244,6 +244,15 @@ def test_integers_are_sent_without_rounding_and_the_default_grid_is_theirs():
     assert randomizer.precision == 5
     shares, _ = messages(randomizer, [-3, 0, 2, 1])
     assert (shares.sum(axis=(1, 2)) % randomizer.modulus).tolist() == [0, 3, 5, 4]
+    randomizer = SplitAndMix(num_users=100, epsilon=100.0, lower=0, upper=49, num_shares=2, integer=True, precision=98)
+    numbers = np.arange(50)  # 1/49 and others are no floats
+    assert randomizer._steps(numbers.astype(float), None).tolist() == (2 * numbers).tolist()
+    with pytest.raises(InvalidParameterError, match=r"^values must be integers; 1 are not"):
+        randomizer.randomize([0.5])
+
+
+def test_what_is_no_integer_is_refused_by_its_place():
+    randomizer = SplitAndMix(num_users=100, epsilon=100.0, lower=-3, upper=2, num_shares=3, integer=True)
     with pytest.raises(InvalidParameterError, match=r"^values must be integers; 2 are not, first values\[1\]\.$"):
         randomizer.randomize([0, 0.5, 1, -0.25])
 

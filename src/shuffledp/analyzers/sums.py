@@ -11,11 +11,10 @@ from shuffledp._validate import invalid
 from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.estimates import Estimate
 from shuffledp.flow import Summary, View
-from shuffledp.models import SumModel
+from shuffledp.models import LARGEST_WRAP_PROBABILITY, SumModel
 
 __all__ = ["ShareSummary", "SumAnalyzer"]
 
-_LARGEST_WRAP_PROBABILITY = 0.05
 _HALF = np.uint64(32)
 
 
@@ -126,9 +125,9 @@ class SumAnalyzer:
                 people came than were planned, or the noise may wrap around the modulus with a chance above 5 %.
         """
         model, people = summary.model, _people(summary)
-        if model.wrap_probability > _LARGEST_WRAP_PROBABILITY:
+        if model.wrap_probability > LARGEST_WRAP_PROBABILITY:
             raise InvalidParameterError(
-                f"wrap_probability must be at most {_LARGEST_WRAP_PROBABILITY:g}, or the sum means nothing; got "
+                f"wrap_probability must be at most {LARGEST_WRAP_PROBABILITY:g}, or the sum means nothing; got "
                 f"{model.wrap_probability:.2g}. Use more people, a larger epsilon or a larger modulus."
             )
         unit = people if self.statistic == "mean" else 1

@@ -11,7 +11,7 @@ from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
 from shuffledp.randomizers.priv_unit import NORM_TOLERANCE, PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
-from shuffledp.randomizers.split_and_mix import LARGEST_WRAP_PROBABILITY, SplitAndMix, SplitAndMixModel
+from shuffledp.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
@@ -21,7 +21,6 @@ from shuffledp.randomizers.unary_encoding import (
 )
 
 __all__ = [
-    "LARGEST_WRAP_PROBABILITY",
     "NORM_TOLERANCE",
     "ChannelModel",
     "DiscreteLaplaceMean",

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Reports
+from shuffledp.models import LARGEST_WRAP_PROBABILITY
 from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, round_to_grid
 from shuffledp.randomizers.polya import polya_noise
 from shuffledp.randomizers.split_and_mix_model import SplitAndMixModel
@@ -19,9 +20,7 @@ from shuffledp.table import frozen
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["LARGEST_WRAP_PROBABILITY", "SplitAndMix", "SplitAndMixModel"]
-
-LARGEST_WRAP_PROBABILITY = 0.05  # above it a sum may well be decoded as a quite different one
+__all__ = ["SplitAndMix", "SplitAndMixModel"]
 
 
 class SplitAndMix:
@@ -48,7 +47,7 @@ class SplitAndMix:
         2. Any ``num_shares`` - 1 shares of a value are uniform and independent of it.
         3. Sums are unbiased, unless the noise wraps around the modulus, as far as float64 holds a value's place in the
            range (to 2^-51 of it).
-        4. Values that lie on the grid are not rounded.
+        4. With ``integer`` nothing is rounded.
 
     Args:
         num_users: people that are planned for; fewer may come. Public.
@@ -182,13 +181,20 @@ class SplitAndMix:
         people = len(numbers) // model.dimension
         if people > model.num_users:
             raise InvalidParameterError(f"values must be those of at most num_users={model.num_users}; got {people}.")
-        secrets = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
+        secrets = self._steps(numbers, source)
         secrets += polya_noise(model.rate, model.noise_users, len(secrets), source=source)
         residues = _shares(secrets, model, source)
         secrets.fill(0)
         rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), people)
         columns = {"residue": frozen(residues), "round": frozen(rounds)}
         return Reports(columns, model, seeded=source.reproducible)
+
+    def _steps(self, numbers: NDArray[np.float64], source: "RandomSource") -> NDArray[np.int64]:
+        """Places on the grid: exact ones of integers, which floats between 0 and 1 would not hold; others rounded."""
+        model = self.model
+        if model.integer:
+            return (numbers - model.lower).astype(np.int64) * (model.precision // int(model.upper - model.lower))
+        return round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
         """A fresh column of numbers in the range; coordinates of one vector after each other."""
