@@ -25,7 +25,7 @@ from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewW
 from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
 from shuffledp.tables.regions import regional_of
-from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
+from shuffledp.tables.shuffling import ShuffledParts, require_batch, require_room, shuffled
 from shuffledp.tables.watching import Watch, counted
 from shuffledp.tasks import (
     DataFlow,
@@ -236,6 +236,7 @@ class _Randomized:
         for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
+            require_room(task, self._num_kept)
             public = guarded(path, partial(self._public.read, batch, kept))
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
@@ -349,10 +350,10 @@ def _with_remarks(release: Release, flow: DataFlow) -> Release:
     remarks = []
     if flow.missing:
         remarks.append("Who answered at all is not protected: the number of reports is public.")
-    if flow.expected is not None and flow.released < flow.expected:
-        remarks.append(
-            f"Planned for {flow.expected} people; this is computed for the {flow.released} reports that came."
-        )
+    people = release.model.num_users
+    if flow.expected is not None and people < flow.expected:
+        came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
+        remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 
