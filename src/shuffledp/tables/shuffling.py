@@ -72,18 +72,14 @@ def shuffled(
 def require_batch(task: Task, num_reports: int) -> None:
     """Refuse to release too few reports, or those of more people than were planned for where that matters."""
     messages = task.randomizer.randomizer().model.num_messages
-    if num_reports // messages < task.release.minimum_batch and messages > 1:
+    people, counted = num_reports // messages, "reports of" if messages == 1 else "people in"
+    if people < task.release.minimum_batch:
         raise BatchTooSmallError(
-            f"a release needs the reports of at least minimum_batch = {task.release.minimum_batch} people in column "
-            f"{task.value!r}; got those of {num_reports // messages}. Nothing was released."
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} {counted} column "
+            f"{task.value!r}; got {people}. Nothing was released."
         )
-    task.require_people(num_reports // messages)
-    require_room(task, num_reports // messages)
-    if num_reports < task.release.minimum_batch:
-        raise BatchTooSmallError(
-            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports of column "
-            f"{task.value!r}; got {num_reports}. Nothing was released."
-        )
+    task.require_people(people)
+    require_room(task, people)
 
 
 def require_room(task: Task, num_users: int) -> None:

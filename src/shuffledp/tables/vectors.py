@@ -132,13 +132,13 @@ class BoundedListReader(ListReader):
         fit: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
         if section.integer:
             fit &= (vectors == np.rint(vectors)).all(axis=1)
-        outside = fit & (vectors < section.lower).any(axis=1)
+        inside: NDArray[np.bool_] = (vectors >= section.lower).all(axis=1)
         if section.l1_bounded:
             tolerated = section.upper if section.integer else section.upper * (1 + _TOLERANCE)
-            outside |= fit & (vectors.sum(axis=1) > tolerated)
+            inside &= vectors.sum(axis=1) <= tolerated
         else:
-            outside |= fit & (vectors > section.upper).any(axis=1)
+            inside &= (vectors <= section.upper).all(axis=1)
         if not section.clips:
-            return fit & ~outside
-        self.clipped += int(np.count_nonzero(outside))
+            return fit & inside
+        self.clipped += int(np.count_nonzero(fit & ~inside))
         return fit

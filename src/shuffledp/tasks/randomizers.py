@@ -55,8 +55,6 @@ class RandomizerSection(Section):
     answers: ClassVar[str]  # how the private column is read: "category"
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     missing_category: bool  # whether not having answered is an answer too
-    least_people: int = 1  # with fewer there is no release; computed where it follows from the parameters
-    most_people: int | None = None  # with more there is none either; None for any number
 
     def within(self, circumstances: "Circumstances") -> Self:
         """The section as part of a task, whose other sections some need to know."""
@@ -84,6 +82,16 @@ class RandomizerSection(Section):
         """The same as a release of this private column names them."""
         del column
         return self.targets
+
+    @property
+    def least_people(self) -> int:
+        """With fewer nothing may be released, whatever the task's smallest batch is."""
+        return 1
+
+    @property
+    def most_people(self) -> int | None:
+        """With more nothing can be released; None for any number."""
+        return None
 
     @property
     def reads(self) -> str:
