@@ -15,7 +15,7 @@ from rich.text import Text
 from shuffledp._numerals import in_digits
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.models import LabelMeaning, MeanModel, SumModel
-from shuffledp.statements import PrivacyStatement
+from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tables import Watch
 from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
 
@@ -200,6 +200,8 @@ def in_short(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
+    if claim.is_trivial and statement.kind is Kind.EXACT:
+        return f"{state}{claim.type} {statement.kind}: no guarantee at all, epsilon is infinite ({statement.basis.theorem})"
     letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
     loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""

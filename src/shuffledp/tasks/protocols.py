@@ -78,6 +78,14 @@ class ProtocolSection(MeanSection):
     def plan(self, shuffle: "ShuffleModel") -> ProtocolPlan:
         """What there is to say before a collection that goes through this shuffle."""
 
+    @abstractmethod
+    def central_error(self, num_users: int) -> float:
+        """Standard error of the same statistic where a trusted curator adds noise to it, with the same epsilon."""
+
+    @abstractmethod
+    def local_errors(self, num_users: int) -> dict[str, float]:
+        """By kind, those of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixSection(ProtocolSection):
