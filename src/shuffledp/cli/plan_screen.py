@@ -69,7 +69,7 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
         f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
         f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
         f"{found.imperfection:g} in all rounds but one.",
-        f"With fewer than {protocol.least_people:,} people nothing is released.",
+        f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
     ]
     if protocol.wrap_probability > _NOTED_WRAPPING:

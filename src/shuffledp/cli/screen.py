@@ -201,7 +201,7 @@ def in_short(statement: PrivacyStatement) -> str:
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
     if claim.is_trivial and statement.kind is Kind.EXACT:
-        return f"{state}{claim.type} {statement.kind}: no guarantee at all, epsilon is infinite ({statement.basis.theorem})"
+        return f"{state}{claim.type} {statement.kind}: no guarantee, epsilon is infinite ({statement.basis.theorem})"
     letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
     loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""

@@ -129,10 +129,10 @@ class BoundedListReader(ListReader):
     def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Finite numbers, whole if they must be, and in the range unless the randomizer is to move them into it."""
         section = self._section
-        fit: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
+        fit = np.asarray(np.isfinite(vectors).all(axis=1))
         if section.integer:
             fit &= (vectors == np.rint(vectors)).all(axis=1)
-        inside: NDArray[np.bool_] = (vectors >= section.lower).all(axis=1)
+        inside = np.asarray((vectors >= section.lower).all(axis=1))
         if section.l1_bounded:
             tolerated = section.upper if section.integer else section.upper * (1 + _TOLERANCE)
             inside &= vectors.sum(axis=1) <= tolerated

@@ -74,6 +74,7 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     randomized = f"by {model.local.kind}{',' * model.local.guarantee.is_trivial} {loss}"
     if messages > 1:
         randomized += f"; {messages} messages each"
+    released = "reports" if messages == 1 else "messages"
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
     else:
@@ -84,7 +85,7 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
         Step(
             name="Released",
             count=count(flow.released),
-            note=f"{'reports' if messages == 1 else 'messages'}, {_ORDER[model.shuffle.labels]}",
+            note=f"{released}, {_ORDER[model.shuffle.labels]}",
         ),
     )
 
