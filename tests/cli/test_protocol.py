@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, toml, write_csv
+from shuffledp.tasks import Task
 
 MARK = "73.25"
 TRUTH = [float(number % 60) for number in range(190)]
@@ -103,13 +104,14 @@ def test_the_warning_is_there_beside_json_too_and_not_for_a_randomizer(place):
 def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
     """That is why the file is warned of."""
     shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
-    planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]["certificate"]
+    planned = Task.read("task.toml").randomizer.randomizer()
     shares = np.array(pq.read_table("shares.parquet").column("residue")).reshape(190, -1).astype(np.int64)
-    steps = shares.sum(axis=1) % planned["modulus"] / planned["precision"] * 100
-    assert np.median(np.abs(steps - TRUTH)) < 100 / planned["precision"]
+    steps = shares.sum(axis=1) % planned.modulus / planned.precision * 100
+    assert np.median(np.abs(steps - TRUTH)) < 100 / planned.precision
 
 
 def test_a_plan_shows_the_certificate_and_what_others_say(place):
+    write_protocol(place, protocol={"epsilon": 2.0})
     result = shuffledp("plan", "task.toml")
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
@@ -124,7 +126,7 @@ def test_a_plan_shows_the_certificate_and_what_others_say(place):
 
 
 def test_a_plan_takes_the_number_of_people_and_a_run_needs_it_in_the_task(place):
-    write_protocol(place, expected=None)
+    write_protocol(place, expected=None, protocol={"epsilon": 2.0})
     assert shuffledp("plan", "task.toml", "--users", 200).code == 0
     assert "[people] must say expected" in refused(2, "run", "task.toml", "--input", "minutes.csv", "--output", "out")
     assert not (place / "out").exists()
