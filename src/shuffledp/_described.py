@@ -170,7 +170,7 @@ def _decode_union(alternatives: tuple[Any, ...], value: Any, name: str) -> Any:
 
 def _decode_plain(annotation: type, value: Any, name: str) -> Any:
     if issubclass(annotation, Described):
-        return annotation.from_dict(value)
+        return value if isinstance(value, annotation) else annotation.from_dict(value)
     if issubclass(annotation, Enum):
         try:
             return annotation(value)

@@ -11,7 +11,15 @@ import typer
 
 import shuffledp
 from shuffledp.cli.app import app
-from shuffledp.tasks import GroupsSection, PeopleSection, RandomizerSection, ReleaseSection, ShufflerSection, Task
+from shuffledp.tasks import (
+    GroupsSection,
+    PeopleSection,
+    ProtocolSection,
+    RandomizerSection,
+    ReleaseSection,
+    ShufflerSection,
+    Task,
+)
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "examples", "experiments", "benchmarks")
@@ -39,10 +47,12 @@ def test_a_placeholder_is_found(text):
 def test_the_page_of_the_task_file_names_every_key_and_kind():
     text = text_of("task-file.md")
     shufflers = list(ShufflerSection._members.values())
-    for section in (Task, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *shufflers):
-        missing = [field.name for field in fields(section) if not re.search(rf"`(\[)?{field.name}(\])?`", text)]
+    protocols = list(ProtocolSection._members.values())
+    for section in (Task, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *protocols, *shufflers):
+        keys = [field.name for field in fields(section) if field.init]
+        missing = [key for key in keys if not re.search(rf"`(\[)?{key}(\])?`", text)]
         assert missing == [], section
-    kinds = [section.kind for section in (*RANDOMIZERS, *shufflers)]
+    kinds = [section.kind for section in (*RANDOMIZERS, *protocols, *shufflers)]
     assert [kind for kind in kinds if f'`"{kind}"`' not in text] == []
     assert set(ShufflerSection._members) == {"uniform", "none", "mallows", "noisy-sort", "auto", "imperfect"}
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
 from shuffledp.cli import commands
 from shuffledp.statements import Kind, Status, Trust, Unit, Withdrawal
-from shuffledp.tasks import Missing
+from shuffledp.tasks import Missing, Task, plan
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
@@ -122,6 +122,25 @@ def test_the_estimates_of_several_columns_name_their_columns(printed):
     broken = copy.deepcopy(printed["joint"])
     del broken["estimates"][0]["value"]
     assert not JOINT.is_valid(broken)
+
+
+def test_what_is_printed_about_a_plan_of_a_protocol_is_valid():
+    task = {
+        "name": "commute",
+        "value": "minutes",
+        "people": {"expected": 200},
+        "protocol": {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 100},
+        "release": {"delta": 1e-6},
+    }
+    planned = plan(Task.from_dict(task)).to_dict()
+    PLAN.validate(planned)
+    found = planned["columns"][0]["protocol"]
+    for key in list(found["certificate"]):
+        value = found["certificate"].pop(key)
+        assert not PLAN.is_valid(planned), key
+        found["certificate"][key] = value
+    planned["task"]["randomizer"] = planned["task"]["protocol"]
+    assert not PLAN.is_valid(planned)
 
 
 def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):

@@ -141,7 +141,7 @@ def test_the_model_says_what_exchanges_cost_and_colluding_people_hide_nobody():
 def test_statements_say_that_gamma_is_assumed_and_what_delays_need():
     (promise,) = CayleyShuffler(imperfection=0.5).model(100).remarks
     assert "gamma = 0.5 is a promise about the shuffler: nothing here measures it" in promise
-    assert "everything stated holds with that number in place of gamma" in promise
+    assert "only what follows from that number holds" in promise
     delays, again = DelayShuffler(imperfection=0.5).model(100).remarks
     assert again == promise
     assert "never when" in delays

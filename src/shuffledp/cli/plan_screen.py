@@ -1,16 +1,22 @@
 """A plan on the terminal: what will be stated, and a table of the randomizers that could do the task."""
 
+import math
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
+from shuffledp.calibrate import SplitAndMixCertificate
 from shuffledp.cli.groups_screen import show_groups
 from shuffledp.cli.screen import print_json, show_statements
 from shuffledp.guarantees import DifferentialPrivacy, Guarantee
-from shuffledp.tasks import ColumnPlan, Option, Plan
+from shuffledp.tasks import ColumnPlan, Option, Plan, ProtocolPlan
 
 __all__ = ["show_plan"]
+
+_SAYS_NOTHING = "says nothing at this size"
+_NOTED_WRAPPING = 1e-9
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -30,21 +36,71 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
 
 def _show_column(console: Console, column: ColumnPlan) -> None:
     chosen = column.chosen
-    size = (
-        "of varying size"
-        if chosen.report_bits is None
-        else f"of {chosen.report_bits:,} bit{'s' * (chosen.report_bits > 1)}"
-    )
     console.print(
         Text(
-            f"{column.value}: reports {size} by {chosen.kind}. For {chosen.error.at} the standard error will be "
+            f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
             f"about {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
         )
     )
+    if column.protocol is not None:
+        _show_protocol(console, column.protocol, chosen)
     console.print(Text(_advice(column, chosen)))
     console.print(_table(column, chosen))
     for each in column.unfit:
         console.print(Text(f"  {each.kind} cannot: {each.reason}", style="dim"))
+
+
+def _sent(column: ColumnPlan) -> str:
+    """What one person sends."""
+    bits = column.chosen.report_bits
+    if column.protocol is not None:
+        messages = column.protocol.certificate.num_messages
+        return f"{messages:,} messages, {bits:,} bits per person,"
+    return "reports of varying size" if bits is None else f"reports of {bits:,} bit{'s' * (bits > 1)}"
+
+
+def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> None:
+    """The certificate, what others would have said, and the error beside that of a trusted curator."""
+    found = protocol.certificate
+    each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
+    lines = [
+        "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer.",
+        f"Certificate: num_messages = {found.num_messages:,}{each}, modulus = {found.modulus:,}, precision = "
+        f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
+        f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
+        f"{found.imperfection:g} in all rounds but one.",
+        f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
+        f"Messages for each number, {found.num_shares:,} here; others would have said:",
+    ]
+    if protocol.wrap_probability > _NOTED_WRAPPING:
+        lines.insert(
+            3,
+            f"WARNING: with a probability of up to {protocol.wrap_probability:.2g} the noise is so large "
+            "that a quite different number is estimated; more people or a larger epsilon make it rarer.",
+        )
+    console.print(Text("\n".join(lines)))
+    console.print(_table_of_counts(found))
+    ratio = chosen.error.standard_error / protocol.central_error
+    console.print(
+        Text(
+            f"A trusted curator who adds Laplace noise of this epsilon would have a standard error of "
+            f"{protocol.central_error:.3g}; yours is {ratio:.3g} x that."
+        )
+    )
+
+
+def _table_of_counts(found: SplitAndMixCertificate) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="left", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for name, count in (
+        ("  Lemma 4.13 as printed", found.printed_lemma_13),
+        ("  Lemma 4.12, algebra redone", found.lemma_12),
+        ("  for perfect shuffles (Balle et al.)", found.perfect_shuffle),
+        ("  rule of thumb, which is no bound", found.rule_of_thumb),
+    ):
+        table.add_row(name, _SAYS_NOTHING if count is None else f"{count:,}")
+    return table
 
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
@@ -79,4 +135,6 @@ def _epsilon(guarantee: Guarantee, relation: str) -> str:
     """The number of a guarantee that is a matter of epsilon; the name of any other."""
     if not isinstance(guarantee, DifferentialPrivacy):
         return guarantee.type
+    if guarantee.is_trivial:
+        return "none"
     return in_digits(guarantee.epsilon, relation)

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from shuffledp._numerals import in_digits
 from shuffledp.guarantees import DSigmaPrivacy
-from shuffledp.models import LabelMeaning, MeanModel
-from shuffledp.statements import PrivacyStatement
+from shuffledp.models import LabelMeaning, MeanModel, SumModel
+from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tables import Watch
-from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, NumberSection, Outcome, StageOutcome
+from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
 
 __all__ = ["print_json", "show_outcome", "show_stage", "show_statements", "watching"]
 
@@ -86,7 +86,7 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
 
 def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     """What came of one private column."""
-    console.print(Text(_flow_sentence(outcome.flow) + _attached(outcome)))
+    console.print(Text(_flow_sentence(outcome.flow, outcome.model.num_users) + _attached(outcome)))
     console.print(_estimate_table(outcome))
     left_out = len(outcome.release.estimate.target) - _MOST_ROWS
     if left_out > 0:
@@ -100,14 +100,22 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
 
 
 def show_stage(outcome: StageOutcome | JointStageOutcome, output: Path, *, as_json: bool) -> None:
-    """What a single stage did, for one private column or for each of several."""
+    """What a single stage did, for one private column or for each of several; a file of secrets is warned of."""
+    if isinstance(outcome, StageOutcome):
+        columns = {output: outcome}
+    else:
+        columns = {output / next(iter(column.files)): column for column in outcome.columns.values()}
     if as_json:
         print_json(outcome.to_dict())
-    elif isinstance(outcome, StageOutcome):
-        _show_stage(outcome, output)
-    else:
-        for column in outcome.columns.values():
-            _show_stage(column, output / next(iter(column.files)))
+    for path, column in columns.items():
+        if not as_json:
+            _show_stage(column, path)
+        if column.is_secret:
+            sys.stderr.write(
+                f"shuffledp: WARNING: {path} gives every answer away: whoever reads it adds up each person's messages. "
+                "Nothing hides them before the shuffle: hand it to nobody but a shuffler whom people trust with their "
+                "answers, and delete it after shuffling. Only its owner may read it.\n"
+            )
 
 
 def _show_stage(outcome: StageOutcome, output: Path) -> None:
@@ -117,10 +125,11 @@ def _show_stage(outcome: StageOutcome, output: Path) -> None:
     _write(f"{outcome.num_reports:,} reports {done}: {output}.{_dropped(flow)}{_detached(flow)}{note}\n")
 
 
-def _flow_sentence(flow: DataFlow) -> str:
+def _flow_sentence(flow: DataFlow, people: int) -> str:
+    sent = "reports" if flow.released == people else f"messages of {people:,} people"
     received = f"{flow.received:,} rows received, " if flow.received is not None else ""
     missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
-    return f"{received}{missing}{flow.released:,} reports released.{_detached(flow)}"
+    return f"{received}{missing}{flow.released:,} {sent} released.{_detached(flow)}"
 
 
 def _attached(outcome: Outcome) -> str:
@@ -135,6 +144,8 @@ def _attached(outcome: Outcome) -> str:
 def _unknown_sampling(outcome: Outcome) -> list[str]:
     """Why a sampling error is not shown, if one is not."""
     sampling = outcome.release.estimate.sampling_error
+    if isinstance(outcome.model.local, SumModel):
+        return ["-: sums tell nothing of how people differ, and so not how much another sample would."]
     if sampling is None:
         return ["-: reports like these cannot tell sampling from randomizing; the standard error covers both."]
     if (sampling > 0).all():
@@ -146,10 +157,7 @@ def _unknown_sampling(outcome: Outcome) -> list[str]:
 
 def _clipping(outcome: Outcome) -> list[str]:
     """That the estimate is not of the raw answers."""
-    section = outcome.task.randomizer
-    if not isinstance(section, NumberSection) or not section.clips:
-        return []
-    return [f"Answers outside {section.lower:g} to {section.upper:g} count as the nearer end."]
+    return [sentence for sentence in [outcome.task.randomizer.clipping] if sentence]
 
 
 def _by_place(outcome: Outcome) -> list[str]:
@@ -200,6 +208,8 @@ def in_short(statement: PrivacyStatement) -> str:
     claim: Any = statement.claimed or statement.guarantee
     state = "withdrawn; would have been " if statement.withdrawn else ""
     delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
+    if claim.is_trivial and statement.kind is Kind.EXACT:
+        return f"{state}{claim.type} {statement.kind}: no guarantee, epsilon is infinite ({statement.basis.theorem})"
     letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
     loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""

@@ -7,7 +7,7 @@ from shuffledp.report.drawing import draw_files
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
 from shuffledp.report.sections import SECTIONS, column_section, reproduction_section, statement_section
-from shuffledp.report.words import count_of, shortened
+from shuffledp.report.words import count_of, sent, shortened
 from shuffledp.tasks import JointOutcome, Outcome
 
 __all__ = ["write_joint_page", "write_page"]
@@ -34,7 +34,7 @@ def write_page(outcome: Outcome, directory: Path) -> tuple[str, ...]:
         2. A withdrawn statement is marked as such on the page and on every chart.
     """
     sections = [section for make in SECTIONS if (section := make(outcome)) is not None]
-    summary = f"{count_of(outcome.flow.released, 'report', 'reports')} about the private column"
+    summary = f"{sent(outcome.model, outcome.flow.released)} about the private column"
     files = {PAGE: _page(outcome, sections, summary=summary, values=[outcome.task.value])}
     mark = "WITHDRAWN: nothing is promised" if _withdrawn(outcome) else None
     for chart in (chart for section in sections for chart in section.charts):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from shuffledp._numerals import in_digits
 from shuffledp.estimates import Estimate
-from shuffledp.models import LocalModel, MeanModel
+from shuffledp.models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.randomizers import SplitAndMixModel
 
-__all__ = ["Scale", "count", "count_of", "listed", "number", "percent", "printable", "short_count", "shortened"]
+__all__ = ["Scale", "count", "count_of", "listed", "number", "percent", "printable", "sent", "short_count", "shortened"]
 
 MINUS = "\N{MINUS SIGN}"
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
@@ -54,6 +55,13 @@ def percent(share: float, relation: str = "") -> str:
     return f"{100 * share:.0f}%"
 
 
+def sent(model: ProtocolModel, num_reports: int) -> str:
+    """How much came from how many people: "30,718 reports", or "80,000 messages of 10,000 people"."""
+    if model.local.num_messages == 1:
+        return count_of(num_reports, "report", "reports")
+    return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_users, 'person', 'people')}"
+
+
 def listed(items: Sequence[str]) -> str:
     """Items in a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
@@ -97,10 +105,10 @@ class Scale:
         share = estimate.statistic.startswith("frequency")
         bounds, noun = ((0.0, 1.0), "Answer") if share else (None, "Quantity")
         if isinstance(model, MeanModel) and not share:
-            bounds, noun = (
-                (float(model.lower), float(model.upper)),
-                "Quantity" if model.dimension == 1 else "Coordinate",
-            )
+            bounds, noun = (float(model.lower), float(model.upper)), _noun(model.dimension)
+        if isinstance(model, SplitAndMixModel):
+            unit = estimate.num_reports // model.num_messages if estimate.statistic == "sum" else 1
+            bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
         factor = 100.0 if share else 1.0
         return cls(
             factor=factor,
@@ -127,6 +135,10 @@ class Scale:
         """A number of the estimate, such as 12.3%."""
         shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
         return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}".replace("-", MINUS)
+
+
+def _noun(dimension: int) -> str:
+    return "Quantity" if dimension == 1 else "Coordinate"
 
 
 def _decimals(errors: Iterable[float]) -> int:

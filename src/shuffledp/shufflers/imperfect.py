@@ -101,8 +101,8 @@ class ImperfectShuffleModel(ShuffleModel):
         return (
             *(delays if self.construction == "delay" else ()),
             f"That the shuffle is no more imperfect than gamma = {self.imperfection:.6g} is a promise about the "
-            "shuffler: nothing here measures it. If its true imperfection is a larger number, everything stated holds "
-            "with that number in place of gamma, and what each report guarantees by itself holds in any case.",
+            "shuffler: nothing here measures it. If its true imperfection is a larger number, only what follows from "
+            "that number holds, and what each report guarantees by itself.",
         )
 
 

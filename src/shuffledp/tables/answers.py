@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.errors import InputDataError
 from shuffledp.tables.numbers import NumberReader
 from shuffledp.tables.places import SEARCHABLE, Places, is_number, is_text, type_name
-from shuffledp.tables.vectors import VectorReader
+from shuffledp.tables.vectors import BoundedListReader, VectorReader
 from shuffledp.tasks import Category, Missing, Task
 
 __all__ = ["AnswerReader", "CategoryReader", "PeopleCheck", "reader_for"]
@@ -143,12 +143,13 @@ _READERS: dict[str, type[AnswerReader]] = {
     "category": CategoryReader,
     "number": NumberReader,
     "vector": VectorReader,
+    "list": BoundedListReader,
 }
 
 
 def reader_for(task: Task) -> AnswerReader:
     """A fresh reader of the kind of answers that the task's randomizer takes."""
-    return _READERS[task.randomizer.answers](task)
+    return _READERS[task.randomizer.reads](task)
 
 
 class PeopleCheck:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.errors import InputDataError
 from shuffledp.tables.places import SEARCHABLE, Places, is_number, is_text, type_name
-from shuffledp.tasks import Missing, NumberSection, Task
+from shuffledp.tasks import Missing, NumberSection, SplitAndMixSection, Task
 
 __all__ = ["NumberReader", "numerals"]
 
@@ -29,8 +29,8 @@ class NumberReader:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._section = cast(NumberSection, task.randomizer)
-        self._unreadable, self._outside, self._missing = Places(), Places(), Places()
+        self._section = cast("NumberSection | SplitAndMixSection", task.randomizer)
+        self._unreadable, self._outside, self._broken, self._missing = Places(), Places(), Places(), Places()
         self.received = 0
 
     @property
@@ -47,8 +47,12 @@ class NumberReader:
         self._unreadable.add(unreadable, self.received)
         self._outside.add(outside, self.received)
         self._missing.add(missing, self.received)
-        self.received += len(column)
         kept = ~(unreadable | missing)
+        if self._section.integer:
+            broken = kept & (numbers != np.rint(numbers))
+            self._broken.add(broken, self.received)
+            kept &= ~broken
+        self.received += len(column)
         if not self._section.clips:
             kept &= ~outside
         return np.clip(numbers[kept], lower, upper), kept
@@ -57,8 +61,9 @@ class NumberReader:
         """Refuse the input if any row had a problem.
 
         Raises:
-            InputDataError: for answers that are no finite numbers, for numbers outside the range unless the task clips
-                them, and for missing answers where the task refuses them.
+            InputDataError: for answers that are no finite numbers (or no whole ones, where the task wants these), for
+                numbers outside the range unless the task clips them, and for missing answers where the task refuses
+                them.
         """
         name, lower, upper = self._task.value, self._section.lower, self._section.upper
         if self._unreadable.count:
@@ -66,11 +71,16 @@ class NumberReader:
                 f"column {name!r} must hold finite numbers; {self._unreadable.count} of {self.received} answers are "
                 f"something else: {self._unreadable}."
             )
+        if self._broken.count:
+            raise InputDataError(
+                f"column {name!r} must hold whole numbers; {self._broken.count} of {self.received} answers are others: "
+                f"{self._broken}."
+            )
         if self._outside.count and not self._section.clips:
             raise InputDataError(
                 f"column {name!r} must hold numbers from {lower!r} to {upper!r}; {self._outside.count} of "
                 f"{self.received} are outside: {self._outside}. To move them to the nearer end, write "
-                'out_of_range = "clip" in the task\'s [randomizer].'
+                f'out_of_range = "clip" in the task\'s {self._section.title}.'
             )
         if self._missing.count and self._task.missing is Missing.REFUSE:
             raise InputDataError(

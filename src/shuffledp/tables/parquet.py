@@ -61,12 +61,13 @@ class FileFacts(Described):
 class ReportsWriter:
     """Writes reports in the order of the people, part after part, with the public columns that the shuffler keeps.
 
-    That is what the shuffler receives. A context manager; the file is there only after `finish`.
+    That is what the shuffler receives. A context manager; the file is there only after `finish`. Where reports hide
+    nothing before they are shuffled, only its owner may read it.
     """
 
     def __init__(self, path: Path, task: Task) -> None:
         self._path, self._task = path, task
-        self._file = _PartFile(path)
+        self._file = _PartFile(path, secret=task.randomizer.randomizer().model.guarantee.is_trivial)
 
     def __enter__(self) -> Self:
         return self
@@ -234,8 +235,8 @@ def _labels_beside(path: Path) -> Path:
 class _PartFile:
     """A Parquet file that is written in parts, says at the end what it is, and only then gets its name."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, secret: bool = False) -> None:
+        self._path, self._secret = path, secret
         self._partial = path.with_name(f".{path.name}.partial")
         self._writer: pq.ParquetWriter | None = None
 
@@ -243,6 +244,9 @@ class _PartFile:
         """Add rows, in row groups of bounded size."""
         if self._writer is None:
             plain = table.schema.remove_metadata()
+            if self._secret:
+                self._partial.touch(mode=0o600)
+                self._partial.chmod(0o600)
             self._writer = pq.ParquetWriter(self._partial, plain, write_page_checksum=True)
         width = table.nbytes // max(len(table), 1) + 1
         rows = max(1, min(_ROWS_OF_GROUP, _BYTES_OF_GROUP // width))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from shuffledp.errors import BatchTooSmallError
+from shuffledp.errors import BatchTooSmallError, InputDataError
 from shuffledp.flow import Reports, Shuffler, View
 from shuffledp.models import ShuffleModel
 from shuffledp.table import Table
@@ -20,7 +20,7 @@ from shuffledp.tasks import Task
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ShuffledParts", "require_batch", "shuffled", "shuffler_for"]
+__all__ = ["ShuffledParts", "require_batch", "require_room", "shuffled", "shuffler_for"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +70,29 @@ def shuffled(
 
 
 def require_batch(task: Task, num_reports: int) -> None:
-    """Refuse to release too few reports."""
-    if num_reports < task.release.minimum_batch:
+    """Refuse to release too few reports, or those of more people than were planned for where that matters."""
+    messages = task.randomizer.randomizer().model.num_messages
+    people, counted = num_reports // messages, "reports of" if messages == 1 else "people in"
+    if people < task.release.minimum_batch:
         raise BatchTooSmallError(
-            f"a release needs at least minimum_batch = {task.release.minimum_batch} reports of column "
-            f"{task.value!r}; got {num_reports}. Nothing was released."
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} {counted} column "
+            f"{task.value!r}; got {people}. Nothing was released."
+        )
+    task.require_people(people)
+    require_room(task, people)
+
+
+def require_room(task: Task, num_users: int) -> None:
+    """Refuse more people than were planned for.
+
+    Raises:
+        InputDataError: if they are more than the task's protocol has room for.
+    """
+    most = task.randomizer.most_people
+    if most is not None and num_users > most:
+        raise InputDataError(
+            f"column {task.value!r} must hold the answers of at most expected = {most} people, which the task was "
+            "planned for; there are more."
         )
 
 
@@ -95,5 +113,6 @@ def _shuffled_in_memory(task: Task, parts: list[ReportPart], beside: Path, sourc
     attached = [columns for _, columns in parts if columns is not None]
     public = Table.from_arrow(pa.concat_tables(attached)) if attached else None
     shuffler = shuffler_for(task, public, reports.num_users, beside)
+    shuffler = task.shuffler.in_rounds(shuffler, reports.model.num_messages)
     view = shuffler.shuffle(reports, public=public, source=source)
     return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)

@@ -24,7 +24,7 @@ from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewW
 from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
 from shuffledp.tables.regions import regional_of
-from shuffledp.tables.shuffling import ShuffledParts, require_batch, shuffled
+from shuffledp.tables.shuffling import ShuffledParts, require_batch, require_room, shuffled
 from shuffledp.tables.watching import Watch, counted
 from shuffledp.tasks import (
     DataFlow,
@@ -241,6 +241,7 @@ class _Randomized:
         for batch in read_batches(path, columns, encoded=[task.value], present=task.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
+            require_room(task, self._num_kept)
             public = guarded(path, partial(self._public.read, batch, kept))
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
@@ -357,10 +358,10 @@ def _with_remarks(task: Task, release: Release, flow: DataFlow) -> Release:
     if flow.missing:
         named = bool(task.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
         remarks.append(_WHO_ANSWERED[named])
-    if flow.expected is not None and flow.released < flow.expected:
-        remarks.append(
-            f"Planned for {flow.expected} people; this is computed for the {flow.released} reports that came."
-        )
+    people = release.model.num_users
+    if flow.expected is not None and people < flow.expected:
+        came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
+        remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")
     return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
 
 

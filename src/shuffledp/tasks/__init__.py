@@ -29,6 +29,7 @@ from shuffledp.tasks.numbers import (
 )
 from shuffledp.tasks.outcome import DataFlow, JointOutcome, JointStageOutcome, Outcome, Regional, StageOutcome
 from shuffledp.tasks.planning import ColumnPlan, Option, Plan, Unfit, plan
+from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection, SplitAndMixSection
 from shuffledp.tasks.randomizers import (
     CategoricalSection,
     Category,
@@ -74,12 +75,15 @@ __all__ = [
     "PeopleSection",
     "Plan",
     "PrivUnitSection",
+    "ProtocolPlan",
+    "ProtocolSection",
     "RandomizerSection",
     "Reach",
     "Regional",
     "ReleaseSection",
     "RoundedMeanSection",
     "ShufflerSection",
+    "SplitAndMixSection",
     "StageOutcome",
     "SubsetSelectionSection",
     "SymmetricUnaryEncodingSection",

@@ -10,6 +10,7 @@ from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.tasks.groups import GroupsSection
+from shuffledp.tasks.protocols import as_written, with_protocol
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
@@ -46,6 +47,10 @@ class ValueSection(Section):
     def __post_init__(self) -> None:
         some_text(column=self.column)
 
+    def to_dict(self) -> dict[str, Any]:
+        """What the block says, defaults included."""
+        return as_written(super(ValueSection, self).to_dict(), self.randomizer)
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The block that ``to_dict`` wrote.
@@ -54,7 +59,7 @@ class ValueSection(Section):
             InvalidParameterError: for an unknown, missing or wrong key; the message names the column.
         """
         try:
-            return super(ValueSection, cls).from_dict(data)
+            return super(ValueSection, cls).from_dict(with_protocol(cls.title, data))
         except InvalidParameterError as error:
             message = str(error)
         column = data.get("column") if isinstance(data, Mapping) else None
@@ -122,6 +127,12 @@ class JointTask(Described):
         """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
 
+    def expecting(self, num_users: int) -> "JointTask":
+        """The same for so many people, if a protocol needs their number and the task does not say it."""
+        if self.people.expected is not None or not any(each.randomizer.needs_expected for each in self.value):
+            return self
+        return replace(self, people=replace(self.people, expected=num_users))
+
     def parts(self) -> tuple[Task, ...]:
         """The tasks of single columns, which share everything else and name this one."""
         return tuple(self._part(section) for section in self.value)
@@ -167,10 +178,11 @@ def read_task(path: str | Path) -> Task | JointTask:
     data = read_toml(path)
     if not has_blocks(data):
         return Task.read(path)
-    if "randomizer" in data:
-        raise InvalidParameterError(
-            "[randomizer] must be in each [[value]] block, as [value.randomizer], where there are such blocks; got one "
-            "beside them."
-        )
+    for key in ("randomizer", "protocol"):
+        if key in data:
+            raise InvalidParameterError(
+                f"[{key}] must be in each [[value]] block, as [value.{key}], where there are such blocks; got one "
+                "beside them."
+            )
     joint = JointTask.from_dict(data)
     return joint if joint.groups is None else replace(joint, groups=joint.groups.pinned(Path(path).parent))

@@ -4,13 +4,13 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer
+from shuffledp.flow import Analyzer, Randomizer
 from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
 from shuffledp.tasks.randomizers import Category, ExpectedError, RandomizerSection
 
@@ -41,7 +41,7 @@ class MeanSection(RandomizerSection):
     __slots__ = ()
     missing_category = False
 
-    def analyzer(self, *, level: float) -> MeanAnalyzer:
+    def analyzer(self, *, level: float) -> Analyzer[Any]:
         """The mean."""
         return MeanAnalyzer(level=level)
 
@@ -103,6 +103,7 @@ class NumberSection(MeanSection):
     """
 
     answers: ClassVar[str] = "number"
+    integer: ClassVar[bool] = False  # whether only whole numbers are answers
     epsilon0: float
     lower: float
     upper: float
@@ -115,6 +116,11 @@ class NumberSection(MeanSection):
     def clips(self) -> bool:
         """Whether numbers outside the range are moved to its nearer end."""
         return self.out_of_range is OutOfRange.CLIP
+
+    @property
+    def clipping(self) -> str:
+        """What becomes of numbers outside the range."""
+        return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end." if self.clips else ""
 
     @property
     def expected_values(self) -> str:

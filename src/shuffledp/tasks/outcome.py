@@ -69,6 +69,11 @@ class StageOutcome:
     seeded: bool
     files: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether the file gives answers away: reports that guarantee nothing before they are shuffled."""
+        return self.stage == "randomize" and self.task.randomizer.randomizer().model.guarantee.is_trivial
+
     def with_files(self, folder: Path, names: Iterable[str]) -> "StageOutcome":
         """This outcome knowing more of its files."""
         return replace(self, files=self.files | _digests(folder, names))

@@ -1,6 +1,5 @@
 """A task before its collection: what its randomizer will cost and give, and which other one would do better."""
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.groups_planning import GroupsPlan, plan_groups
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import warnings_of
+from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Task
 
@@ -73,12 +73,14 @@ class ColumnPlan:
         options: the randomizers that could do it, those of the smallest error first, the task's own among them.
         unfit: the others for the same kind of answers.
         statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
+        protocol: what there is to say of a protocol beside that; None for a randomizer.
     """
 
     value: str
     options: tuple[Option, ...]
     unfit: tuple[Unfit, ...]
     statements: tuple[PrivacyStatement, ...]
+    protocol: ProtocolPlan | None = None
 
     @property
     def chosen(self) -> Option:
@@ -92,6 +94,7 @@ class ColumnPlan:
             "options": [option.to_dict() for option in self.options],
             "unfit": [each.to_dict() for each in self.unfit],
             "statements": [statement.to_dict() for statement in self.statements],
+            **({} if self.protocol is None else {"protocol": self.protocol.to_dict()}),
         }
 
 
@@ -176,6 +179,7 @@ def plan(
             "guarantees depend on it; got neither."
         )
     _validate.integer_at_least(1, num_users=num_users)
+    task = task.expecting(num_users)
     if num_users < task.release.minimum_batch:
         raise BatchTooSmallError(
             f"a release needs at least minimum_batch = {task.release.minimum_batch} people; planned for {num_users}. "
@@ -183,6 +187,8 @@ def plan(
         )
     releases = read_earlier(task, earlier)
     parts = task.parts()
+    for part in parts:
+        _require_planned(part, num_users)
     columns = tuple(_column_plan(part, int(num_users), shuffler) for part in parts)
     largest = shuffler.model(int(num_users)).largest_group
     found = composed_columns(parts, [column.statements for column in columns], largest_group=largest)
@@ -199,6 +205,14 @@ def plan(
     )
 
 
+def _require_planned(task: Task, num_users: int) -> None:
+    """Refuse numbers of people for which the protocol, as the task has it, would release nothing."""
+    task.require_people(num_users)
+    most = task.randomizer.most_people
+    if most is not None and num_users > most:
+        raise _validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)
+
+
 def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler) -> GroupsPlan | None:
     section, groups = task.shuffler, task.groups
     if grouping is None or groups is None or not isinstance(section, GroupedSection):
@@ -207,42 +221,41 @@ def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Sh
 
 
 def _column_plan(task: Task, num_users: int, shuffler: Shuffler) -> ColumnPlan:
-    options, unfit = [_option(task, num_users, shuffler, chosen=True)], []
+    chosen, unit = task.randomizer, task.randomizer.unit_of(num_users)
+    options, unfit = [_option(task, num_users, shuffler)], []
     for kind, member in RandomizerSection.members().items():
-        if kind == task.randomizer.kind or member.answers != task.randomizer.answers:
+        if kind == chosen.kind or member.answers != chosen.reads:
             continue
         try:
-            options.append(_option(_instead(task, member), num_users, shuffler, chosen=False))
+            other = replace(task, randomizer=chosen.instead(member))
+            options.append(_option(other, num_users, shuffler, chosen=False, unit=unit))
         except InvalidParameterError as error:
             unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
+    model = task.model(num_users, shuffler)
     return ColumnPlan(
         value=task.value,
         options=tuple(sorted(options, key=_rank)),
         unfit=tuple(unfit),
-        statements=account_all(task.model(num_users, shuffler), delta=task.release.delta),
+        statements=account_all(model, delta=task.release.delta),
+        protocol=chosen.plan(model.shuffle) if isinstance(chosen, ProtocolSection) else None,
     )
 
 
-def _instead(task: Task, member: type[RandomizerSection]) -> Task:
-    """The same task with another randomizer."""
-    theirs = {field.name for field in dataclasses.fields(cast(Any, member))}
-    shared = {key: value for key, value in task.randomizer.to_dict().items() if key in theirs}
-    section = RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
-    return replace(task, randomizer=section)
-
-
-def _option(task: Task, num_users: int, shuffler: Shuffler, *, chosen: bool) -> Option:
+def _option(task: Task, num_users: int, shuffler: Shuffler, *, chosen: bool = True, unit: float = 1.0) -> Option:
+    """One randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
     model = task.model(num_users, shuffler)
     try:
         stated = account(model, delta=task.release.delta)
     except UnsupportedModelError:
         stated = None
-    bits = model.local.report_bits
+    bits, error = model.local.report_bits, task.randomizer.expected_error(num_users)
+    if unit != 1:
+        error = replace(error, standard_error=error.standard_error * unit, sampling_error=error.sampling_error * unit)
     return Option(
         kind=task.randomizer.kind,
         chosen=chosen,
         report_bits=None if bits is None else bits * model.local.num_messages,
-        error=task.randomizer.expected_error(num_users),
+        error=error,
         local=model.local.guarantee,
         central=None if stated is None else stated.guarantee,
         theorem=None if stated is None else stated.basis.theorem,

@@ -3,8 +3,8 @@
 import math
 from abc import abstractmethod
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from shuffledp._described import Described
 from shuffledp._validate import invalid
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from shuffledp.models import FrequencyModel
+    from shuffledp.tasks.protocols import Circumstances
 
 __all__ = ["CategoricalSection", "Category", "ExpectedError", "KaryRandomizedResponseSection", "RandomizerSection"]
 
@@ -50,8 +51,15 @@ class RandomizerSection(Section):
     tag_key: ClassVar[str] = "kind"
     title: ClassVar[str] = "[randomizer]"
     kind: ClassVar[str]
+    key: ClassVar[str] = "randomizer"  # of the section in the task
     answers: ClassVar[str]  # how the private column is read: "category"
+    needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     missing_category: bool  # whether not having answered is an answer too
+
+    def within(self, circumstances: "Circumstances") -> Self:
+        """The section as part of a task, whose other sections some need to know."""
+        del circumstances
+        return self
 
     @abstractmethod
     def randomizer(self) -> Randomizer:
@@ -76,9 +84,48 @@ class RandomizerSection(Section):
         return self.targets
 
     @property
+    def least_people(self) -> int:
+        """With fewer nothing may be released, whatever the task's smallest batch is."""
+        return 1
+
+    @property
+    def most_people(self) -> int | None:
+        """With more nothing can be released; None for any number."""
+        return None
+
+    @property
+    def reads(self) -> str:
+        """What the private column holds, by the name of how it is read."""
+        return self.answers
+
+    @property
     def clips(self) -> bool:
         """Whether answers outside a range are moved to its nearer end."""
         return False
+
+    @property
+    def clipping(self) -> str:
+        """What becomes of answers outside a range, in a sentence; "" where nothing is changed."""
+        return ""
+
+    def unit_of(self, num_users: int) -> float:
+        """What an average over so many people is multiplied by to be in the units of the estimate."""
+        del num_users
+        return 1.0
+
+    def shared(self) -> dict[str, Any]:
+        """What other randomizers may take over from this one."""
+        return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
+
+    def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
+        """Another randomizer with all values of this one that it has keys for, and its defaults for the rest.
+
+        Raises:
+            InvalidParameterError: if it cannot take them, or needs others.
+        """
+        theirs = {field.name for field in fields(cast(Any, member))}
+        shared = {key: value for key, value in self.shared().items() if key in theirs}
+        return RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
 
     @property
     @abstractmethod

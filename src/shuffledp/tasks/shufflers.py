@@ -7,7 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp.flow import Shuffler, View
-from shuffledp.shufflers import IdentityShuffler, ImperfectShuffler, UniformShuffler, imperfect_shuffler
+from shuffledp.shufflers import (
+    IdentityShuffler,
+    ImperfectShuffler,
+    ParallelShuffler,
+    UniformShuffler,
+    imperfect_shuffler,
+)
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.section import Section
 
@@ -24,6 +30,16 @@ class ShufflerSection(Section):
     is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
     needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
 
+    @property
+    def gamma(self) -> float | None:
+        """How imperfect the shuffle promises to be, 0 for a uniform one; None where nothing is said."""
+        return 0.0 if self.is_uniform else None
+
+    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
+        """The section's shuffler for people who send so many messages each."""
+        del num_messages
+        return shuffler
+
     @abstractmethod
     def shuffler(self, grouping: Grouping | None = None) -> Shuffler:
         """The shuffler; those that hide the order inside groups are for the people of these groups alone."""
@@ -35,7 +51,8 @@ class ShufflerSection(Section):
 
     def could_have_made(self, view: View) -> bool:
         """Whether the shuffler makes such views; for shufflers that neither add nor lose reports."""
-        return view.shuffle == self.shuffler().model(view.reports.num_users)
+        shuffler = self.in_rounds(self.shuffler(), view.reports.model.num_messages)
+        return view.shuffle == shuffler.model(view.reports.num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +118,17 @@ class ImperfectSection(ShufflerSection):
     def shuffler(self, grouping: Grouping | None = None) -> ImperfectShuffler:  # noqa: ARG002
         """The imperfect shuffler."""
         return imperfect_shuffler(imperfection=self.imperfection, construction=self.construction, offsets=self.offsets)
+
+    @property
+    def gamma(self) -> float:
+        """The imperfection."""
+        return self.imperfection
+
+    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
+        """A shuffle of its own for each message: what one for all of them hides is an open problem."""
+        if num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
+            return shuffler
+        return ParallelShuffler(shuffler, num_messages)
 
     @property
     def keeps_public(self) -> bool:

@@ -8,17 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
+from shuffledp.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.flow import Shuffler
 from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Pipeline
 from shuffledp.tasks.grouped_shufflers import GroupedSection
 from shuffledp.tasks.groups import GroupsSection
+from shuffledp.tasks.protocols import Circumstances, as_written, with_protocol
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
 from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
@@ -104,7 +105,7 @@ class Task(Described):
         missing: what to do with people who did not answer.
         missing_values: texts in the private column that mean "did not answer", besides nulls.
         people: who takes part.
-        randomizer: how each answer is randomized.
+        randomizer: how each answer is randomized; the table [protocol] in the file, for a protocol.
         shuffler: how reports are shuffled.
         groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
         release: what is stated, and when nothing may be released.
@@ -154,6 +155,13 @@ class Task(Described):
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
             raise invalid("texts that are no categories", missing_values=both)
+        here = Circumstances(
+            num_users=self.people.expected,
+            imperfection=self.shuffler.gamma,
+            delta=self.release.delta,
+            shuffler=self.shuffler.kind,
+        )
+        object.__setattr__(self, "randomizer", self.randomizer.within(here))
         if self.missing is Missing.CATEGORY:
             object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
         elif self.randomizer.missing_category:
@@ -213,9 +221,37 @@ class Task(Described):
         """
         return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The task that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key, or both a randomizer and a protocol.
+        """
+        return super(Task, cls).from_dict(with_protocol(cls.title, data))
+
     def to_dict(self) -> dict[str, Any]:
         """What the task file says, defaults included; without the key ``groups`` where there are none."""
-        return without_none(super(Task, self).to_dict(), "groups")
+        return as_written(without_none(super(Task, self).to_dict(), "groups"), self.randomizer)
+
+    def require_people(self, num_users: int) -> None:
+        """Refuse to release anything about too few people for the protocol.
+
+        Raises:
+            BatchTooSmallError: if the noise of so many is not enough.
+        """
+        least = self.randomizer.least_people
+        if num_users < least:
+            raise BatchTooSmallError(
+                f"a release by {self.randomizer.kind!r} needs the noise of at least {least} people in column "
+                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. Nothing was released."
+            )
+
+    def expecting(self, num_users: int) -> "Task":
+        """The same for so many people, if its protocol needs their number and the task does not say it."""
+        if self.people.expected is not None or not self.randomizer.needs_expected:
+            return self
+        return replace(self, people=replace(self.people, expected=num_users))
 
     @property
     def sha256(self) -> str:
@@ -237,9 +273,10 @@ class Task(Described):
         Args:
             shuffler: what the section of the shuffler makes of the people's groups; None where it needs none.
         """
+        randomizer = self.randomizer.randomizer()
         return Pipeline(
-            randomizer=self.randomizer.randomizer(),
-            shuffler=shuffler or self.shuffler.shuffler(),
+            randomizer=randomizer,
+            shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
             analyzer=self.randomizer.analyzer(level=self.release.level),
         )
 

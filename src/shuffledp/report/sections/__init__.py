@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from shuffledp.report.parts import Section
 from shuffledp.report.sections.accounting import accounting_section
+from shuffledp.report.sections.beside import beside_section
 from shuffledp.report.sections.column import column_section
 from shuffledp.report.sections.errors import errors_section
 from shuffledp.report.sections.estimates import estimates_section
@@ -23,6 +24,7 @@ SECTIONS: tuple[Callable[[Outcome], Section | None], ...] = (
     places_section,
     groups_section,
     errors_section,
+    beside_section,
     accounting_section,
     reproduction_section,
 )

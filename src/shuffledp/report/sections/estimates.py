@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from shuffledp._numerals import factor_in_digits
 from shuffledp.estimates import Estimate
-from shuffledp.models import FrequencyModel, MeanModel
+from shuffledp.models import FrequencyModel, MeanModel, SumModel
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, text_width
 from shuffledp.report.parts import Chart, Section
-from shuffledp.report.words import Scale, count, count_of, percent, shortened
-from shuffledp.tasks import Outcome
+from shuffledp.report.words import Scale, count, count_of, percent, sent, shortened
+from shuffledp.tasks import NumberSection, Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def estimates_section(outcome: Outcome) -> Section:
         "rows": rows,
         "statistic": estimate.statistic,
         "level": f"{estimate.level * 100:.4g}%",
-        "reports": count_of(estimate.num_reports, "report", "reports"),
+        "reports": sent(outcome.model, estimate.num_reports),
         "errors_in": scale.unit_of_errors,
         "noun": scale.noun,
         "clipping": _clipping(outcome, scale),
@@ -99,11 +99,14 @@ def _sentences(outcome: Outcome, scale: Scale) -> list[str]:
 
 def _clipping(outcome: Outcome, scale: Scale) -> str:
     """What the mean is of where answers are clipped; "" elsewhere."""
-    if not outcome.task.randomizer.clips:
+    section = outcome.task.randomizer
+    if not section.clips:
         return ""
+    usual = isinstance(section, NumberSection)
+    moved = f"Answers outside {scale.range} count as the nearer end" if usual else section.clipping.rstrip(".")
     return (
-        f"Answers outside {scale.range} count as the nearer end: the truth meant here is the mean of the answers after "
-        "that, not of the answers as they were given."
+        f"{moved}: the truth meant here is the {outcome.release.estimate.statistic} of the answers after that, not of "
+        "the answers as they were given."
     )
 
 
@@ -116,6 +119,12 @@ def _one_report(outcome: Outcome) -> str:
         return (
             f"A report supports its sender's true answer with probability {percent(local.p)}, and any other given "
             f"answer with probability {percent(local.q)}."
+        )
+    if isinstance(local, SumModel):
+        return (
+            "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
+            "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
+            "hidden before the shuffles."
         )
     if local.guarantee.is_trivial:
         return "Nothing limits what a report tells about its sender."

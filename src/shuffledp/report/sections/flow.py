@@ -68,9 +68,13 @@ def _received(flow: DataFlow) -> Step:
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     users, messages = model.num_users, model.local.num_messages
-    randomized = f"by {model.local.kind} with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
+    loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
+    if model.local.guarantee.is_trivial:
+        loss = "which hides nothing before the shuffle"
+    randomized = f"by {model.local.kind}{',' * model.local.guarantee.is_trivial} {loss}"
     if messages > 1:
-        randomized += f", {messages} messages each"
+        randomized += f"; {messages} messages each"
+    released = "reports" if messages == 1 else "messages"
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
     else:
@@ -78,7 +82,11 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     return (
         Step(name="Randomized", count=count(users), note=randomized),
         shuffled,
-        Step(name="Released", count=count(flow.released), note=f"reports, {_ORDER[model.shuffle.labels]}"),
+        Step(
+            name="Released",
+            count=count(flow.released),
+            note=f"{released}, {_ORDER[model.shuffle.labels]}",
+        ),
     )
 
 
