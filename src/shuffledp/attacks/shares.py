@@ -75,9 +75,7 @@ def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
     for coordinate in range(coordinates):
         counts = np.array([np.bincount(each, minlength=modulus) for each in grid[coordinate]]) / people
         ways = np.fft.irfft(np.fft.rfft(counts, axis=1).prod(axis=0), modulus)
-        first, second = (
-            max(float(ways @ np.exp(law[coordinate])), _LEAST**2) for law in (laws.first, laws.second)
-        )
+        first, second = (max(float(ways @ np.exp(law[coordinate])), _LEAST**2) for law in (laws.first, laws.second))
         found += float(np.log(first) - np.log(second))
     return found
 
