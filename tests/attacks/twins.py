@@ -97,7 +97,7 @@ class _Kept(CayleyShuffler):
 
     order = None
 
-    def draw(self, num_users, *, source=None):
+    def draw(self, num_users, *, source=None):  # noqa: ARG002
         return self.order
 
 
@@ -116,5 +116,5 @@ class SameOrderInEveryRound(ParallelShuffler):
 class RoundsInArrivalOrder(SameOrderInEveryRound):
     """Does not shuffle any round."""
 
-    def _order(self, num_users, source):
+    def _order(self, num_users, source):  # noqa: ARG002
         return np.arange(num_users)
