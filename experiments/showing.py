@@ -63,7 +63,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
 def _cell(value: object) -> object:
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else value
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def new_chart(panels: int, *, width: float = 4.2, height: float = 3.6) -> "tuple[Figure, list[Axes]]":

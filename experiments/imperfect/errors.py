@@ -109,9 +109,7 @@ def _averaging(randomizer: Any) -> Callable[[Values], float]:
     return estimate
 
 
-def _mean_absolute_error(
-    estimate: Callable[[Values], float], people: int, settings: Row
-) -> tuple[float, float, int]:
+def _mean_absolute_error(estimate: Callable[[Values], float], people: int, settings: Row) -> tuple[float, float, int]:
     values = np.linspace(0, 1, people)
     runs = min(settings["runs"], max(LEAST_RUNS, settings["reports"] // people))
     errors = np.abs([estimate(values) - values.sum() for _ in range(runs)])

@@ -1,7 +1,7 @@
 """The paper's opening example, played: sensors along roads count vehicles, and their clocks are never quite right.
 
-Every sensor splits its noisy count of a minute into shares, and sends share r in round r. Clocks are skewed and lines are
-slow by up to ``offset_seconds``, so that reports come in at times which have nothing to do with the counts, but which
+Every sensor splits its noisy count of a minute into shares, and sends share r in round r. Clocks are skewed and lines
+are slow by up to ``offset_seconds``, so that reports come in at times which have nothing to do with the counts, but
 tell whose they are. A buffer holds each report back by Laplace noise of scale 2 / gamma times that time, and lets out
 the order only.
 """

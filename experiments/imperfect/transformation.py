@@ -46,9 +46,7 @@ def compute(settings: Row) -> list[Row]:
         for size in range(1, people)
         for count in range(1, min(size, people - size) + 1)
     ]
-    return [
-        _case(*case, gamma) for case in progress(cases, "transformation") for gamma in settings["imperfections"]
-    ]
+    return [_case(*case, gamma) for case in progress(cases, "transformation") for gamma in settings["imperfections"]]
 
 
 def _case(people: int, size: int, count: int, gamma: float) -> Row:
@@ -57,9 +55,7 @@ def _case(people: int, size: int, count: int, gamma: float) -> Row:
     fixing = [each for each in law if set(each[:size]) == set(kept)]
     sets = list(itertools.combinations(outside, count))
     images = [transformed(each, kept, chosen) for each in fixing for chosen in sets]
-    least = min(
-        float(law[transformed(each, kept, chosen)]) / float(law[each]) for each in fixing for chosen in sets
-    )
+    least = min(float(law[transformed(each, kept, chosen)]) / float(law[each]) for each in fixing for chosen in sets)
     sharp = sum(
         math.comb(size, j) * math.comb(people - size, j) * math.exp(-gamma * j)
         for j in range(min(size, people - size) + 1)
