@@ -87,8 +87,9 @@ def draw(rows: list[Row]) -> Any:
     )
     for row in delayed:
         place = (row["mean delay in seconds"], row["messages"])
-        left.annotate(f"gamma = {row['imperfection']:g}", place, xytext=(6, 5), textcoords="offset points", fontsize=8)
-    left.set(xscale="log", xlabel="mean delay of a report, seconds", title="messages of each sensor")
+        left.annotate(f"γ = {row['imperfection']:g}", place, xytext=(5, 5), textcoords="offset points", fontsize=8)
+    left.set(xscale="log", xlabel="mean delay of a report, seconds", title="messages of each sensor, by gamma")
+    left.margins(y=0.1)
     left.set_xlim(right=2 * max(row["mean delay in seconds"] for row in delayed))
     names = ("mean absolute error", "trusted curator's", "without a shuffle")
     for place, name in enumerate(names):
