@@ -1,5 +1,7 @@
 """Sums from shares modulo q: split, shuffle and decode a million values; and how far off the sums are."""
 
+import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 
 import shuffledp as sdp
 from benchmarks.timing import compare
+from shuffledp.accounting.certificates import mixing_bound
 
 PEOPLE, SHARES = 1_000_000, 8
 RUNS = 6000  # sums of which the mean absolute error is taken: it is known to 1.5 %
@@ -73,8 +76,39 @@ def mean_absolute_error(people: int, epsilon: float, precision: int) -> float:
     return float(np.abs(errors).mean())
 
 
-def main() -> None:
-    """A million values, then errors."""
+def certificates() -> None:
+    """How many messages are certified, and how long it takes to know: the first time, before anything is remembered."""
+    print("| people | imperfection | messages | one certificate, seconds | calibration, seconds |")
+    print("|---|---|---|---|---|")
+    mixing_bound(300, 8, 0.25, 10_000)  # what is compiled is compiled
+    for people in (1_000, 10_000, 100_000, 1_000_000):
+        for gamma in (0.0, 0.5, 1.0, 3.0):
+            start = time.perf_counter()
+            found = sdp.calibrate.split_and_mix(
+                num_users=people, epsilon=1.0, delta=1e-6, imperfection=gamma, lower=0, upper=1
+            )
+            calibration = time.perf_counter() - start
+            start = time.perf_counter()
+            mixing_bound(people, found.num_messages + 7, gamma, found.modulus)
+            one = time.perf_counter() - start
+            print(f"| {people:,} | {gamma:g} | {found.num_messages} | {one:.3f} | {calibration:.3f} |")
+
+
+def errors() -> None:
+    """Mean absolute errors beside those of the central mechanism."""
+    print("| people | epsilon | precision | mean absolute error | of the central mechanism | ratio |")
+    print("|---|---|---|---|---|---|")
+    for people, root in ((1_000, 32), (10_000, 100)):
+        for epsilon in (0.1, 0.5, 1.0):
+            for precision in (root, 2 * root):
+                found = mean_absolute_error(people, epsilon, precision)
+                print(
+                    f"| {people:,} | {epsilon} | {precision} | {found:.3f} | {1 / epsilon:g} | {found * epsilon:.3f} |"
+                )
+
+
+def speed() -> None:
+    """A million values, beside numpy and beside plain Python."""
     values = np.random.default_rng(0).random(PEOPLE)
     randomizer = sdp.SplitAndMix(num_users=PEOPLE, epsilon=1.0, lower=0, upper=1, num_shares=SHARES)
     reports, analyzer = randomizer.randomize(values), sdp.SumAnalyzer()
@@ -103,15 +137,16 @@ def main() -> None:
     print(f"\nscaled to a million: {scaled:.1f} s, {scaled / medians['split and mix']:.0f} times ours")
     held = sum(column.nbytes for column in reports.columns.values()) / len(reports)
     print(f"\nbytes for a message in memory: {held:g}, on the wire {randomizer.model.report_bits} bits")
-    print("\n| people | epsilon | precision | mean absolute error | of the central mechanism | ratio |")
-    print("|---|---|---|---|---|---|")
-    for people, root in ((1_000, 32), (10_000, 100)):
-        for epsilon in (0.1, 0.5, 1.0):
-            for precision in (root, 2 * root):
-                found = mean_absolute_error(people, epsilon, precision)
-                print(
-                    f"| {people:,} | {epsilon} | {precision} | {found:.3f} | {1 / epsilon:g} | {found * epsilon:.3f} |"
-                )
+
+
+PARTS = {"speed": speed, "certificates": certificates, "errors": errors}
+
+
+def main() -> None:
+    """All parts, or those that are named."""
+    for name in sys.argv[1:] or PARTS:
+        print(f"\n{name}\n")
+        PARTS[name]()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Pipelines that do not do what they say, for audits to find; and claims that were enumerated, not proven."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -7,8 +9,8 @@ from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.flow import Reports
 from shuffledp.guarantees import CentralDP
 from shuffledp.pipeline import Pipeline
-from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
-from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, SplitAndMix
+from shuffledp.shufflers import CayleyShuffler, IdentityShuffler, ParallelShuffler, UniformShuffler
 from shuffledp.statements import Basis, Kind, PrivacyStatement
 from soundness.exact_deltas import binary_laws_of_others, laws_of_others, worst_delta
 
@@ -69,3 +71,50 @@ def exact_central_claim(model, num_users: int, delta: float) -> PrivacyStatement
         kind=Kind.EXACT,
         basis=Basis(theorem="enumerated", citation="all data sets"),
     )
+
+
+class NoNoise(SplitAndMix):
+    """Split and mix whose shares of noise are missing, under the model of the honest one."""
+
+    def randomize(self, values, *, source=None):
+        silent = SplitAndMix.from_model(replace(self.model, epsilon=100.0))  # e^-25 of all shares are not 0
+        return Reports(silent.randomize(values, source=source).columns, self.model, seeded=True)
+
+
+class TwoShares(SplitAndMix):
+    """Splits into two shares, and sends zeros in all further rounds."""
+
+    def randomize(self, values, *, source=None):
+        real = SplitAndMix.from_model(replace(self.model, num_shares=2)).randomize(values, source=source)
+        residues = np.zeros((len(np.atleast_1d(values)), self.num_messages), dtype=real["residue"].dtype)
+        residues[:, :2] = real["residue"].reshape(-1, 2)
+        rounds = np.tile(np.arange(self.num_messages), len(residues))
+        return Reports({"residue": residues.reshape(-1), "round": rounds}, self.model, seeded=True)
+
+
+class _Kept(CayleyShuffler):
+    """One order, drawn once."""
+
+    order = None
+
+    def draw(self, num_users, *, source=None):  # noqa: ARG002
+        return self.order
+
+
+class SameOrderInEveryRound(ParallelShuffler):
+    """Draws the order of the first round, and keeps it."""
+
+    def _order(self, num_users, source):
+        return self.shuffler.draw(num_users, source=source)
+
+    def shuffle(self, reports, *, public=None, source=None):
+        kept = _Kept(imperfection=self.shuffler.imperfection)
+        object.__setattr__(kept, "order", self._order(reports.num_users, source))
+        return ParallelShuffler(kept, self.num_rounds).shuffle(reports, public=public, source=source)
+
+
+class RoundsInArrivalOrder(SameOrderInEveryRound):
+    """Does not shuffle any round."""
+
+    def _order(self, num_users, source):  # noqa: ARG002
+        return np.arange(num_users)

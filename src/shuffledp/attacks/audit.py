@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, cast
 from shuffledp import _validate
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
-from shuffledp.attacks.games import GAMES, Progress, RandomizerAndShuffler
+from shuffledp.attacks.games import GAMES, Progress, RandomizerAndShuffler, games_of
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
 from shuffledp.attacks.intervals import most_shown, runs_needed
+from shuffledp.attacks.shares import LARGEST_MODULUS
 from shuffledp.flow import Randomizer, Shuffler
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.models import ProtocolModel
+from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.randomness import resolve_source
 from shuffledp.statements import Kind, PrivacyStatement
 
@@ -93,7 +95,7 @@ def audit(
     reasons = [reason or _why_too_few(claim, trials, tail) for claim, reason in zip(claims, reasons, strict=True)]
     auditable = [claim for claim, reason in zip(claims, reasons, strict=True) if not reason]
     evidence: dict[tuple[str, float], Evidence] = {}
-    for kind, game in GAMES.items():
+    for kind, game in games_of(model.local).items():
         deltas = sorted({_delta_of(claim) for claim in auditable if claim.guarantee.type == kind})
         table = game(pipeline=pipeline, num_users=num_users, source=source, progress=progress)
         evidence |= {(kind, delta): each for delta, each in table.attack(pairs, deltas, trials, tail).items()}
@@ -174,15 +176,26 @@ def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
 def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: "RandomSource") -> str:
     """Why the attacks cannot be mounted on this randomizer; else "". Every answer is randomized once, to be checked."""
     model = randomizer.model
-    if model.num_messages != 1:
-        return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
+    if reason := _why_unreadable(model):
+        return reason
     if not pairs:
         return f"No neighboring inputs are known for {model.kind!r} reports; give some as inputs."
     for pair in pairs:
         reports = randomizer.randomize(pair.answers("first", 2), source=source)
         randomizer.randomize(pair.answers("second", 1), source=source)
-        if model.log_likelihood(reports.columns, pair.first) is None:
+        if not isinstance(model, SplitAndMixModel) and model.log_likelihood(reports.columns, pair.first) is None:
             return f"No attack is known for {model.kind!r} reports, whose law is not written out in their model."
+    return ""
+
+
+def _why_unreadable(model: LocalModel) -> str:
+    """Why no attack here can put a person's reports together; else ""."""
+    if isinstance(model, SplitAndMixModel):
+        if model.modulus <= LARGEST_MODULUS:
+            return ""
+        return f"Attacks on shares take a modulus of at most {LARGEST_MODULUS}; here modulus={model.modulus}."
+    if model.num_messages != 1:
+        return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
     return ""
 
 

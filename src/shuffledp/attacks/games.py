@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,17 @@ from shuffledp.attacks.findings import Evidence
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import clopper_pearson, loss
 from shuffledp.attacks.scores import ORDER_SCORES, SCORES, order_scores, report_scores, view_scores
-from shuffledp.flow import Randomizer, Shuffler
+from shuffledp.attacks.shares import SHARE_SCORES, ShareReader
+from shuffledp.flow import Randomizer, Shuffler, View
 from shuffledp.groups import Groups, windows
+from shuffledp.models import LocalModel
 from shuffledp.permutations import invert
+from shuffledp.randomizers import SplitAndMixModel
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["GAMES", "Game", "Progress", "RandomizerAndShuffler"]
+__all__ = ["GAMES", "SHARE_GAMES", "Game", "Progress", "RandomizerAndShuffler", "games_of"]
 
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
 
@@ -171,7 +174,7 @@ class CentralGame(Game):
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """See `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
-        answers = inputs.answers(which, self.num_users)
+        answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
         found = np.empty((runs, len(self.scores)))
         at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
         for start in range(0, runs, at_a_time):
@@ -179,9 +182,25 @@ class CentralGame(Game):
             views = [
                 shuffler.shuffle(randomizer.randomize(answers, source=self.source), source=self.source) for _ in batch
             ]
-            batch[:] = view_scores(views, randomizer.model, inputs)
+            batch[:] = read(views)
             self.tick(len(batch))
         return found
+
+    def reading(self, inputs: NeighboringInputs) -> Callable[[Sequence[View]], NDArray[np.float64]]:
+        """From views to their scores, shape (views, scores)."""
+        model = self.pipeline.randomizer.model
+        return lambda views: view_scores(views, model, inputs)
+
+
+class SharesGame(CentralGame):
+    """Seen is the view of shares in rounds, each in the order in which it left its shuffle."""
+
+    scores = tuple(SHARE_SCORES)
+
+    def reading(self, inputs: NeighboringInputs) -> Callable[[Sequence[View]], NDArray[np.float64]]:
+        """See `CentralGame.reading`."""
+        reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
+        return lambda views: np.array([reader.scores(view) for view in views])
 
 
 class OrderGame(Game):
@@ -229,3 +248,11 @@ def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int
 
 
 GAMES: Mapping[str, type[Game]] = {"local-dp": LocalGame, "central-dp": CentralGame, "d-sigma": OrderGame}
+
+# Of shares nothing is guaranteed before they are shuffled, so that there is nothing to play for local claims.
+SHARE_GAMES: Mapping[str, type[Game]] = {"central-dp": SharesGame}
+
+
+def games_of(model: LocalModel) -> Mapping[str, type[Game]]:
+    """By type of guarantee, the games that can be played with a randomizer's reports."""
+    return SHARE_GAMES if isinstance(model, SplitAndMixModel) else GAMES

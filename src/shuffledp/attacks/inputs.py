@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.randomizers import SplitAndMixModel
 
 __all__ = ["NeighboringInputs", "worst_inputs"]
 
@@ -65,4 +66,19 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
         north, east = (tuple(row.tolist()) for row in axis)
         south = tuple((-axis[0]).tolist())
         return tuple(NeighboringInputs(first=north, second=south, others=others) for others in (east, north))
+    if isinstance(model, SplitAndMixModel):
+        return _worst_of_shares(model)
     return ()
+
+
+def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
+    """As far apart as the range allows, while others are in the middle, or answer like the first person."""
+    lower, upper = model.lower, model.upper
+    middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
+    if model.dimension == 1:
+        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
+    low, half, high = ((each,) * model.dimension for each in (lower, middle, upper))
+    if model.l1_bounded:
+        low, high = ((upper,) + (0.0,) * (model.dimension - 1), (0.0, upper) + (0.0,) * (model.dimension - 2))
+        half = (0.0,) * model.dimension
+    return tuple(NeighboringInputs(first=low, second=high, others=others) for others in (half, low))

@@ -1,0 +1,74 @@
+"""How many messages a sum takes: certified, as printed, and by a rule of thumb, against the imperfection."""
+
+import time
+from typing import Any
+
+import shuffledp as sdp
+from experiments.showing import COLORS, MARKERS, new_chart, progress, series
+from shuffledp.errors import InvalidParameterError
+from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel
+
+__all__ = ["compute", "draw"]
+
+NAMES = {
+    "printed Lemma 4.13": "Lemma 4.13 as printed",
+    "Lemma 4.12 redone": "Lemma 4.12, algebra done again",
+    "rule of thumb": "rule of thumb (no bound)",
+    "certified": "certified",
+}
+
+Row = dict[str, Any]
+
+
+def compute(settings: Row) -> list[Row]:
+    """One row for each number of people and each imperfection; None where a formula says nothing."""
+    cases = [(people, gamma) for people in settings["people"] for gamma in settings["imperfections"]]
+    return [_case(*case, settings) for case in progress(cases, "messages")]
+
+
+def _case(people: int, imperfection: float, settings: Row) -> Row:
+    privacy = {"epsilon": settings["epsilon"], "delta": settings["delta"]}
+    start = time.perf_counter()
+    row: Row = {"people": people, "imperfection": imperfection}
+    try:
+        randomizer = sdp.calibrate.split_and_mix(
+            num_users=people, imperfection=imperfection, lower=0, upper=1, **privacy
+        )
+    except InvalidParameterError:
+        return row | dict.fromkeys((*NAMES, "perfect shuffle", "modulus", "bits of security", "seconds"))
+    seconds = time.perf_counter() - start
+    one = ImperfectShuffleModel(num_users=people, imperfection=imperfection, construction="assumed")
+    rounds = ParallelShuffleModel(round=one, num_rounds=randomizer.num_messages)
+    found = sdp.calibrate.split_and_mix_certificate(randomizer.model, rounds, delta=settings["delta"])
+    return row | {
+        "printed Lemma 4.13": found.printed_lemma_13,
+        "Lemma 4.12 redone": found.lemma_12,
+        "rule of thumb": found.rule_of_thumb,
+        "certified": found.num_shares,
+        "perfect shuffle": found.perfect_shuffle if imperfection == 0 else None,
+        "modulus": found.modulus,
+        "bits of security": found.security_bits,
+        "seconds": seconds,
+    }
+
+
+def draw(rows: list[Row]) -> Any:
+    """One panel for each number of people."""
+    crowds = sorted({row["people"] for row in rows})
+    figure, panels = new_chart(len(crowds), width=3.6, height=4.2)
+    for axes, people in zip(panels, crowds, strict=True):
+        here = [row for row in rows if row["people"] == people]
+        for place, (name, label) in enumerate(NAMES.items()):
+            dashed = "--" if name == "rule of thumb" else "-"
+            line = COLORS[place]
+            series(axes, here, "imperfection", name, label=label, fmt=f"{dashed}{MARKERS[place]}", color=line)
+        axes.set(yscale="log", xlabel="imperfection gamma", title=f"{people:,} people", ylim=(4, 4000))
+        axes.set_xscale("symlog", linthresh=0.01)
+        axes.set_xticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
+        axes.set_yticks([5, 10, 20, 50, 100, 200, 500, 1000, 2000], minor=False)
+        axes.set_yticks([], minor=True)
+        axes.yaxis.set_major_formatter("{x:g}")
+    panels[0].set_ylabel("messages of each person")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return figure

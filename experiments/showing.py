@@ -1,0 +1,97 @@
+"""Progress on the terminal, tables in Markdown, files of rows, and charts with lines."""
+
+import csv
+import io
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["COLORS", "as_csv", "as_markdown", "as_svg", "new_chart", "progress", "series"]
+
+# Okabe and Ito's colors, which color-blind people can tell apart.
+COLORS = ("#0072b2", "#bf5000", "#00795a", "#7b4fa3", "#8a6100", "#1b1f24")
+MARKERS = "osD^vP"
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#56606b",
+    "grid.color": "#d9dde1",
+    "grid.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "shuffledp",
+}
+
+Item = TypeVar("Item")
+Row = dict[str, Any]
+
+
+def progress(items: Sequence[Item], name: str) -> Iterator[Item]:
+    """The items; how many are done stands on the terminal, and nowhere if there is none."""
+    shown = sys.stderr.isatty()
+    for done, item in enumerate(items):
+        if shown:
+            sys.stderr.write(f"\r{name}: {done} of {len(items)}  ")
+            sys.stderr.flush()
+        yield item
+    if shown:
+        sys.stderr.write(f"\r{name}: {len(items)} of {len(items)}  \n")
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Rows of one shape; nothing is an empty cell."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """The same as a table."""
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def new_chart(panels: int, *, width: float = 4.2, height: float = 3.6) -> "tuple[Figure, list[Axes]]":
+    """Panels beside each other, without matplotlib's global state."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(width * panels, height), layout="constrained")
+        axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+    for each in axes:
+        each.grid(True)
+    return figure, axes
+
+
+def series(axes: "Axes", rows: Iterable[Row], x: str, y: str, *, error: str | None = None, **style: Any) -> None:
+    """One line, with two standard errors to both sides if there are some; cells without a number are left out."""
+    kept = [row for row in rows if row[y] is not None and not math.isnan(row[y])]
+    places, values = [row[x] for row in kept], [row[y] for row in kept]
+    spread = [2 * row[error] for row in kept] if error else None
+    axes.errorbar(places, values, yerr=spread, **{"linewidth": 1.6, "markersize": 4.5, "capsize": 2.5} | style)
+
+
+def as_svg(figure: "Figure") -> bytes:
+    """A file that is the same for the same figure."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(out, format="svg", facecolor="#ffffff", metadata={"Date": None})
+    return out.getvalue()
