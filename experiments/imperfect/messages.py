@@ -65,6 +65,7 @@ def draw(rows: list[Row]) -> Any:
         axes.set(yscale="log", xlabel="imperfection gamma", title=f"{people:,} people", ylim=(4, 4000))
         axes.set_xscale("symlog", linthresh=0.01)
         axes.set_xticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
+        axes.set_xlim(-0.003, 4)
         axes.set_yticks([5, 10, 20, 50, 100, 200, 500, 1000, 2000], minor=False)
         axes.set_yticks([], minor=True)
         axes.yaxis.set_major_formatter("{x:g}")
