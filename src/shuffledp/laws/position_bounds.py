@@ -212,12 +212,12 @@ def _load(
 ) -> Floats:
     """Sums over places i of P_j(i) w_i for each start j; or, forwards, sums over starts j of w_j P_j(i) for each i."""
     graphs = graphs_of_rounds(graph, num_rounds)
-    found = weights
+    found: Floats = weights
     for each in reversed(graphs) if backwards else graphs:
         degrees = np.maximum(each.degrees, 1)
         nodes = np.repeat(np.arange(each.num_users), each.degrees)
         sent = found[each.neighbors] if backwards else (found / degrees)[each.neighbors]
-        moved = np.bincount(nodes, weights=sent, minlength=each.num_users)
+        moved: Floats = np.bincount(nodes, weights=sent, minlength=each.num_users).astype(np.float64)
         moved = moved / degrees if backwards else moved
         moved[each.degrees == 0] = found[each.degrees == 0]
         found = laziness * found + (1 - laziness) * moved

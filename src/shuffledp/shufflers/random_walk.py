@@ -91,15 +91,17 @@ class RandomWalkShuffler:
         _validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
-        for each in dict.fromkeys(map(id, graphs)):
-            _checked_neighbors(next(graph for graph in graphs if id(graph) == each))
+        for each in {id(graph): graph for graph in graphs}.values():
+            _checked_neighbors(each)
         if (self.protocol == "all") != (self.dummies is None):
             raise InvalidParameterError(
                 f"dummies must be given for protocol='single' and 'padded' and for them only: who held nothing would "
                 f"be seen without them; got protocol={self.protocol!r}."
             )
         if self.offline and self.protocol != "all":
-            raise _validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be counted", offline=self.offline)
+            raise _validate.invalid(
+                f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
+            )
 
     @property
     def _first(self) -> Graph:
