@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 _MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some ten seconds
 _MOST_PAIRS = 160  # people for whom likeness is worked out for every pair of them
-_SLACK = 1e-12  # more than rounding adds to a probability, relative
+_SLACK = 1e-15  # of a probability, relative: what rounding may add in one round, for each neighbor
 _GAP_SLACK = 1e-8  # of the spectral gap
 _CLASS = 1.01  # ratio of the largest and the smallest probability of one class
 _NEGLIGIBLE = 1e-5  # of 1 / people: smaller probabilities are rounded up to this
@@ -109,14 +109,15 @@ def position_bounds(
         found = _of_all_starts(graph, num_rounds, laziness, survival, submissions)
     else:
         found = _of_the_gap(graph, num_rounds, laziness, survival, submissions)
-    probabilities, counts = _classes(_cut(found.largest * (1 + _SLACK), survival), people)
+    slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in (one, *graphs))))
+    probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
     load = _load(graph, num_rounds, laziness, found.short.sum(axis=1))
     dummies, error = _lacking(found, load * survival, submissions)
     return PositionBounds(
         probabilities=probabilities,
         counts=counts,
-        near_uniformity=found.near_uniformity * (1 + _SLACK),
-        separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + _SLACK)),
+        near_uniformity=found.near_uniformity + 4 * slack,
+        separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + slack)),
         worst_start=found.worst_start,
         dummies=dummies,
         dummies_error=error,
@@ -240,7 +241,7 @@ def _lacking(found: _Found, load: Floats, submissions: int) -> tuple[float, floa
 def _cut(descending: Floats, total: float) -> Floats:
     """The most concentrated law of this total with no rank above what is given."""
     before = np.concatenate([[0.0], np.cumsum(descending)[:-1]])
-    kept = np.minimum(descending, np.maximum(0.0, total * (1 + _SLACK) - before))
+    kept = np.minimum(descending, np.maximum(0.0, total - before))
     return kept[kept > 0]
 
 

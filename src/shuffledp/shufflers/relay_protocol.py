@@ -77,7 +77,8 @@ class SubmissionDue:
     """The last round is over.
 
     Args:
-        order: a uniform permutation of the places of the reports held.
+        order: a uniform permutation of the places of the reports held, and of the dummies that are lacking; the first
+            ``submissions`` of it are handed in.
         submissions: how many reports to hand in; None is all that are held.
         dummy: makes one fresh dummy; needed where ``submissions`` is given.
     """
@@ -193,12 +194,15 @@ def _receive(event: ReportsReceived, state: RelayState) -> tuple[RelayState, Out
 def _submit(event: SubmissionDue, state: RelayState) -> tuple[RelayState, Output]:
     if state.round != state.num_rounds:
         raise LocalProtocolError(f"reports must not be handed in after round {state.round} of {state.num_rounds}.")
-    if sorted(event.order) != list(range(len(state.held))):
-        raise LocalProtocolError(f"order must be a permutation of {len(state.held)} places.")
-    chosen = tuple(state.held[place] for place in event.order)
-    if event.submissions is not None:
-        if event.dummy is None:
-            raise LocalProtocolError("dummy must be given where submissions are: gaps would be seen.")
-        lacking = max(0, event.submissions - len(chosen))
-        chosen = chosen[: event.submissions] + tuple(event.dummy() for _ in range(lacking))
+    lacking = max(0, (event.submissions or 0) - len(state.held))
+    if sorted(event.order) != list(range(len(state.held) + lacking)):
+        raise LocalProtocolError(f"order must be a permutation of {len(state.held) + lacking} places.")
+    if event.submissions is None:
+        dummies: tuple[Any, ...] = ()
+    elif event.dummy is None:
+        raise LocalProtocolError("dummy must be given where submissions are: gaps would be seen.")
+    else:
+        dummies = tuple(event.dummy() for _ in range(lacking))
+    everything = state.held + dummies
+    chosen = tuple(everything[place] for place in event.order[: event.submissions])
     return replace(state, held=(), is_done=True), (HandedIn(submitter=state.person, reports=chosen),)
