@@ -19,7 +19,10 @@ from shuffledp.laws import (
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
 RING = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
 WITH_LONER = Graph.from_edges([(0, 1), (1, 2)], 4)
-PAW_SQUARES = {1: (0.5, 0.5, 1 / 3, 1.0), 4: (0.2659143518518518, 0.2659143518518518, 0.36844135802469125, 0.2638888889)}
+PAW_SQUARES = {
+    1: (0.5, 0.5, 1 / 3, 1.0),
+    4: (0.2659143518518518, 0.2659143518518518, 0.36844135802469125, 0.2638888889),
+}
 
 
 def complete(people: int) -> Graph:
@@ -91,7 +94,9 @@ def test_the_first_round_within_a_distance_is_the_first():
     assert first_round_within(PAW, 0.3, starts=[3]) <= first_round_within(PAW, 0.3)
 
 
-@pytest.mark.parametrize("graph", [RING, WITH_LONER, Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (3, 5)])])
+@pytest.mark.parametrize(
+    "graph", [RING, WITH_LONER, Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (3, 5)])]
+)
 def test_graphs_that_never_mix_have_no_first_round(graph):
     with pytest.raises(UnsupportedModelError, match="never get near one law"):
         first_round_within(graph, 0.1)
@@ -118,7 +123,10 @@ def test_who_is_unseen_has_met_no_colluder():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: position_distribution(PAW, 0, -1), "num_rounds must be an integer that is 0 or more; got num_rounds=-1"),
+        (
+            lambda: position_distribution(PAW, 0, -1),
+            "num_rounds must be an integer that is 0 or more; got num_rounds=-1",
+        ),
         (lambda: position_distribution(PAW, 0, 1.5), "num_rounds must be an integer"),
         (lambda: position_distribution(PAW, 4, 1), "start must be below the number of people, 4; got start=4"),
         (lambda: position_distribution(PAW, 0, 1, laziness=-0.1), "laziness must be a number from 0 to 1"),
