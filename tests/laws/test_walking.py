@@ -17,7 +17,7 @@ KERNELS = {"plain": walking._step_plainly, "compiled": walking._step_compiled}
 
 @pytest.fixture(params=KERNELS)
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(walking, "_step_for", lambda count: KERNELS[request.param])
+    monkeypatch.setattr(walking, "_step_for", lambda _: KERNELS[request.param])
 
 
 @pytest.mark.usefixtures("kernel")
@@ -50,7 +50,7 @@ def test_both_kernels_go_the_same_ways_and_count_the_same_messages(monkeypatch):
     graph = Graph.random_regular(5, 300, SeededSource(1))
     found = []
     for each in KERNELS.values():
-        monkeypatch.setattr(walking, "_step_for", lambda count, each=each: each)
+        monkeypatch.setattr(walking, "_step_for", lambda _, each=each: each)
         found.append(sample_walks([graph, PAW_LIKE, graph], 3, laziness=0.2, dropout=0.1, source=SeededSource(4)))
     assert np.array_equal(found[0].positions, found[1].positions)
     assert np.array_equal(found[0].messages, found[1].messages)
