@@ -32,8 +32,9 @@ class ShufflerContract:
     """One abstract suite for all shufflers.
 
     Subclasses set ``shuffler``, ``labels`` (what they mean), ``keeps_public`` (whether public columns become the label
-    table), and, where it is so, ``adds_dummies``, ``loses_reports``, ``takes_many_messages = False``, ``moves = False`` for a shuffler
-    whose view is the same whatever is drawn, and ``is_for_these_people`` for one that is made for so many people.
+    table), and, where it is so, ``adds_dummies``, ``loses_reports``, ``takes_many_messages = False``, ``moves = False``
+    for a shuffler whose view is the same whatever is drawn, and ``is_for_these_people`` for one that is made for so
+    many people.
     """
 
     shuffler: ClassVar[Shuffler]

@@ -43,9 +43,11 @@ def _rounds(number: float) -> str:
 
 
 def _advice(found: GraphDescription) -> tuple[str, ...]:
-    parts = f"Reports stay in their part: what is said is about the largest one. {found.num_isolated:,} people have no "
+    parts = "Reports stay in their part: what is said is about the largest one."
+    alone = f"{found.num_isolated:,} people have no neighbor: walks do not shuffle their reports."
     sides = "The graph is bipartite: without laziness, the number of rounds shows on which side a report began."
     return (
-        *((parts + "neighbor, and walks would not shuffle their reports.",) if found.num_components > 1 else ()),
+        *((parts,) if found.num_components > 1 else ()),
+        *((alone,) if found.num_isolated else ()),
         *((sides,) if found.is_bipartite else ()),
     )
