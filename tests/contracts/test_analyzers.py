@@ -115,7 +115,7 @@ class TestLossesOnTheWay(Frequencies):
     """With so little noise that most of the error is from who is lost."""
 
     randomizer, counts = KaryRandomizedResponse(epsilon0=5.0, domain_size=3), (60, 140, 100)
-    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.05)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.02)
 
     def test_an_error_that_ignores_the_losses_is_found_out(self):
         class Blind(FrequencyAnalyzer):

@@ -144,7 +144,7 @@ class TestLaplaceThroughSinglesAndDummies(Means):
 
 class TestLaplaceThroughLosses(Means):
     randomizer = DiscreteLaplaceMean(epsilon0=5.0, lower=-1, upper=1)
-    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.05)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.02)
     values = tuple(np.linspace(-1, 1, 300).tolist())
 
 

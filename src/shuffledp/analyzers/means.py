@@ -152,7 +152,8 @@ class MeanAnalyzer:
             people = total * (1 - summary.dummies.fraction)
             mean, error, spread = _without_dummies(summary, noise, spread)
         sampling = spread / people
-        error = error + sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
+        if summary.dummies is None or summary.dummies.value is not None:  # else all spread is in the error already
+            error = error + sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
         single, told = model.dimension == 1, _tells_spread(model)
         return Estimate(
             statistic="mean",

@@ -5,7 +5,7 @@ steps are the same as those of `shuffledp.laws.sample_walks`, which makes them f
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
 
@@ -41,7 +41,7 @@ class RelayState:
     neighbors: tuple[int, ...]
     num_rounds: int
     round: int = 0
-    held: tuple[Any, ...] = ()
+    held: tuple[Any, ...] = field(default=(), repr=False)
     is_done: bool = False
 
 
@@ -69,7 +69,7 @@ class ReportsReceived:
     """
 
     round: int
-    reports: tuple[Any, ...]
+    reports: tuple[Any, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Passed:
 
     recipient: int
     round: int
-    report: Any
+    report: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class HandedIn:
     """
 
     submitter: int
-    reports: tuple[Any, ...]
+    reports: tuple[Any, ...] = field(repr=False)
 
 
 Output = tuple[Passed | HandedIn, ...]
