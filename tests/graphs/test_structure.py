@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.graphs import Graph
+from shuffledp.graphs import Graph, describe_graph
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 IRREGULARITY = {
@@ -102,6 +102,16 @@ def test_a_digest_tells_graphs_apart_by_their_people_and_edges_alone():
         Graph.from_edges(ring[:3]).digest,
     }
     assert len(digests) == 3
+
+
+EMPTY = {"musae_facebook": 12716.7565618506, "twitch_de": 5456.3390759, "deezer_europe": 14524.04122292426}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
+@pytest.mark.parametrize("name", EMPTY)
+def test_real_graphs_leave_as_many_people_empty_as_expected(name):
+    found = describe_graph(Graph.from_edges(np.load(DATA / name / f"{name}.npz")["edges"]))
+    assert found.expected_empty == pytest.approx(EMPTY[name], rel=1e-8)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
