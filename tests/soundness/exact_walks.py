@@ -113,12 +113,6 @@ def law_of_fillings(rows, laws):
 # ---- what the analyst sees of it: Pr[seen | filling] -----------------------------------------------------------------
 
 
-def sees_all(nodes, people, dummy):
-    """Every report, at its node."""
-    del dummy
-    return np.eye(len(fillings(nodes, people)))
-
-
 def sees_shuffled(nodes, people, dummy):
     """Every report, at no node: a uniform shuffle."""
     del dummy
@@ -173,34 +167,65 @@ def _product(options):
 # ---- exact deltas ----------------------------------------------------------------------------------------------------
 
 
-def exact_delta(channel, laws, victim, kernel, epsilons):
-    """The largest delta for one victim over the others' data and both directions, at each epsilon.
+def pairs_of_views(channel, laws, victim, kernel=None):
+    """What is seen under two answers of one victim, for all data of the others: a pair of laws, shape (pairs, 2, seen).
 
     Args:
         channel: rows are the laws of a report of a bit; shape (inputs, 2).
         laws: row j is the law of the position of person j's report.
         victim: who changes the answer.
-        kernel: Pr[seen | filling].
-        epsilons: shape (epsilons,).
+        kernel: Pr[seen | filling]; all is seen if left out.
     """
     others = [person for person in range(len(laws)) if person != victim]
-    factors, worst = np.exp(epsilons)[:, None], np.zeros(len(epsilons))
-    order = np.array([*others, victim])
-    for data in itertools.product(range(len(channel)), repeat=len(others)):
-        views = []
-        for answer in range(len(channel)):
-            rows = channel[np.array([*data, answer])]
-            views.append(law_of_fillings(rows, laws[order]) @ kernel)
-        for one, other in itertools.permutations(views, 2):
-            worst = np.maximum(worst, np.maximum(one - factors * other, 0).sum(axis=1))
-    return worst
+    order, inputs, found = np.array([*others, victim]), range(len(channel)), []
+    for data in itertools.product(inputs, repeat=len(others)):
+        rows = [channel[np.array([*data, answer])] for answer in inputs]
+        views = [law_of_fillings(each, laws[order]) for each in rows]
+        found.extend(itertools.combinations(views, 2))
+    found = np.array(found)
+    return found if kernel is None else found @ kernel
+
+
+def worst_of_pairs(pairs, epsilons):
+    """The largest delta of any of the pairs, in either direction, at each epsilon."""
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    return np.array([np.maximum(both[:, 0] - factor * both[:, 1], 0).sum(axis=1).max() for factor in np.exp(epsilons)])
+
+
+def exact_delta(channel, laws, victim, kernel, epsilons):
+    """The largest delta for one victim over the others' data and both directions, at each epsilon."""
+    return worst_of_pairs(pairs_of_views(channel, laws, victim, kernel), epsilons)
 
 
 def exact_epsilon(channel, laws, victims, kernel, delta):
     """The least epsilon at which the exact delta of all these victims is at most ``delta``, by bisection."""
+    pairs = np.concatenate([pairs_of_views(channel, laws, victim, kernel) for victim in victims])
     low, high = 0.0, math.log((channel.max(axis=0) / channel.min(axis=0)).max())
     for _ in range(40):
         middle = (low + high) / 2
-        found = max(exact_delta(channel, laws, victim, kernel, np.array([middle]))[0] for victim in victims)
+        found = worst_of_pairs(pairs, np.array([middle]))[0]
         low, high = (middle, high) if found > delta else (low, middle)
     return high
+
+
+# ---- what a model says of these walks --------------------------------------------------------------------------------
+
+
+def near_uniformity(laws):
+    """The largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite where only the denominator is 0."""
+    above = laws[:, None, :, None] * laws[None, :, None, :]
+    below = laws[:, None, None, :] * laws[None, :, :, None]
+    if ((below == 0) & (above > 0)).any():
+        return math.inf
+    used = below > 0
+    return float(np.log(above[used] / below[used]).max())
+
+
+def separation(laws, weights):
+    """The largest 1 - P_j(i) / pi_i."""
+    return float(1 - (laws / weights).min())
+
+
+def ranked(laws):
+    """The largest probability of each rank, over all people."""
+    return np.sort(laws, axis=1)[:, ::-1].max(axis=0)
