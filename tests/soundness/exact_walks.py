@@ -75,14 +75,16 @@ def positions_by_trajectories(name, start, rounds):
     return law
 
 
-# ---- what lies where: for each node how many zeros and how many ones --------------------------------------------------
+# ---- what lies where: for each node how many zeros and how many ones -------------------------------------------------
 
 
 @cache
 def fillings(nodes, people):
     """All ways in which so many reports of one bit lie at the nodes; shape (fillings, nodes, 2)."""
     cells = 2 * nodes
-    found = [np.bincount(chosen, minlength=cells) for chosen in itertools.combinations_with_replacement(range(cells), people)]
+    found = [
+        np.bincount(chosen, minlength=cells) for chosen in itertools.combinations_with_replacement(range(cells), people)
+    ]
     return np.array(found).reshape(len(found), nodes, 2)
 
 
@@ -128,7 +130,9 @@ def sees_one_each(nodes, people, dummy, *, dummies=True, sizes=False):
     held = submitted.sum(axis=2)
     shown = np.divide(submitted, held[:, :, None], out=np.zeros_like(submitted), where=held[:, :, None] > 0)
     empty = (held == 0)[:, :, None]
-    options = np.concatenate([shown + (empty * dummy if dummies else 0), np.zeros_like(empty) if dummies else empty], axis=2)
+    options = np.concatenate(
+        [shown + (empty * dummy if dummies else 0), np.zeros_like(empty) if dummies else empty], axis=2
+    )
     kernel = _product(options)
     if not sizes:
         return kernel
@@ -151,7 +155,9 @@ def sees_padded(nodes, people, dummy, *, submissions):
                     chance = comb(missing, more) * dummy[1] ** more * dummy[0] ** (missing - more) if inside else 0.0
                 else:
                     inside = seen <= ones and submissions - seen <= zeros
-                    chance = comb(ones, seen) * comb(zeros, submissions - seen) / comb(zeros + ones, submissions) * inside
+                    chance = (
+                        comb(ones, seen) * comb(zeros, submissions - seen) / comb(zeros + ones, submissions) * inside
+                    )
                 options[index, node, seen] = chance
     return _product(options)
 

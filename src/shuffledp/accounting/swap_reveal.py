@@ -21,6 +21,7 @@ show those that are rarer than one in their number. So it is an estimate, and ne
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +140,7 @@ class SwapReveal:
     @cached_property
     def _allocations(self) -> list[tuple[Floats, Floats]]:
         """Shares in classes, and how many there are in each, for each sample: the same at every epsilon."""
-        generator = np.random.Generator(resolve_source(self.source).bit_generator)
+        generator = np.random.Generator(cast("np.random.BitGenerator", resolve_source(self.source).bit_generator))
         reached = np.cumsum(self.laws, axis=1)
         others = np.delete(np.arange(len(self.laws)), self.victim)
         found = []
@@ -186,7 +187,7 @@ def shares_of_places(laws: Floats, victim: int, clones: Integers, places: Intege
     impossible = own == 0
     if impossible.any():  # all others have weight 0
         shares = np.append(impossible.astype(float), 0.0)
-        return shares / shares.sum()
+        return np.asarray(shares / shares.sum())
     weights = np.append(instead / own, laws[victim, places[-1]])
     return np.asarray(weights / weights.sum())
 

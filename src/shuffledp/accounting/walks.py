@@ -75,8 +75,8 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
     colluding = None if walks is None else walks.num_colluding
     return Hypothesis(
         name="no-colluding-relays",
-        requirement="no relay that colludes with the analyst: it would know the owner of what comes in the first round, "
-        "and no epsilon below epsilon0 holds with a small delta",
+        requirement="no relay that colludes with the analyst: it would know the owner of what comes in the first "
+        "round, and no epsilon below epsilon0 holds with a small delta",
         value="no walks" if colluding is None else f"num_colluding={colluding}",
         holds=colluding == 0,
     )

@@ -53,7 +53,10 @@ class WeightedSum:
     errors: Floats
 
     def positive_part(self) -> float:
-        """E[S_+], from above; mostly within 1e-3 of the truth, relative. Time does not depend on the counts."""
+        """E[S_+], from above; mostly within 1e-3 of the truth, relative, at worst half a percent.
+
+        Time does not depend on the counts.
+        """
         if not (self.values[self.masses > 0] > 0).any():
             return max(self.shift, 0.0) + SMALLEST
         tilt, noise = self.tilt, _NOISE / self.tilt

@@ -84,7 +84,9 @@ class NetworkAll(Theorem):
     """Nearly uniform positions, or separation: whichever says more. For each protocol."""
 
     id: ClassVar[str] = "network-all"
-    citation: ClassVar[str] = "uniform shuffling of the same reports, less what positions tell after finitely many rounds"
+    citation: ClassVar[str] = (
+        "uniform shuffling of the same reports, less what positions tell after finitely many rounds"
+    )
     status: ClassVar[Status] = Status.OWN_PROOF
     is_vectorized: ClassVar[bool] = True
 
@@ -114,7 +116,7 @@ class NetworkAll(Theorem):
         found, arriving = [epsilon0], survival(walks)
         for cost, chance, spent in (
             (walks.near_uniformity, arriving, 0.0),
-            (0.0, _down(arriving * (1 - walks.separation)), walks.separation * lost),
+            (0.0, _mixing(walks), walks.separation * lost),
         ):
             if cost >= epsilon0 or spent >= delta or chance <= 0:
                 continue
@@ -142,7 +144,7 @@ class NetworkAll(Theorem):
         near = raised(partial(mixture, survival(walks)), epsilons, cost=walks.near_uniformity)
         if walks.separation >= 1:
             return np.minimum(near, local)
-        mixed = mixture(_down(survival(walks) * (1 - walks.separation)), epsilons)
+        mixed = mixture(_mixing(walks), epsilons)
         apart = (walks.separation * local + (1 - walks.separation) * mixed) * (1 + 1e-12)
         return np.minimum(np.minimum(near, apart), local)
 
@@ -222,7 +224,7 @@ def _of_law(walks: Walks, law: ReportLaw, epsilon: float) -> float:
 
 def _at_least(walks: Walks, chance: float, outside: float) -> tuple[int, float]:
     """How many people there are to hide among, the victim included, and the chance that there are fewer."""
-    blocks = binomial_blocks(walks.num_users - 1, min(chance, 1.0), outside=outside, num_blocks=1)
+    blocks = binomial_blocks(walks.num_users - 1, min(chance, 1.0), outside=outside, num_blocks=_COARSE)
     return 1 + int(blocks.lows[0]), blocks.outside
 
 
@@ -241,5 +243,7 @@ def _among_those_who_come(
     return np.asarray(np.minimum(total * (1 + 1e-13), local))
 
 
-def _down(chance: float) -> float:
-    return math.nextafter(chance, 0.0)
+def _mixing(walks: Walks) -> float:
+    """The chance that a report arrives at a place that tells nothing of its owner, from below."""
+    chance = survival(walks) * (1 - walks.separation)
+    return math.nextafter(chance, 0.0) if walks.separation > 0 else chance

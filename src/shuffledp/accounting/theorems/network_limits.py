@@ -135,7 +135,9 @@ def _local_delta(local: LocalModel, epsilon: float) -> float:
     """How far two inputs' laws of one report are apart at this epsilon, from below; 0 where it is not known."""
     factor = math.exp(min(epsilon, 700.0))
     if local.kind == "ldp":  # the worst of the class
-        return max((1 - _GUARD - math.exp(epsilon - local.epsilon0) * (1 + _GUARD)) / (1 + math.exp(-local.epsilon0)), 0.0)
+        return max(
+            (1 - _GUARD - math.exp(epsilon - local.epsilon0) * (1 + _GUARD)) / (1 + math.exp(-local.epsilon0)), 0.0
+        )
     if isinstance(local, FrequencyModel):  # of whether the report supports the first input
         return max(local.p * (1 - _GUARD) - factor * local.q * (1 + _GUARD), 0.0)
     channel = local.channel()
