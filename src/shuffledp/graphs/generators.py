@@ -28,18 +28,16 @@ def random_regular_edges(degree: int, num_users: int, *, source: "RandomSource |
     if degree >= num_users:
         raise _validate.invalid(f"below num_users={num_users}", degree=degree)
     if degree * num_users % 2:
-        raise InvalidParameterError(
-            f"degree * num_users must be even; got degree={degree} with num_users={num_users}."
-        )
+        raise InvalidParameterError(f"degree * num_users must be even; got degree={degree} with num_users={num_users}.")
     source = resolve_source(source)
     if degree > (num_users - 1) / 2:  # pairing gets stuck where nearly all edges are taken
         absent = random_regular_edges(num_users - 1 - degree, num_users, source=source)
         keys = np.setdiff1d(_keys(_complete_edges(num_users), num_users), _keys(absent, num_users))
         return _pairs(keys, num_users)
     while True:
-        keys = _paired(degree, num_users, source)
-        if keys is not None:
-            return _pairs(keys, num_users)
+        found = _paired(degree, num_users, source)
+        if found is not None:
+            return _pairs(found, num_users)
 
 
 def _paired(degree: int, num_users: int, source: "RandomSource") -> Edges | None:

@@ -27,8 +27,8 @@ _MOST_NODES = 2**31 - 1
 class Graph:
     """An undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
 
-    Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are ``neighbors[starts[v] : starts[v + 1]]``, ascending, and
-    ``weights`` is aligned with them.
+    Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are
+    ``neighbors[starts[v] : starts[v + 1]]``, ascending, and ``weights`` is aligned with them.
 
     Args:
         starts: int64 array of shape (nodes + 1,).
@@ -185,7 +185,7 @@ class Graph:
 
     @property
     def irregularity(self) -> float:
-        """ "Gamma" in papers: n times the sum of squared stationary probabilities; 1 if all degrees are equal.
+        """The "Gamma" of papers: n times the sum of squared stationary probabilities; 1 if all degrees are equal.
 
         Liew et al. 2022, Table 4, count each edge for its first end only, and print other numbers.
         """
@@ -203,7 +203,7 @@ class Graph:
 
     @property
     def spectral_gap(self) -> float:
-        """ "alpha" in papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
+        """The "alpha" of papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
 
         0 for a graph in several parts and for a bipartite one, on which walks never forget where they began.
         """

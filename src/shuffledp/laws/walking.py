@@ -1,7 +1,7 @@
 """Walks along a graph, those of all reports at once."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,7 +142,7 @@ def _step_plainly(
     """
     first = starts[positions]
     degrees = (starts[positions + 1] - first).astype(np.uint64)
-    chosen = high_product(words, degrees).astype(np.int64)
+    chosen = high_product(words, cast(Any, degrees)).astype(np.int64)
     rejected = words * degrees < (np.uint64(0) - degrees) % np.maximum(degrees, np.uint64(1))
     moving = (degrees > 0) & ~rejected
     np.add.at(messages, positions[moving], 1)

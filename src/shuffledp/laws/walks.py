@@ -12,10 +12,12 @@ from shuffledp.graphs import Graph
 
 __all__ = [
     "distance_from_stationarity",
+    "expected_messages",
     "first_round_within",
     "graphs_of_rounds",
     "position_distribution",
     "position_distributions",
+    "unseen_probability",
 ]
 
 Floats = NDArray[np.float64]
@@ -150,6 +152,62 @@ def first_round_within(
             return done
         laws = _walked(laws, (graph,), laziness, 0.0)
     raise UnsupportedModelError(f"walks on this graph are not so near in {_MOST_ROUNDS} rounds.")
+
+
+def expected_messages(
+    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
+) -> Floats:
+    """How many reports each person is expected to pass on, where everybody starts with one.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+        offline: from 0 to 1; an expected number does not depend on whether reports wait together.
+
+    Returns:
+        Shape (people,).
+    """
+    _validate.probability(laziness=laziness, dropout=dropout, offline=offline)
+    staying = 1 - (1 - laziness) * (1 - offline)
+    held = np.ones(_people(graph))
+    sent = np.zeros_like(held)
+    for each in graphs_of_rounds(graph, num_rounds):
+        sent += held * (1 - dropout) * (1 - staying) * (each.degrees > 0)
+        held = _walked(held, (each,), staying, dropout)
+    return sent
+
+
+def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
+    """The chance that each person's report has passed through no colluding hands, start and end included.
+
+    An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
+    share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c.
+
+    Args:
+        graph: one graph, or one for each round.
+        colluding: the people who collude.
+        num_rounds: 0 or more; longer walks mix better, and expose more.
+        laziness: from 0 to 1.
+
+    Returns:
+        Shape (people,); 0 for who colludes.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    _validate.probability(laziness=laziness)
+    people, named = _people(graph), np.asarray(colluding, dtype=np.int64)
+    if named.size and not (named.min() >= 0 and named.max() < people):
+        raise InvalidParameterError(f"colluding must be in range({people}).")
+    honest = np.ones(people)
+    honest[named] = 0.0
+    found = honest
+    for each in reversed(graphs_of_rounds(graph, num_rounds)):
+        ahead = _transposed_transition(each).T @ found
+        found = honest * (laziness * found + (1 - laziness) * ahead)
+    return found
 
 
 def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:

@@ -8,7 +8,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.models import DummyReports, LabelMeaning, ShuffleModel
 from shuffledp.statements import Trust
 
-__all__ = ["PROTOCOLS", "RandomWalkShuffleModel"]
+__all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
 
 PROTOCOLS = ("all", "single", "padded")
 
@@ -39,6 +39,8 @@ class RandomWalkShuffleModel(ShuffleModel):
             everybody's own: each is at least as large as the probability of that rank for everybody. They may add up to
             more than 1.
         position_counts: how many places have each of these probabilities.
+        is_bipartite: whether the graph has two sides, so that without laziness the parity of the number of rounds shows
+            on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
         arrival_share: expected share of people whose own report is handed in.
 
@@ -62,6 +64,7 @@ class RandomWalkShuffleModel(ShuffleModel):
     separation: float
     position_probabilities: tuple[float, ...]
     position_counts: tuple[int, ...]
+    is_bipartite: bool = False
     added: DummyReports | None = None
     arrival_share: float = 1.0
 
@@ -70,8 +73,8 @@ class RandomWalkShuffleModel(ShuffleModel):
         _validate.integer_at_least(0, num_rounds=self.num_rounds, num_colluding=self.num_colluding)
         _validate.one_of(PROTOCOLS, protocol=self.protocol)
         for name in ("laziness", "dropout", "offline"):
-            _checked_chance(**{name: getattr(self, name)})
-        _checked_submissions(self.protocol, self.submissions)
+            checked_chances(**{name: getattr(self, name)})
+        checked_submissions(self.protocol, self.submissions)
         _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         if self.num_colluding > self.num_users:
@@ -110,7 +113,12 @@ class RandomWalkShuffleModel(ShuffleModel):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
+        two_sides = (
+            "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
+            "A laziness above 0 mixes the sides.",
+        )
         return (
+            *(two_sides if self.is_bipartite and not self.laziness and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
             "Whoever receives a report in the first round knows whose it is: against a colluding neighbor only the "
             "local guarantee is left.",
@@ -124,14 +132,16 @@ class RandomWalkShuffleModel(ShuffleModel):
         return (Trust.NO_COLLUSION, Trust.HONEST_USERS)
 
 
-def _checked_chance(**chances: float) -> None:
+def checked_chances(**chances: float) -> None:
+    """Refuse what is no chance below 1."""
     _validate.probability(**chances)
     for name, chance in chances.items():
         if chance == 1:
             raise _validate.invalid("below 1: reports would never get anywhere", **{name: chance})
 
 
-def _checked_submissions(protocol: str, submissions: int | None) -> None:
+def checked_submissions(protocol: str, submissions: int | None) -> None:
+    """Refuse a number of submissions but for the protocol that needs one."""
     if protocol == "padded":
         _validate.integer_at_least(1, submissions=submissions)
     elif submissions:
