@@ -248,8 +248,8 @@ def _who_relays(model: ProtocolModel) -> tuple[str, ...]:
     )
     return (
         f"If any {walks.num_colluding} of {walks.num_users} people are equally likely to collude, the chance that "
-        f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an average, and "
-        "it is close to 1 for whoever has colluding neighbors only.",
+        f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an average, "
+        "and it is close to 1 for whoever has colluding neighbors only.",
     )
 
 

@@ -106,6 +106,15 @@ def test_lost_reports_hide_nobody():
     assert few < found < 1.05 * few
 
 
+def test_lost_reports_are_no_worse_than_those_that_come():
+    """For one report each: the bound with the chances of what arrives, which add up to less than 1."""
+    given = {"protocol": "single", "near_uniformity": math.inf, "separation": 1.0, "dropout": 0.01}
+    arriving = 0.99**50
+    whole, less = (model_of(position_probabilities=(chance,), **given) for chance in (1e-4, arriving * 1e-4))
+    assert NetworkSingle().epsilon(less, delta=1e-6) < 0.95 * NetworkSingle().epsilon(whole, delta=1e-6)
+    assert not NetworkSingle().applies(model_of(position_probabilities=(0.99 * arriving * 1e-4,), **given), delta=1e-6)
+
+
 def test_larger_probabilities_are_worse():
     spread = model_of(protocol="single", near_uniformity=math.inf, separation=1.0)
     lumps = model_of(

@@ -7,8 +7,8 @@ places a, b. Exchanging the places of two people changes the probability of an a
 exp(gamma), so that the proof of `shuffledp.accounting.theorems.swap_cost` applies: (epsilon_uniform(n) + gamma, delta),
 with any blanket bound, and below gamma what its curve leaves.
 
-**Separation.** Let P_j(i) >= (1 - s) pi_i for all j and i. Then each report is, with probability 1 - s, at a place that
-is drawn from pi, whoever it is from. Reveal which ones are not, whose they are and where. If the victim's is one of
+**Separation.** Let all laws have a part of 1 - s in common, such as P_j(i) >= (1 - s) pi_i for all j and i. Then each
+report is, with probability 1 - s, at a place drawn from one law, whoever it is from. Reveal which ones are not, whose they are and where. If the victim's is one of
 them, the local guarantee remains; else it is exchangeable with the M ~ Bin(n-1, 1-s) others that are left:
 
     delta(epsilon) <= s delta_local(epsilon) + (1-s) E[delta_uniform(1 + M)(epsilon)].
@@ -25,7 +25,8 @@ report is handed in, and else 0, and z_i = G_i - (1 - e), which have mean 0:
     delta(epsilon) <= E[((1 - e) + sum of p_i z_i)_+],    e = exp(epsilon).
 
 This grows with each p_i, as the mean of a convex function of independent variables of mean 0 does. So p_i = P_i is a
-bound whatever the others do, on any graph and after any number of rounds. So is a law with larger probabilities.
+bound whatever the others do, on any graph and after any number of rounds. It is convex and symmetric in them, too, so
+that any law will do of which the k largest probabilities add up to no less than anybody's, for all k.
 
 **Padded.** If everybody hands in B reports, the victim's takes the place of one of B - N_i dummies, or is one of the
 N_i + 1 > B of which B are chosen. In each case the probabilities of the places at i add up to at most P_i, and moving
@@ -160,11 +161,12 @@ class NetworkSingle(Theorem):
         """Fresh dummies, hidden numbers of reports, independent walks with known positions, and a blanket bound."""
         walks = walks_of(model)
         total = 0.0 if walks is None else float(np.dot(walks.position_probabilities, walks.position_counts))
+        arriving = 1.0 if walks is None else survival(walks)
         known = Hypothesis(
             name="known-positions",
-            requirement="probabilities of positions that add up to at least 1",
+            requirement=f"probabilities of positions that add up to at least {arriving:.6g}",
             value=f"{total:.12g}",
-            holds=total >= 1 - 1e-9,
+            holds=walks is not None and total >= arriving * (1 - 1e-9),
         )
         shape = (known_walks(model), fresh_dummies(model), independent_walks(model), nobody_colludes(model), known)
         reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
@@ -203,20 +205,21 @@ def _replaced(walks: Walks, families: list[tuple[ReportLaw, ...]], epsilon: floa
 def _of_law(walks: Walks, law: ReportLaw, epsilon: float) -> float:
     """E[((1 - e) + sum of P_i z_i)_+] from above, for a law of two inputs; 1 where reports stand alone.
 
-    It is the weighted sum of G with (e - 1) (sum of P_i - 1) added.
+    It is the weighted sum of G with (e - 1) (sum of P_i - 1) added; the sum is below 1 where reports get lost.
     """
     if law.alone_first.size or law.alone_second.size:
         return 1.0
     factor, growth = math.exp(epsilon), math.expm1(epsilon)
     weights, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
     used = weights > 0
-    total = max(float(weights @ counts) * (1 + 1e-15 * (len(weights) + 8)), 1.0)
+    total = float(weights @ counts)
+    excess = total - 1 + 1e-15 * (len(weights) + 8) * (total + 1)
     found = WeightedSum(
         values=(law.first - law.second) - growth * law.second,
         masses=law.mass,
         weights=weights[used],
         counts=counts[used],
-        shift=growth * (total - 1) * (1 + 1e-12),
+        shift=growth * excess,
         errors=4 * _ROUNDING * (1 + epsilon) * (law.first + factor * law.second),
     ).positive_part()
     return min(found, 1.0)
