@@ -14,15 +14,18 @@ from shuffledp.accounting.theorems.fmt23 import StrongPair
 from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.channels import Channel
+from shuffledp.graphs import Graph
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.shufflers.walk_model import RandomWalkShuffleModel
 from soundness.exact_deltas import response
 from soundness.exact_walks import (
     GRAPHS,
     exact_delta,
     exact_epsilon,
+    law_of_fillings,
     near_uniformity,
     pairs_of_views,
     positions,
@@ -39,6 +42,7 @@ SLACK = 1e-12
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.99])
 SMALL = ["K3", "K4", "C4", "paw", "star", "P3", "P4"]
 ROUNDS = range(5)
+BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 
 
 def response_of(epsilon0):
@@ -202,6 +206,54 @@ def test_lost_reports_are_counted_among_those_who_hide_nobody():
     assert (exactly <= stated_by(NetworkAll(), model) * (1 + 1e-9)).all()
     whole = stated_by(NetworkAll(), model_of("K3", rounds, "all", local=LdpModel(epsilon0=1.0)))
     assert (stated_by(NetworkAll(), model) > whole).any()
+
+
+def views_with_losses(laws, kept, channel, data):
+    """What is seen of one report each where every report is lost with a chance, mixed over who is left."""
+    size, total = len(laws), 0.0
+    for count in range(size + 1):
+        kernel = sees_one_each(size, count, channel[0])
+        for left in itertools.combinations(range(size), count):
+            chance = kept**count * (1 - kept) ** (size - count)
+            people = np.array(left, dtype=int)
+            rows = channel[np.array(data)[people]] if count else np.empty((0, 2))
+            total = total + chance * (law_of_fillings(rows, laws[people]) @ kernel)
+    return total
+
+
+@pytest.mark.parametrize("name", ["K3", "paw", "P3"])
+def test_lost_reports_leave_one_report_each_as_private_as_stated(name):
+    channel, rounds, dropout = response(2, 1.0), 2, 0.15
+    laws, kept = positions(name, rounds), (1 - dropout) ** rounds
+    size = len(laws)
+    graph = Graph.from_edges(GRAPHS[name][1])
+    shuffler = RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol="single", dropout=dropout, dummies=BINARY)
+    model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=shuffler.model(size))
+    stated, worst_yet = headline_of(model), np.zeros(len(EPSILONS))
+    for data in itertools.product((0, 1), repeat=size):
+        for victim in range(size):
+            changed = [bit ^ (person == victim) for person, bit in enumerate(data)]
+            one, other = (views_with_losses(laws, kept, channel, each) for each in (data, changed))
+            found = np.maximum(one - np.exp(EPSILONS)[:, None] * other, 0).sum(axis=1)
+            worst_yet = np.maximum(worst_yet, found)
+    assert (worst_yet <= stated * (1 + 1e-9) + SLACK).all()
+    assert worst_yet[0] > 0.3 * stated[0]
+
+
+@pytest.mark.parametrize("protocol", ["all", "single", "padded"])
+@pytest.mark.parametrize("name", ["K4", "C4", "paw", "P4"])
+def test_what_the_shuffler_says_of_itself_is_enough(name, protocol):
+    """The shuffler's own public description, in place of one made here."""
+    for rounds in (0, 1, 3):
+        shuffler = RandomWalkShuffler(
+            graph=Graph.from_edges(GRAPHS[name][1]),
+            num_rounds=rounds,
+            protocol=protocol,
+            submissions=2 if protocol == "padded" else None,
+            dummies=None if protocol == "all" else BINARY,
+        )
+        model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=shuffler.model(GRAPHS[name][0]))
+        assert (worst(name, rounds, protocol) <= headline_of(model) * (1 + 1e-9) + SLACK).all()
 
 
 def test_epsilon_is_where_the_exact_delta_has_fallen_to_delta():

@@ -8,8 +8,9 @@ exp(gamma), so that the proof of `shuffledp.accounting.theorems.swap_cost` appli
 with any blanket bound, and below gamma what its curve leaves.
 
 **Separation.** Let all laws have a part of 1 - s in common, such as P_j(i) >= (1 - s) pi_i for all j and i. Then each
-report is, with probability 1 - s, at a place drawn from one law, whoever it is from. Reveal which ones are not, whose they are and where. If the victim's is one of
-them, the local guarantee remains; else it is exchangeable with the M ~ Bin(n-1, 1-s) others that are left:
+report is, with probability 1 - s, at a place drawn from one law, whoever it is from. Reveal which ones are not, whose
+they are and where. If the victim's is one of them, the local guarantee remains; else it is exchangeable with the
+M ~ Bin(n-1, 1-s) others that are left:
 
     delta(epsilon) <= s delta_local(epsilon) + (1-s) E[delta_uniform(1 + M)(epsilon)].
 
