@@ -7,10 +7,12 @@ from fractions import Fraction
 
 from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
+from shuffledp.accounting.network_risks import average_exposure
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
 from shuffledp.accounting.theorems.swap_cost import SwapCost
+from shuffledp.accounting.walks import walks_of
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import ProtocolModel
@@ -68,7 +70,7 @@ def account(
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
-    statement = statement.remarking(*_who_is_mixed(counted, delta))
+    statement = statement.remarking(*_who_is_mixed(counted, delta), *_who_relays(counted))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
 
@@ -234,6 +236,21 @@ def _who_is_mixed(model: ProtocolModel, delta: float) -> tuple[str, ...]:
     ]
     better = f" For the others it is {in_digits(max(others), 'at most')}." if others else ""
     return (*remarks, f"{alone} of {people} people are alone: their reports are not shuffled at all.{better}")
+
+
+def _who_relays(model: ProtocolModel) -> tuple[str, ...]:
+    """How likely it is that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
+    walks = walks_of(model)
+    if walks is None or not 0 < walks.num_colluding < walks.num_users:
+        return ()
+    exposure = average_exposure(
+        num_users=walks.num_users, num_rounds=walks.num_rounds, num_colluding=walks.num_colluding
+    )
+    return (
+        f"If any {walks.num_colluding} of {walks.num_users} people are equally likely to collude, the chance that "
+        f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an average, "
+        "and it is close to 1 for whoever has colluding neighbors only.",
+    )
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
