@@ -303,7 +303,8 @@ def _adjacency(
     named = keys.size
     kept = None
     if weights is None:
-        keys = np.unique(keys)
+        keys.sort()  # numpy's unique hashes first, which takes longer
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
     else:
         both = np.tile(weights[proper], 2)
         order = np.lexsort((-both, keys))
