@@ -25,7 +25,8 @@ from .estimates import Estimate as Estimate
 from .flow import Reports as Reports
 from .flow import View as View
 
-# groups of people
+# groups of people, and graphs of them
+from .graphs import Graph as Graph
 from .groups import Groups as Groups
 from .guarantees import CentralDP as CentralDP
 from .guarantees import DSigmaPrivacy as DSigmaPrivacy
@@ -54,6 +55,7 @@ from .shufflers import IdentityShuffler as IdentityShuffler
 from .shufflers import MallowsShuffler as MallowsShuffler
 from .shufflers import NoisySortShuffler as NoisySortShuffler
 from .shufflers import ParallelShuffler as ParallelShuffler
+from .shufflers import RandomWalkShuffler as RandomWalkShuffler
 from .shufflers import UniformShuffler as UniformShuffler
 from .shufflers import imperfect_shuffler as imperfect_shuffler
 from .statements import PrivacyStatement as PrivacyStatement

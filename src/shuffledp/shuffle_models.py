@@ -79,11 +79,17 @@ class ShuffleModel(Described):
     num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
     largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
     num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
+    arrival_share: float = 1.0  # expected share of people whose own reports are in the view, whoever they are
 
     @property
     def num_labels(self) -> int:
         """How many labels there are, used or not: one per user, unless they are labels of something else."""
         return self.num_users
+
+    @property
+    def keeps_places(self) -> bool:
+        """True if the label of a report is its sender's number, or a slot that is near the sender's."""
+        return self.labels is LabelMeaning.SLOT
 
     @property
     def is_oblivious(self) -> bool:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,6 +200,18 @@ def test_summaries_add_counts_and_reports():
 def test_summaries_of_other_models_or_other_dummies_refuse_to_be_added(other):
     with pytest.raises(IncomparableError, match="summaries must be of one model"):
         summary(TERNARY, [1, 2, 3]) + other
+
+
+def test_who_is_lost_moves_from_the_sampling_error_to_the_standard_error():
+    full = summary(QUATERNARY, [24, 16, 12, 12])
+    some = replace(full, arrival_share=0.75)
+    whole, part = (FrequencyAnalyzer().estimate(each) for each in (full, some))
+    assert part.estimate.tolist() == whole.estimate.tolist()
+    added = part.standard_error**2 - whole.standard_error**2
+    np.testing.assert_allclose(added, whole.sampling_error**2 / 4, rtol=1e-12)
+    np.testing.assert_allclose(part.sampling_error**2, whole.sampling_error**2 * 3 / 4, rtol=1e-12)
+    with pytest.raises(IncomparableError, match="summaries must be of one model"):
+        full + some
 
 
 @pytest.mark.parametrize("counts", [[1, 2], [1, 2, 3, 4], [[1, 2, 3]], [5, -1, 0]])

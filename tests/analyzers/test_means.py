@@ -2,6 +2,7 @@
 
 import functools
 import operator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,6 +190,18 @@ def test_summaries_of_other_models_or_dummies_do_not_add_up():
         one + other
     with pytest.raises(IncomparableError, match="summaries must be of one model"):
         one + summary_of(BIT.model, {"value": np.array([1])}, DummyReports(fraction=0.5))
+
+
+def test_who_is_lost_moves_from_the_sampling_error_to_the_standard_error():
+    values = {"value": np.arange(0, 1001, 5)}
+    full = summary_of(LAPLACE.model, values)
+    some = replace(full, arrival_share=0.75)
+    whole, part = (ANALYZER.estimate(each) for each in (full, some))
+    assert part.estimate.tolist() == whole.estimate.tolist()
+    np.testing.assert_allclose(part.standard_error**2 - whole.standard_error**2, whole.sampling_error**2 / 4, rtol=1e-9)
+    np.testing.assert_allclose(part.sampling_error**2, whole.sampling_error**2 * 3 / 4, rtol=1e-12)
+    with pytest.raises(IncomparableError, match="summaries must be of one model"):
+        full + some
 
 
 def test_a_summary_that_is_none_is_refused():

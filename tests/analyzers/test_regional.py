@@ -7,9 +7,16 @@ import pytest
 
 from shuffledp.analyzers import RegionalAnalyzer
 from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.graphs import Graph
 from shuffledp.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean
-from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
+from shuffledp.shufflers import (
+    IdentityShuffler,
+    MallowsShuffler,
+    NoisySortShuffler,
+    RandomWalkShuffler,
+    UniformShuffler,
+)
 from shuffledp.testing import SeededSource
 
 PLACES = np.linspace(0, 1, 400)
@@ -142,6 +149,8 @@ def test_views_without_slots_of_other_sizes_and_of_other_regions_are_refused():
     analyzer = RegionalAnalyzer(regions=["a"] * 400)
     with pytest.raises(UnsupportedModelError, match="labels that are people's slots"):
         estimated(analyzer, reports, UniformShuffler())
+    with pytest.raises(UnsupportedModelError, match="labels that are people's slots; got a 'network' shuffle"):
+        estimated(analyzer, reports, RandomWalkShuffler(graph=Graph.random_regular(4, 400), num_rounds=3))
     with pytest.raises(InvalidParameterError, match="num_labels must be the slots of the regions"):
         estimated(RegionalAnalyzer(regions=["a"] * 3), reports)
     summary = analyzer.summarize(IdentityShuffler().shuffle(reports))

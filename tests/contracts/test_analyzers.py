@@ -5,9 +5,16 @@ import numpy as np
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
 from shuffledp.analyzers import FrequencyAnalyzer, RegionalAnalyzer
+from shuffledp.graphs import Graph
 from shuffledp.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler, UniformShuffler
+from shuffledp.shufflers import (
+    IdentityShuffler,
+    MallowsShuffler,
+    NoisySortShuffler,
+    RandomWalkShuffler,
+    UniformShuffler,
+)
 from shuffledp.testing import SeededSource
 
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
@@ -95,6 +102,52 @@ class TestRegionsThroughLaplaceSort(ByRegion):
     shuffler = NoisySortShuffler(groups=NEAR, alpha=4.0, order=range(300))
     analyzer = RegionalAnalyzer(regions=ByRegion.regions, shuffler=shuffler)
     truth = smoothed(shuffler, ByRegion.regions, ByRegion.values)
+
+
+FRIENDS = Graph.random_regular(8, 300, SeededSource(1))
+
+
+class TestTernaryThroughWalksOfAll(Frequencies):
+    randomizer, shuffler, counts = TERNARY, RandomWalkShuffler(graph=FRIENDS, num_rounds=12), (60, 140, 100)
+
+
+class TestLossesOnTheWay(Frequencies):
+    """With so little noise that most of the error is from who is lost."""
+
+    randomizer, counts = KaryRandomizedResponse(epsilon0=5.0, domain_size=3), (60, 140, 100)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.02)
+
+    def test_an_error_that_ignores_the_losses_is_found_out(self):
+        class Blind(FrequencyAnalyzer):
+            def summarize(self, view):
+                object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
+                return super().summarize(view)
+
+        results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
+        estimates = np.array([each.estimate for each in results])
+        assert coverage(estimates, np.array([each.margin for each in results]), self.truth).max() < 0.9
+
+
+class TestSinglesAndDummies(Frequencies):
+    randomizer, counts = KaryRandomizedResponse(epsilon0=4.0, domain_size=3), (60, 140, 100)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single", dummies=randomizer, dummy_value=1)
+
+    def test_an_estimator_that_ignores_the_dummies_is_found_out(self):
+        class Blind(FrequencyAnalyzer):
+            def summarize(self, view):
+                object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
+                return super().summarize(view)
+
+        results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
+        estimates = np.array([each.estimate for each in results])
+        assert bias_in_standard_errors(estimates, self.truth).max() > 10
+
+
+class TestPaddedBagsAndLosses(Frequencies):
+    randomizer, counts = KaryRandomizedResponse(epsilon0=3.0, domain_size=3), (60, 140, 100)
+    shuffler = RandomWalkShuffler(
+        graph=FRIENDS, num_rounds=12, protocol="padded", submissions=2, dropout=0.02, dummies=randomizer
+    )
 
 
 class TestTernaryThroughSubmittersAndDummies(Frequencies):

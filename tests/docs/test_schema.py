@@ -20,6 +20,7 @@ JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
 JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHEMA["$defs"]})
 ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
+GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
 
@@ -91,6 +92,14 @@ def test_the_schema_is_a_schema():
 )
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])
+
+
+@pytest.mark.parametrize("edges", ["0,1\n1,2\n2,0\n", "0,1\n1,2\n2,3\n3,0\n"])
+def test_what_is_printed_about_a_graph_is_valid(edges, tmp_path):
+    (tmp_path / "edges.csv").write_text(edges, encoding="utf-8")
+    printed = shuffledp("graph", "inspect", tmp_path / "edges.csv", "--json").json
+    GRAPH.validate(printed)
+    assert not GRAPH.is_valid(printed | {"mixing_time": None})
 
 
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])

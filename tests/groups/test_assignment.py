@@ -137,7 +137,7 @@ def test_a_group_is_everybody_within_so_many_hops(hops):
     rng = np.random.default_rng(hops)
     n = 60
     edges = rng.integers(0, n, (55, 2))
-    graph = Graph.from_edges(edges, num_nodes=n)
+    graph = Graph.from_edges(edges, num_users=n)
     near = np.eye(n, dtype=bool)
     step = near.copy()
     step[edges[:, 0], edges[:, 1]] = step[edges[:, 1], edges[:, 0]] = True
@@ -150,7 +150,7 @@ def test_a_group_is_everybody_within_so_many_hops(hops):
 def test_strongest_ties_are_those_of_the_largest_weights(seed):
     rng = np.random.default_rng(seed)
     n = 30
-    graph = Graph.from_edges(rng.integers(0, n, (90, 2)), weights=rng.integers(0, 5, 90), num_nodes=n)
+    graph = Graph.from_edges(rng.integers(0, n, (90, 2)), weights=rng.integers(0, 5, 90), num_users=n)
     found = own_groups(Groups.from_graph(graph, neighbors=2))
     for person in range(n):
         part = slice(graph.starts[person], graph.starts[person + 1])
@@ -185,7 +185,7 @@ def test_the_largest_list_is_somebodys_own_where_there_is_not_one_per_person():
 def test_everybody_is_in_their_own_group(seed):
     rng = np.random.default_rng(seed)
     n = 50
-    graph = Graph.from_edges(rng.integers(0, n, (40, 2)), weights=rng.random(40), num_nodes=n)
+    graph = Graph.from_edges(rng.integers(0, n, (40, 2)), weights=rng.random(40), num_users=n)
     for groups in (
         Groups.from_radius(rng.random((n, 2)), rng.random(n) / 9),
         Groups.from_neighbors(rng.random((n, 2)), 3),

@@ -36,7 +36,7 @@ def samples(seed):
     n = int(rng.integers(1, 60))
     yield Groups.from_radius(rng.integers(0, 6, (n, 2)), 1), rng.random((n, 2))
     yield Groups.from_radius(rng.integers(0, 60, n), rng.integers(0, 9, n)), rng.random(n)
-    yield Groups.from_graph(Graph.from_edges(rng.integers(0, n, (n, 2)), num_nodes=n), hops=1), rng.random((n, 1))
+    yield Groups.from_graph(Graph.from_edges(rng.integers(0, n, (n, 2)), num_users=n), hops=1), rng.random((n, 1))
     yield Groups.from_lists([*(rng.permutation(n)[: rng.integers(1, n + 1)] for _ in range(9)), range(n)], n), None
 
 

@@ -35,9 +35,9 @@ def test_an_npz_file_has_an_array_of_edges(tmp_path):
     np.savez(tmp_path / "b.npz", edges=[[0, 1], [2, 1]], weights=[0.5, 3])
     assert read_graph(tmp_path / "a.npz") == PLAIN
     assert read_graph(tmp_path / "b.npz") == WEIGHED
-    assert read_graph(tmp_path / "a.npz", num_nodes=9).num_nodes == 9
+    assert read_graph(tmp_path / "a.npz", num_users=9).num_users == 9
     np.savez(tmp_path / "none.npz", edges=np.empty((0, 2), dtype=np.int64))
-    assert read_graph(tmp_path / "none.npz", num_nodes=9) == Graph.from_edges([], num_nodes=9)
+    assert read_graph(tmp_path / "none.npz", num_users=9) == Graph.from_edges([], num_users=9)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_file_without_edges_and_no_file_are_refused(tmp_path):
         read_graph(tmp_path / "c.csv")
     (tmp_path / "d.csv").write_text("0,7\n")
     with pytest.raises(InvalidParameterError, match=r"range\(3\)"):
-        read_graph(tmp_path / "d.csv", num_nodes=3)
+        read_graph(tmp_path / "d.csv", num_users=3)

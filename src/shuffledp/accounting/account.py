@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from shuffledp._numerals import in_digits
 from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
+from shuffledp.accounting.network_risks import average_exposure
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
+from shuffledp.accounting.walks import walks_of
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
 from shuffledp.models import LabelMeaning, ProtocolModel
@@ -69,7 +71,7 @@ def account(
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
-    statement = statement.remarking(*_who_is_mixed(counted))
+    statement = statement.remarking(*_who_is_mixed(counted), *_who_relays(counted))
     statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
@@ -233,6 +235,21 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     return (
         f"Beware: a remainder of {in_digits(delta, 'at most')} is more than one in the number of people ({num_users}), "
         "which would even permit publishing one person's answer outright; choose a far smaller delta.",
+    )
+
+
+def _who_relays(model: ProtocolModel) -> tuple[str, ...]:
+    """How likely it is that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
+    walks = walks_of(model)
+    if walks is None or not 0 < walks.num_colluding < walks.num_users:
+        return ()
+    exposure = average_exposure(
+        num_users=walks.num_users, num_rounds=walks.num_rounds, num_colluding=walks.num_colluding
+    )
+    return (
+        f"If any {walks.num_colluding} of {walks.num_users} people are equally likely to collude, the chance that "
+        f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an average, "
+        "and it is close to 1 for whoever has colluding neighbors only.",
     )
 
 

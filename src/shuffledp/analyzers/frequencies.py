@@ -22,6 +22,7 @@ class FrequencySummary(Summary):
     Args:
         model: the randomizer's model.
         dummies: the dummy reports to correct for, if the shuffler adds any.
+        arrival_share: expected share of people whose own reports are in the view, a random sample of all if below 1.
         counts: reports that support each value, shape (domain_size,).
         num_reports: reports seen.
 
@@ -31,6 +32,7 @@ class FrequencySummary(Summary):
 
     model: FrequencyModel
     dummies: DummyReports | None = None
+    arrival_share: float = 1.0
     counts: NDArray[np.int64]
     num_reports: int
 
@@ -40,7 +42,7 @@ class FrequencySummary(Summary):
             raise invalid(f"{self.model.domain_size} counts of 0 or more", shape_of_counts=self.counts.shape)
 
     def __add__(self, other: "FrequencySummary") -> "FrequencySummary":
-        if self.model != other.model or self.dummies != other.dummies:
+        if (self.model, self.dummies, self.arrival_share) != (other.model, other.dummies, other.arrival_share):
             raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
         return replace(self, counts=self.counts + other.counts, num_reports=self.num_reports + other.num_reports)
 
@@ -53,8 +55,8 @@ class FrequencyAnalyzer:
 
     Guarantees:
         1. Unbiased for the frequencies among the people in the batch, for every true answer of theirs.
-        2. ``standard_error`` is the error from randomizing alone; ``sampling_error`` the further error if the batch is
-           a random sample of a population.
+        2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports;
+           ``sampling_error`` the further error if the batch is a random sample of a population.
         3. Nothing is clipped: an estimate may be below 0 or above 1. `project_to_simplex` is a separate step.
 
     Args:
@@ -89,7 +91,13 @@ class FrequencyAnalyzer:
         if not isinstance(model, FrequencyModel):
             raise UnsupportedModelError(f"frequencies need reports that support values; got reports of {model.kind!r}.")
         counts = model.support_counts(view.reports.columns)
-        return FrequencySummary(model=model, dummies=view.shuffle.dummies, counts=counts, num_reports=len(view.reports))
+        return FrequencySummary(
+            model=model,
+            dummies=view.shuffle.dummies,
+            arrival_share=view.shuffle.arrival_share,
+            counts=counts,
+            num_reports=len(view.reports),
+        )
 
     def estimate(self, summary: FrequencySummary) -> Estimate:
         """Frequencies with standard errors and intervals; one row per value, named by its number.
@@ -111,12 +119,14 @@ class FrequencyAnalyzer:
         variance = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (total * (p - q) ** 2)
         scale = total / people
         inside = np.clip(frequency, 0, 1)
+        sampling = inside * (1 - inside) / people
+        lost_variance = sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
         return Estimate(
             statistic="frequency",
             target=tuple(str(value) for value in range(summary.model.domain_size)),
             estimate=frequency,
-            standard_error=np.sqrt(variance * scale**2 + dummy_variance),
-            sampling_error=np.sqrt(inside * (1 - inside) / people),
+            standard_error=np.sqrt(variance * scale**2 + dummy_variance + lost_variance),
+            sampling_error=np.sqrt(sampling * summary.arrival_share),
             level=self.level,
             num_reports=total,
         )

@@ -29,6 +29,7 @@ class MeanSummary(Summary):
     Args:
         model: the randomizer's model.
         dummies: the dummy reports to correct for, if the shuffler adds any.
+        arrival_share: expected share of people whose own reports are in the view, a random sample of all if below 1.
         sums: of the contributions, one per coordinate.
         squares: of their squares, one per coordinate.
         num_reports: reports seen.
@@ -39,6 +40,7 @@ class MeanSummary(Summary):
 
     model: MeanModel
     dummies: DummyReports | None = None
+    arrival_share: float = 1.0
     sums: tuple[Fraction, ...]
     squares: tuple[Fraction, ...]
     num_reports: int
@@ -50,7 +52,7 @@ class MeanSummary(Summary):
             raise invalid(f"{dimension} sums of squares of 0 or more", len_squares=len(self.squares))
 
     def __add__(self, other: "MeanSummary") -> "MeanSummary":
-        if self.model != other.model or self.dummies != other.dummies:
+        if (self.model, self.dummies, self.arrival_share) != (other.model, other.dummies, other.arrival_share):
             raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
         return replace(
             self,
@@ -81,7 +83,8 @@ class MeanAnalyzer:
 
     Guarantees:
         1. Unbiased for the mean of the people in the batch, for all values of theirs.
-        2. ``standard_error`` is the error from randomizing alone, and ``sampling_error`` the further error if the batch
+        2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports, and
+           ``sampling_error`` the further error if the batch
            is a random sample of a population. What reports cannot tell from randomizing counts as randomizing, so that
            the first is then an upper bound for the people in the batch, and both together are right: of the spread of
            the values, the part within one step of a grid; and all of it for one bit, where ``sampling_error`` is None.
@@ -125,6 +128,7 @@ class MeanAnalyzer:
         return MeanSummary(
             model=model,
             dummies=view.shuffle.dummies,
+            arrival_share=view.shuffle.arrival_share,
             sums=exact_sums(contributions),
             squares=exact_sums(contributions**2),
             num_reports=count,
@@ -147,13 +151,16 @@ class MeanAnalyzer:
         if summary.dummies is not None:
             people = total * (1 - summary.dummies.fraction)
             mean, error, spread = _without_dummies(summary, noise, spread)
+        sampling = spread / people
+        if summary.dummies is None or summary.dummies.value is not None:  # else all spread is in the error already
+            error = error + sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
         single, told = model.dimension == 1, _tells_spread(model)
         return Estimate(
             statistic="mean",
             target=("value",) if single else tuple(str(coordinate) for coordinate in range(model.dimension)),
             estimate=mean,
             standard_error=np.sqrt(error),
-            sampling_error=np.sqrt(spread / people) if told else None,
+            sampling_error=np.sqrt(sampling * summary.arrival_share) if told else None,
             covariance=_covariance(summary, error),
             level=self.level,
             num_reports=total,

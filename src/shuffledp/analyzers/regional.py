@@ -13,7 +13,7 @@ from shuffledp._validate import invalid
 from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.estimates import Estimate
 from shuffledp.flow import Summary, View
-from shuffledp.models import FrequencyModel, LabelMeaning, LocalModel, MeanModel
+from shuffledp.models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.permutations import invert
 from shuffledp.testing import SeededSource
 
@@ -217,7 +217,7 @@ class RegionalAnalyzer:
             raise UnsupportedModelError(
                 f"estimates by region need values or numbers; got reports of {view.reports.model.kind!r}."
             )
-        if view.labels is None or view.shuffle.labels not in (LabelMeaning.SLOT, LabelMeaning.SUBMITTER):
+        if view.labels is None or not view.shuffle.keeps_places:
             raise UnsupportedModelError(
                 f"estimates by region need labels that are people's slots; got a {view.shuffle.kind!r} shuffle."
             )

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_app import account, calibrate
+from shuffledp.cli.graph_app import graph_app
 from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 
 __all__ = ["app", "run_app"]
@@ -28,6 +29,7 @@ app = typer.Typer(
 
 app.command()(account)
 app.command()(calibrate)
+app.add_typer(graph_app)
 
 TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schema.json) instead of text.")]

@@ -132,9 +132,9 @@ class Groups:
             raise InvalidParameterError(
                 f"exactly one of hops and neighbors must be given; got hops={hops!r}, neighbors={neighbors!r}."
             )
-        if graph.num_nodes == 0:
+        if graph.num_users == 0:
             raise InvalidParameterError("graph must have one node or more; got none.")
-        people = np.arange(graph.num_nodes)
+        people = np.arange(graph.num_users)
         sets = graph.balls(hops) if hops is not None else _strongest(graph, neighbors)
         return cls(people, as_runs(*sets), people)
 
@@ -291,19 +291,19 @@ def _strongest(graph: Graph, neighbors: int | None) -> tuple[Integers, Integers]
     integer_at_least(1, neighbors=neighbors)
     if graph.weights is None:
         raise InvalidParameterError("graph must have edge weights for its strongest ties; give hops instead.")
-    nodes = np.repeat(np.arange(graph.num_nodes), graph.degrees)
+    nodes = np.repeat(np.arange(graph.num_users), graph.degrees)
     order = np.lexsort((-graph.weights, nodes))  # nodes stay together, so their starts do not move
     last = np.minimum(graph.starts[:-1] + int(neighbors or 0), graph.starts[1:]) - 1
-    least = np.full(graph.num_nodes, np.inf)
+    least = np.full(graph.num_users, np.inf)
     some = graph.degrees > 0
     least[some] = graph.weights[order][last[some]]
     kept = graph.weights >= least[nodes]
     keys = np.sort(
-        np.concatenate([nodes[kept], np.arange(graph.num_nodes)]) * graph.num_nodes
-        + np.concatenate([graph.neighbors[kept], np.arange(graph.num_nodes)])
+        np.concatenate([nodes[kept], np.arange(graph.num_users)]) * graph.num_users
+        + np.concatenate([graph.neighbors[kept], np.arange(graph.num_users)])
     )
-    owners, ends = np.divmod(keys, graph.num_nodes)
-    return np.searchsorted(owners, np.arange(graph.num_nodes + 1)).astype(np.int64), ends
+    owners, ends = np.divmod(keys, graph.num_users)
+    return np.searchsorted(owners, np.arange(graph.num_users + 1)).astype(np.int64), ends
 
 
 def _as_people(place: int, group: ArrayLike) -> Integers:

@@ -26,6 +26,7 @@ from shuffledp.laws.moments import (
     sampled_displacement,
 )
 from shuffledp.laws.noisy_sort import NOISES, sample_noisy_sort
+from shuffledp.laws.position_bounds import PositionBounds, position_bounds
 from shuffledp.laws.preservation import (
     cayley_lost_law,
     hamming_lost_law,
@@ -41,18 +42,33 @@ from shuffledp.laws.spacing import (
     sort_spreads,
     uniform_gaps,
 )
+from shuffledp.laws.walking import LOST, Walks, sample_walks
+from shuffledp.laws.walks import (
+    distance_from_stationarity,
+    expected_messages,
+    first_round_within,
+    position_distribution,
+    position_distributions,
+    unseen_probability,
+)
 
 __all__ = [
     "DISTANCES",
+    "LOST",
     "NOISES",
     "Law",
     "MallowsStream",
+    "PositionBounds",
     "RankGroups",
+    "Walks",
     "adaptive_gaps",
     "cayley_lost_law",
     "composed_law",
     "d_sigma_loss",
     "d_sigma_ratio",
+    "distance_from_stationarity",
+    "expected_messages",
+    "first_round_within",
     "gaussian_alpha",
     "gaussian_delta",
     "gaussian_mu",
@@ -68,6 +84,9 @@ __all__ = [
     "mallows_law",
     "most_lost",
     "noisy_sort_law",
+    "position_bounds",
+    "position_distribution",
+    "position_distributions",
     "positions_of_gaps",
     "preservation_delta",
     "preserved_shares",
@@ -75,9 +94,11 @@ __all__ = [
     "sample_mallows",
     "sample_mallows_blocks",
     "sample_noisy_sort",
+    "sample_walks",
     "sampled_displacement",
     "shuffle_around",
     "sort_spreads",
     "stream_buffer",
     "uniform_gaps",
+    "unseen_probability",
 ]

@@ -14,9 +14,11 @@ from shuffledp.shufflers.least import LeastDisplacement, least_displacement, mea
 from shuffledp.shufflers.mallows import MallowsShuffleModel, MallowsShuffler
 from shuffledp.shufflers.noisy_sort import NoisySortShuffleModel, NoisySortShuffler
 from shuffledp.shufflers.parallel import ParallelShuffleModel, ParallelShuffler
+from shuffledp.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.shufflers.slots import SlotShuffleModel, SlotShuffler
 from shuffledp.shufflers.streaming import MallowsReportStream
 from shuffledp.shufflers.uniform import UniformShuffleModel, UniformShuffler
+from shuffledp.shufflers.walk_model import RandomWalkShuffleModel
 
 __all__ = [
     "CayleyShuffler",
@@ -35,6 +37,8 @@ __all__ = [
     "ObliviousShuffleModel",
     "ParallelShuffleModel",
     "ParallelShuffler",
+    "RandomWalkShuffleModel",
+    "RandomWalkShuffler",
     "SlotShuffleModel",
     "SlotShuffler",
     "UniformShuffleModel",

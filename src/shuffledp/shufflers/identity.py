@@ -33,6 +33,11 @@ class IdentityShuffleModel(ShuffleModel):
         _validate.integer_at_least(1, num_users=self.num_users)
 
     @property
+    def keeps_places(self) -> bool:
+        """Labels are the senders' numbers."""
+        return True
+
+    @property
     def trust(self) -> tuple[Trust, ...]:
         """Nobody besides one's own device: there is no shuffler."""
         return ()

@@ -19,7 +19,7 @@ __all__ = ["read_graph"]
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 
 
-def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
+def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
     """The graph of an edge list.
 
     A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
@@ -32,7 +32,7 @@ def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
 
     Args:
         path: the file.
-        num_nodes: number of people; None is one more than the largest number in the file.
+        num_users: number of people; None is one more than the largest number in the file.
 
     Raises:
         InputDataError: if there is no such file, or it is no edge list.
@@ -42,7 +42,7 @@ def read_graph(path: Path, *, num_nodes: int | None = None) -> Graph:
         raise InputDataError(f"{path} cannot be read: there is no such file.")
     is_npz = path.suffix == ".npz" or zipfile.is_zipfile(path)
     edges, weights = guarded(path, lambda: _from_npz(path) if is_npz else _from_text(path))
-    return Graph.from_edges(edges, weights=weights, num_nodes=num_nodes)
+    return Graph.from_edges(edges, weights=weights, num_users=num_users)
 
 
 def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:

@@ -85,7 +85,7 @@ def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
     try:
         if section.lists is not None:
             return Groups.from_lists(read_lists(path), num_users)
-        graph = read_graph(path, num_nodes=num_users)
+        graph = read_graph(path, num_users=num_users)
         return Groups.from_graph(graph, hops=section.hops, neighbors=section.neighbors)
     except InvalidParameterError as error:
         reason = str(error)

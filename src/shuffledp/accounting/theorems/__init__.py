@@ -10,6 +10,8 @@ from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
 from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
 from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
+from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
 from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
@@ -39,9 +41,13 @@ THEOREMS: tuple[Theorem, ...] = (
     SwapCost(),
     SplitAndMixRounds(),
     ObliviousShuffle(),
+    NetworkAll(),
+    NetworkSingle(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),
     HomogeneousLaplace(),
     HomogeneousChannel(),
+    NetworkHistogram(),
+    NetworkFirstHop(),
 )

@@ -1,10 +1,13 @@
 """What theorems share that reduce a shuffle to a uniform one of the same reports, at a cost: its blanket bounds."""
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.by_law import LawTheorem
+from shuffledp.accounting.evaluators.laws import ReportLaw
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.channel import BlanketChannel
 from shuffledp.accounting.theorems.fmt23 import StrongPair
@@ -13,7 +16,15 @@ from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
 from shuffledp.models import ProtocolModel, ShuffleModel
 from shuffledp.statements import Hypothesis
 
-__all__ = ["blanket_bound", "raised", "uniform_curve", "uniform_delta", "uniform_epsilons"]
+__all__ = [
+    "blanket_bound",
+    "blanket_laws",
+    "raised",
+    "uniform_curve",
+    "uniform_delta",
+    "uniform_epsilons",
+    "uniform_model",
+]
 
 Floats = NDArray[np.float64]
 
@@ -35,13 +46,13 @@ def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesi
 
 def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
     """What the bounds say of a uniform shuffle of so many people, the quickest one first."""
-    uniform = _uniform(model, size)
+    uniform = uniform_model(model, size)
     return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
 
 
 def uniform_delta(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
     """The least delta that they say at each epsilon; 1 where none says anything."""
-    uniform, theorems = _uniform(model, size), _applying(model, size, _ANY_DELTA)
+    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
     least = np.ones(len(epsilons))
     for theorem in theorems:
         found = [theorem.delta_at(uniform, epsilon=float(epsilon)) for epsilon in epsilons]
@@ -51,7 +62,7 @@ def uniform_delta(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
 
 def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
     """The same for many epsilons, a little less tight."""
-    uniform, theorems = _uniform(model, size), _applying(model, size, _ANY_DELTA)
+    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
     least = np.ones(len(epsilons))
     for theorem in theorems:
         least = np.minimum(least, theorem.curve(uniform, epsilons=epsilons))
@@ -74,11 +85,24 @@ def raised(uniform: Callable[[Floats], Floats], epsilons: Floats, *, cost: float
     return found
 
 
-def _uniform(model: ProtocolModel, size: int) -> ProtocolModel:
+def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
+    """For each bound that applies, the laws behind it for every pair of inputs that counts, against its blanket."""
+    uniform, found = uniform_model(model, size), []
+    for theorem in _applying(model, size, delta):
+        if isinstance(theorem, LawTheorem):
+            found.append(tuple(theorem.family(uniform).laws))
+        else:
+            ratio = math.exp(model.local.epsilon0)
+            values, masses = np.array([ratio, 1.0]), np.full(2, 1 / (1 + ratio))
+            found.append((ReportLaw(first=values, second=values[::-1], mass=masses),))
+    return found
+
+
+def uniform_model(model: ProtocolModel, size: int) -> ProtocolModel:
     """The same reports of so many people, uniformly shuffled."""
     return ProtocolModel(local=model.local, shuffle=ShuffleModel.from_dict({"kind": "uniform", "num_users": size}))
 
 
 def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    uniform = _uniform(model, size)
+    uniform = uniform_model(model, size)
     return [theorem for theorem in _BLANKETS if theorem.applies(uniform, delta=delta)]

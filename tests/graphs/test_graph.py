@@ -9,7 +9,7 @@ from shuffledp.graphs import Graph
 
 
 def edges_of(graph):
-    return [(u, int(v)) for u in range(graph.num_nodes) for v in graph.neighbors_of(u) if u < v]
+    return [(u, int(v)) for u in range(graph.num_users) for v in graph.neighbors_of(u) if u < v]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -17,12 +17,12 @@ def test_edges_are_undirected_and_each_is_there_once(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 40))
     pairs = rng.integers(0, n, (60, 2))
-    graph = Graph.from_edges(pairs, num_nodes=n)
+    graph = Graph.from_edges(pairs, num_users=n)
     assert edges_of(graph) == sorted({(min(u, v), max(u, v)) for u, v in pairs.tolist() if u != v})
     assert graph.num_edges == len(edges_of(graph))
     assert graph.dropped_loops == np.count_nonzero(pairs[:, 0] == pairs[:, 1])
     assert graph.degrees.sum() == 2 * graph.num_edges
-    assert graph == Graph.from_edges(pairs[::-1, ::-1], num_nodes=n)
+    assert graph == Graph.from_edges(pairs[::-1, ::-1], num_users=n)
 
 
 def test_an_edge_that_is_named_twice_keeps_its_largest_weight():
@@ -34,10 +34,10 @@ def test_an_edge_that_is_named_twice_keeps_its_largest_weight():
 
 
 def test_a_graph_may_have_isolated_nodes_or_no_edges_or_no_nodes():
-    assert Graph.from_edges([(0, 1)], num_nodes=5).degrees.tolist() == [1, 1, 0, 0, 0]
-    assert Graph.from_edges([], num_nodes=3).num_edges == 0
-    assert Graph.from_edges([]).num_nodes == 0
-    assert Graph.from_edges(np.empty((0, 2), dtype=int), num_nodes=2).balls(3)[1].tolist() == [0, 1]
+    assert Graph.from_edges([(0, 1)], num_users=5).degrees.tolist() == [1, 1, 0, 0, 0]
+    assert Graph.from_edges([], num_users=3).num_edges == 0
+    assert Graph.from_edges([]).num_users == 0
+    assert Graph.from_edges(np.empty((0, 2), dtype=int), num_users=2).balls(3)[1].tolist() == [0, 1]
 
 
 def test_a_graph_can_not_be_changed():
@@ -52,7 +52,7 @@ def test_a_graph_can_not_be_changed():
 def test_a_ball_is_what_so_many_steps_reach(seed):
     rng = np.random.default_rng(seed)
     n = 30
-    graph = Graph.from_edges(rng.integers(0, n, (28, 2)), num_nodes=n)
+    graph = Graph.from_edges(rng.integers(0, n, (28, 2)), num_users=n)
     for hops in (0, 1, 2, 5, 100):
         starts, members = graph.balls(hops)
         for node in range(n):
@@ -113,15 +113,15 @@ def test_graphs_of_other_libraries_are_read(source, expected):
 
 REFUSED = [
     (
-        lambda: Graph.from_edges([(0, 3)], num_nodes=3),
+        lambda: Graph.from_edges([(0, 3)], num_users=3),
         "below 3; the edge at place 0, counted from 0, names 3",
     ),
     (lambda: Graph.from_edges([(0, 1), (-1, 1)]), "the edge at place 1, counted from 0, names -1"),
     (lambda: Graph.from_edges([(0.0, 1.0)]), "edges must be integers of shape"),
     (lambda: Graph.from_edges([(0, 1, 2)]), r"got shape \(1, 3\)"),
     (lambda: Graph.from_edges(np.array([[0, 2**63]], dtype=np.uint64)), "edges must be nodes below"),
-    (lambda: Graph.from_edges([], num_nodes=-1), "num_nodes must be an integer that is 0 or more"),
-    (lambda: Graph.from_edges([], num_nodes=2**31), "num_nodes must be at most 2147483647"),
+    (lambda: Graph.from_edges([], num_users=-1), "num_users must be an integer that is 0 or more"),
+    (lambda: Graph.from_edges([], num_users=2**31), "num_users must be at most 2147483647"),
     (lambda: Graph.from_edges([(0, 1)], weights=[1, 2]), "weights must be one number per edge, 1 in all"),
     (lambda: Graph.from_edges([(0, 1)], weights=[-1]), r"weights\[0\]=-1.0"),
     (lambda: Graph.from_edges([(0, 1)], weights=[np.nan]), r"weights\[0\]=nan"),

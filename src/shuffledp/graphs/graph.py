@@ -1,15 +1,22 @@
-"""Graphs of people: undirected and simple, as sorted lists of neighbors, with an optional weight per edge."""
+"""A graph of people: undirected and simple, as sorted lists of neighbors, with an optional weight per edge."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp._validate import integer_at_least, invalid
 from shuffledp.errors import InvalidParameterError
+from shuffledp.graphs.generators import random_regular_edges
+from shuffledp.graphs.spectrum import spectrum
+from shuffledp.graphs.structure import component_labels, is_bipartite, largest_component_of
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
 
 __all__ = ["Graph"]
 
@@ -18,29 +25,31 @@ _MOST_NODES = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An undirected graph on the nodes 0, ..., n - 1, without loops and without parallel edges.
+    """An undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
 
-    Made by `from_edges` or `of`. The neighbors of node v are ``neighbors[starts[v] : starts[v + 1]]``, ascending, and
-    ``weights`` is aligned with them.
+    Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are
+    ``neighbors[starts[v] : starts[v + 1]]``, ascending, and ``weights`` is aligned with them.
 
     Args:
         starts: int64 array of shape (nodes + 1,).
-        neighbors: int64 array of shape (2 edges,); every edge stands there twice.
+        neighbors: int32 array of shape (2 edges,); every edge stands there twice.
         weights: float64 array of the same shape, or None.
         dropped_loops: number of edges from a node to itself that were left out.
+        merged_edges: number of further mentions of an edge, in either direction, that were merged into one.
 
     Example:
         >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 1), (2, 2)])
-        >>> graph.num_nodes, graph.num_edges, graph.dropped_loops
+        >>> graph.num_users, graph.num_edges, graph.dropped_loops
         (3, 2, 1)
         >>> graph.neighbors_of(1).tolist()
         [0, 2]
     """
 
     starts: NDArray[np.int64]
-    neighbors: NDArray[np.int64]
+    neighbors: NDArray[np.int32]
     weights: NDArray[np.float64] | None = None
     dropped_loops: int = 0
+    merged_edges: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.starts, self.neighbors, self.weights):
@@ -48,8 +57,8 @@ class Graph:
                 array.setflags(write=False)
 
     @property
-    def num_nodes(self) -> int:
-        """Number of nodes, isolated ones included."""
+    def num_users(self) -> int:
+        """Number of people (nodes), isolated ones included."""
         return self.starts.size - 1
 
     @property
@@ -62,7 +71,7 @@ class Graph:
         """Number of neighbors of every node."""
         return np.diff(self.starts)
 
-    def neighbors_of(self, node: int) -> NDArray[np.int64]:
+    def neighbors_of(self, node: int) -> NDArray[np.int32]:
         """The neighbors of one node, ascending."""
         return self.neighbors[self.starts[node] : self.starts[node + 1]]
 
@@ -81,39 +90,39 @@ class Graph:
 
     def __repr__(self) -> str:
         return (
-            f"Graph({self.num_nodes} nodes, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
+            f"Graph({self.num_users} people, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
         )
 
     @classmethod
-    def from_edges(cls, edges: ArrayLike, *, weights: ArrayLike | None = None, num_nodes: int | None = None) -> Self:
+    def from_edges(cls, edges: ArrayLike, num_users: int | None = None, weights: ArrayLike | None = None) -> Self:
         """The graph with these edges, in any order and direction.
 
-        Loops are dropped and counted. An edge that is named more than once, in either direction, is one edge; it keeps
-        the largest of its weights.
+        Directions are forgotten. Loops are dropped and counted. An edge that is named more than once, in either
+        direction, is one edge, and its further mentions are counted; it keeps the largest of its weights.
 
         Args:
             edges: integer array of shape (edges, 2), nodes from 0; it may be empty.
+            num_users: number of people (nodes); None is one more than the largest node named.
             weights: finite numbers of 0 or more, one per edge, or None.
-            num_nodes: number of nodes; None is one more than the largest node named.
 
         Raises:
             InvalidParameterError: if an entry is no node, a weight is negative or not finite, or the shapes disagree.
         """
         pairs = _as_pairs(edges)
-        if num_nodes is None:
-            num_nodes = int(pairs.max()) + 1 if pairs.size else 0
-        integer_at_least(0, num_nodes=num_nodes)
-        if num_nodes > _MOST_NODES:
-            raise invalid(f"at most {_MOST_NODES}", num_nodes=num_nodes)
-        outside = (pairs < 0) | (pairs >= num_nodes)
+        if num_users is None:
+            num_users = int(pairs.max()) + 1 if pairs.size else 0
+        integer_at_least(0, num_users=num_users)
+        if num_users > _MOST_NODES:
+            raise invalid(f"at most {_MOST_NODES}", num_users=num_users)
+        outside = (pairs < 0) | (pairs >= num_users)
         if outside.any():
             row, column = (int(place[0]) for place in np.nonzero(outside))
             raise InvalidParameterError(
-                f"edges must name nodes by their numbers, 0 or more and below {num_nodes}; the edge at place {row}, "
+                f"edges must name nodes by their numbers, 0 or more and below {num_users}; the edge at place {row}, "
                 f"counted from 0, names {int(pairs[row, column])}."
             )
         values = None if weights is None else _as_weights(weights, len(pairs))
-        return cls(*_adjacency(pairs, values, int(num_nodes)))
+        return cls(*_adjacency(pairs, values, int(num_users)))
 
     @classmethod
     def of(cls, graph: Any) -> Self:
@@ -130,12 +139,103 @@ class Graph:
             return graph
         for looks_like, edges_of in _READERS:
             if looks_like(graph):
-                edges, weights, num_nodes = edges_of(graph)
-                return cls.from_edges(edges, weights=weights, num_nodes=num_nodes)
+                edges, weights, num_users = edges_of(graph)
+                return cls.from_edges(edges, weights=weights, num_users=num_users)
         raise InvalidParameterError(
             "graph must be a Graph, a networkx or igraph graph or a scipy sparse matrix; "
             f"got graph of type {type(graph).__name__}."
         )
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """The same graph as networkx's, of which nodes are numbered in the order in which it lists them; see `of`."""
+        return cls.of(graph)
+
+    @classmethod
+    def random_regular(cls, degree: int, num_users: int, source: "RandomSource | None" = None) -> Self:
+        """A random graph in which everybody has the same number of neighbors.
+
+        Stubs are paired at random, and those that would make a loop or a second edge are paired anew. For degrees far
+        below the square root of the number of people, this comes close to the uniform law.
+
+        Args:
+            degree: neighbors of each person, from 0 to ``num_users - 1``.
+            num_users: 1 or more; degree * num_users is even.
+            source: None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if there is no such graph.
+
+        References:
+            Steger, Wormald, "Generating random regular graphs quickly", 1999.
+
+        Example:
+            >>> Graph.random_regular(4, 100).irregularity
+            1.0
+        """
+        return cls.from_edges(random_regular_edges(degree, num_users, source=source), num_users)
+
+    # ---- walks from neighbor to neighbor, each chosen uniformly, whatever the weights --------------------------------
+
+    @cached_property
+    def stationary(self) -> NDArray[np.float64]:
+        """The law "pi" that a uniform walk keeps: degrees over their sum; shape (people,), zeros without an edge."""
+        pi: NDArray[np.float64] = self.degrees / max(self.neighbors.size, 1)
+        pi.setflags(write=False)
+        return pi
+
+    @property
+    def irregularity(self) -> float:
+        """The "Gamma" of papers: n times the sum of squared stationary probabilities; 1 if all degrees are equal.
+
+        Liew et al. 2022, Table 4, count each edge for its first end only, and print other numbers.
+        """
+        degrees = self.degrees.astype(np.float64)
+        total = degrees.sum()
+        return float(self.num_users * (degrees @ degrees) / total**2) if total else float(self.num_users)
+
+    @cached_property
+    def spectrum(self) -> tuple[float, float]:
+        """The second largest and the smallest eigenvalue of the walk, to 1e-8 or better.
+
+        Of a graph in several parts the second largest is 1.
+        """
+        return spectrum(self)
+
+    @property
+    def spectral_gap(self) -> float:
+        """The "alpha" of papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
+
+        0 for a graph in several parts and for a bipartite one, on which walks never forget where they began.
+        """
+        second, smallest = self.spectrum
+        return max(0.0, 1 - max(abs(second), abs(smallest)))
+
+    @cached_property
+    def components(self) -> NDArray[np.int32]:
+        """The number of the part that each person belongs to, from 0; people of one part reach each other."""
+        return component_labels(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """True if everybody reaches everybody; False for a graph of nobody."""
+        return self.num_users > 0 and int(self.components.max()) == 0
+
+    @cached_property
+    def is_bipartite(self) -> bool:
+        """True if people fall into two sides, and all edges lead from one to the other."""
+        return is_bipartite(self)
+
+    def largest_component(self) -> Self:
+        """The part with the most people, renumbered from 0 in the same order; of equal ones, the first."""
+        return type(self)(*largest_component_of(self))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the number of people and the edges, in hexadecimal; weights are left out."""
+        text = hashlib.sha256(self.starts.astype("<i8").tobytes())
+        text.update(self.neighbors.astype("<i4").tobytes())
+        return text.hexdigest()
 
     def balls(self, hops: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For every node, the nodes that at most ``hops`` edges lead to, itself included.
@@ -152,7 +252,7 @@ class Graph:
         integer_at_least(0, hops=hops)
         import scipy.sparse as sp
 
-        size = self.num_nodes
+        size = self.num_users
         shape = (size, size)
         edges = sp.csr_array((np.ones(self.neighbors.size, dtype=np.bool_), self.neighbors, self.starts), shape=shape)
         itself = sp.csr_array(sp.eye_array(size, dtype=np.bool_))
@@ -195,23 +295,25 @@ def _as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 def _adjacency(
-    pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, num_nodes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, int]:
-    """Both directions of every edge, sorted, each once; and the number of loops left out."""
+    pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, num_users: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None, int, int]:
+    """Both directions of every edge, sorted, each once; and the numbers of loops left out and of mentions merged."""
     proper = pairs[:, 0] != pairs[:, 1]
     u, v = pairs[proper].T
-    keys = np.concatenate([u * num_nodes + v, v * num_nodes + u])
+    keys = np.concatenate([u * num_users + v, v * num_users + u])
+    named = keys.size
     kept = None
     if weights is None:
-        keys = np.unique(keys)
+        keys.sort()  # numpy's unique hashes first, which takes longer
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
     else:
         both = np.tile(weights[proper], 2)
         order = np.lexsort((-both, keys))
         keys, first = np.unique(keys[order], return_index=True)
         kept = both[order][first]
-    nodes, neighbors = np.divmod(keys, max(num_nodes, 1))
-    starts = np.searchsorted(nodes, np.arange(num_nodes + 1)).astype(np.int64)
-    return starts, neighbors, kept, int(np.count_nonzero(~proper))
+    nodes, neighbors = np.divmod(keys, max(num_users, 1))
+    starts = np.searchsorted(nodes, np.arange(num_users + 1)).astype(np.int64)
+    return starts, neighbors.astype(np.int32), kept, int(np.count_nonzero(~proper)), (named - keys.size) // 2
 
 
 # ---- what other libraries call a graph: edges, weights or None, number of nodes --------------------------------------

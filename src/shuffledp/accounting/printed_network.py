@@ -1,0 +1,143 @@
+"""Theorems 5.3 to 5.6 of "Network Shuffling" (Liew et al. 2022) as they are printed: numbers to compare with.
+
+None of them decides anything, and none can be in a statement: each comes with a flag that names what is wrong with it.
+With P the law of where a report is after t rounds, S is the sum of its squared probabilities.
+
+    5.3 (all, stationary): (epsilon, delta + delta2) with A = (E - 1) E^2,
+        r = sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n), epsilon = A^2 r^2 / 2 + A r sqrt(2 log(1/delta))
+    5.4 (all, symmetric): the same with r = rho sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n)
+    5.5, 5.6 (single): (epsilon, delta) with B = (E - 1) E, epsilon = B^2 S / 2 + B sqrt(2 S log(1/delta))
+    eq. (7): S <= sum of pi^2 + (1 - alpha)^(2t)
+
+The square root of S in 5.3 follows the paper's Lemma 5.1; Theorem 6.1 prints (n - 1) S in place of (1 - 1/n) S.
+"""
+
+import math
+from dataclasses import dataclass
+
+__all__ = [
+    "FLAGS",
+    "PrintedBound",
+    "largest_local_delta",
+    "printed_all",
+    "printed_simplified",
+    "printed_single",
+    "printed_squares",
+    "squares_bound",
+]
+
+FLAGS = {
+    "5.3": "false after finitely many rounds: on a complete graph of N people and one more who knows but one of them, "
+    "after one round, that one's report is alone with a probability of about 1/e; and eq. (7), which it rests on, is "
+    "false (a triangle with a pendant, t = 4)",
+    "5.4": "unproven after finitely many rounds: given how many reports everybody holds, their order is not uniform if "
+    "people's positions have different laws; and empty before positions are nearly uniform",
+    "5.5": "true where fresh dummies hide who held nothing, but far from tight: it composes what should be mixed",
+    "5.6": "true where fresh dummies hide who held nothing, but far from tight: it composes what should be mixed",
+    "eq. (7)": "false on irregular graphs: on a triangle with a pendant, from the node they share, after 4 rounds, "
+    "S less the sum of pi^2 is 0.08719, and (1 - alpha)^8 is 0.07952",
+}
+
+_LOCAL_FACTOR = 8  # of epsilon0, for randomizers with a local delta
+_COEFFICIENT_AT = 1 / 8  # the largest epsilon0 at which "800 epsilon0^2 S + 40 epsilon0 sqrt(..)" follows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedBound:
+    """What a theorem prints for one set of numbers. Not a guarantee.
+
+    Args:
+        theorem: its number.
+        epsilon: in nats.
+        delta: the remainder in all.
+        flag: what is wrong with it.
+    """
+
+    theorem: str
+    epsilon: float
+    delta: float
+    flag: str
+
+
+def printed_all(
+    *,
+    epsilon0: float,
+    num_users: int,
+    squares: float,
+    delta: float,
+    delta2: float,
+    spread: float | None = None,
+    delta1: float = 0.0,
+    corrected: bool = False,
+) -> PrintedBound:
+    """Theorem 5.3, or 5.4 if ``spread`` is given.
+
+    Args:
+        epsilon0: local loss in nats.
+        num_users: n.
+        squares: S.
+        delta: of the composition, above 0.
+        delta2: that a bag is larger than it should be, above 0.
+        spread: rho, the largest over the least positive probability of a position.
+        delta1: above 0 for the version with a local delta, which may be `largest_local_delta` at most.
+        corrected: with the 1/n that Lemma 5.1 drops.
+    """
+    alone = 1 / num_users if corrected else 0.0
+    root = math.sqrt(alone + (1 - 1 / num_users) * squares)
+    root = (1.0 if spread is None else spread) * root + math.sqrt(math.log(1 / delta2) / num_users)
+    loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
+    reach = math.expm1(loss) * math.exp(2 * loss) * root
+    epsilon = reach**2 / 2 + reach * math.sqrt(2 * math.log(1 / delta))
+    theorem = "5.3" if spread is None else "5.4"
+    remainder = delta + delta2 + _remainder(num_users, epsilon, delta1)
+    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+
+
+def printed_single(
+    *, epsilon0: float, num_users: int, squares: float, delta: float, delta1: float = 0.0, symmetric: bool = False
+) -> PrintedBound:
+    """Theorem 5.5, or 5.6 (the same formula) for symmetric positions; arguments as for `printed_all`."""
+    loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
+    reach = math.expm1(loss) * math.exp(loss)
+    epsilon = reach**2 * squares / 2 + reach * math.sqrt(2 * squares * math.log(1 / delta))
+    theorem = "5.6" if symmetric else "5.5"
+    remainder = delta + _remainder(num_users, epsilon, delta1)
+    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+
+
+def printed_simplified(*, epsilon0: float, squares: float, delta: float) -> PrintedBound:
+    """Of Theorem 5.5, "particularly, when epsilon0 <= 1": 800 epsilon0^2 S + 40 epsilon0 sqrt(2 S log(1/delta)).
+
+    It follows from the formula at 8 epsilon0 where that is at most 1; at epsilon0 = 1 the formula has e^8 (e^8 - 1),
+    some nine million, in place of 40.
+    """
+    epsilon = 800 * epsilon0**2 * squares + 40 * epsilon0 * math.sqrt(2 * squares * math.log(1 / delta))
+    flag = FLAGS["5.5"] if epsilon0 <= _COEFFICIENT_AT else "false: it needs epsilon0 <= 1/8, and says epsilon0 <= 1"
+    return PrintedBound(theorem="5.5", epsilon=epsilon, delta=delta, flag=flag)
+
+
+def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
+    """The largest local delta that the versions with one allow."""
+    tail = math.log(2 / delta1) / math.log(1 / (1 - math.exp(-5 * epsilon0)))
+    return -math.expm1(-epsilon0) * delta1 / (4 * math.exp(epsilon0) * (2 + tail))
+
+
+def printed_squares(*, num_users: int, irregularity: float, gap: float, num_rounds: int) -> float:
+    """S by eq. (7): Gamma / n + (1 - alpha)^(2t). False on irregular graphs: see ``FLAGS``."""
+    return irregularity / num_users + (1 - gap) ** (2 * num_rounds)
+
+
+def squares_bound(*, largest: float, start: float, gap: float, num_rounds: int) -> float:
+    """S from above, correctly: pi_max (1 + (1 - alpha)^(2t) (1 / pi_start - 1)).
+
+    Args:
+        largest: the largest stationary probability.
+        start: that of the node where the walk begins.
+        gap: alpha, from below.
+        num_rounds: t.
+    """
+    return largest * (1 + (1 - gap) ** (2 * num_rounds) * (1 / start - 1))
+
+
+def _remainder(num_users: int, epsilon: float, delta1: float) -> float:
+    return num_users * (math.exp(epsilon) + 1) * delta1 if delta1 else 0.0

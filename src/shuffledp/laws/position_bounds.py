@@ -1,0 +1,259 @@
+"""What holds of the positions of everybody's report at once: how concentrated, how alike, how many hold none.
+
+Up to a number of steps this is worked out from the law of every start; for larger graphs from the spectral gap, which
+bounds every law, and less tightly.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp.graphs import Graph, lazy_gap
+from shuffledp.laws.walks import graphs_of_rounds, position_distributions
+
+__all__ = ["PositionBounds", "position_bounds"]
+
+Floats = NDArray[np.float64]
+
+_MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some ten seconds
+_MOST_PAIRS = 160  # people for whom likeness is worked out for every pair of them
+_SLACK = 1e-15  # of a probability, relative: what rounding may add in one round, for each neighbor
+_GAP_SLACK = 1e-8  # of the spectral gap
+_CLASS = 1.01  # ratio of the largest and the smallest probability of one class
+_NEGLIGIBLE = 1e-5  # of 1 / people: smaller probabilities are rounded up to this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionBounds:
+    """What holds of the position of every report after its walk, whoever sent it.
+
+    Args:
+        probabilities: of places, descending: a law as concentrated as everybody's or more. The sum of the k largest of
+            anybody's probabilities is at most the sum of the k first here.
+        counts: how many places have each of them.
+        near_uniformity: at least log[P_j(a) P_k(b) / (P_j(b) P_k(a))] for all people j, k and places a, b.
+        separation: 1 less the sum over places of the least chance that anybody's report is there, rounded up: all laws
+            have the rest in common. At most the largest 1 - P_j(i) / pi_i.
+        worst_start: whose law has the largest sum of squares; None where laws were not worked out.
+        dummies: expected number of reports that are lacking where fewer than so many are held.
+        dummies_error: standard deviation of that number.
+        exact: whether the laws of all starts were worked out, so that nothing but rounding makes bounds larger.
+    """
+
+    probabilities: tuple[float, ...]
+    counts: tuple[int, ...]
+    near_uniformity: float
+    separation: float
+    worst_start: int | None
+    dummies: float
+    dummies_error: float
+    exact: bool
+
+
+class _Found(NamedTuple):
+    """What is found of all laws, before anything is rounded."""
+
+    largest: Floats  # by rank
+    least: Floats  # by place
+    near_uniformity: float
+    worst_start: int | None
+    short: Floats  # by place: the law of how many reports are held, below ``submissions``, shape (people, submissions)
+    squares: Floats  # by place: sum of squared chances
+
+
+def position_bounds(
+    graph: Graph | Sequence[Graph],
+    num_rounds: int,
+    *,
+    laziness: float = 0.0,
+    dropout: float = 0.0,
+    submissions: int = 1,
+    most_steps: int = _MOST_STEPS,
+) -> PositionBounds:
+    """Work out what holds of everybody's position.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: as `position_distribution` takes it.
+        dropout: likewise. Concentration and dummies are those of what is not lost; likeness is that of reports that
+            come through.
+        submissions: how many reports everybody is to hold, or else dummies are added.
+        most_steps: people * rounds * (people + 2 edges) up to which the law of every start is worked out. Above it,
+            bounds come from the spectral gap (and for several graphs they say nothing), and the number of dummies is
+            that of independent positions of one law, the average of all.
+
+    References:
+        Liew et al. 2022, whose equation (7) fails on irregular graphs. In its place, with the gap "alpha":
+        |P_j(i) - pi_i| <= (1 - alpha)^t sqrt(pi_i / pi_j), as for every reversible walk.
+
+    Example:
+        >>> triangle = Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+        >>> found = position_bounds(triangle, 1)
+        >>> found.counts, found.near_uniformity, round(found.dummies, 6)
+        ((2,), inf, 0.75)
+    """
+    _validate.integer_at_least(1, submissions=submissions)
+    graphs = graphs_of_rounds(graph, num_rounds)
+    one = graph if isinstance(graph, Graph) else graph[0]
+    people = one.num_users
+    survival = (1 - dropout) ** num_rounds
+    steps = people * sum(each.neighbors.size + people for each in graphs)
+    exact = steps <= most_steps
+    if exact:
+        found = _of_all_starts(graph, num_rounds, laziness, survival, submissions)
+    else:
+        found = _of_the_gap(graph, num_rounds, laziness, survival, submissions)
+    slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in (one, *graphs))))
+    probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
+    load = _load(graph, num_rounds, laziness, found.short.sum(axis=1))
+    dummies, error = _lacking(found, load * survival, submissions)
+    return PositionBounds(
+        probabilities=probabilities,
+        counts=counts,
+        near_uniformity=found.near_uniformity + 4 * slack,
+        separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + slack)),
+        worst_start=found.worst_start,
+        dummies=dummies,
+        dummies_error=error,
+        exact=exact,
+    )
+
+
+def _of_all_starts(
+    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float, submissions: int
+) -> _Found:
+    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+    largest, least, squares = np.zeros(people), np.full(people, np.inf), np.zeros(people)
+    short = np.zeros((people, submissions))
+    short[:, 0] = 1.0
+    spread, worst, worst_sum, rows = 0.0, 0, -1.0, []
+    for starts, laws in position_distributions(graph, num_rounds, laziness=laziness):
+        np.maximum(largest, np.sort(laws, axis=1)[:, ::-1].max(axis=0) * survival, out=largest)
+        np.minimum(least, laws.min(axis=0), out=least)
+        squares += ((laws * survival) ** 2).sum(axis=0)
+        sums = (laws**2).sum(axis=1)
+        if sums.max() > worst_sum:
+            worst, worst_sum = int(starts[sums.argmax()]), float(sums.max())
+        spread = max(spread, _spread(laws, graph))
+        _count(short, laws * survival)
+        if people <= _MOST_PAIRS:
+            rows.append(laws)
+    likeness = _likeness(np.concatenate(rows)) if rows else 2 * spread
+    return _Found(largest, least, likeness, worst, short, squares)
+
+
+def _count(short: Floats, laws: Floats) -> None:
+    """Add independent reports, one after the other, to the laws of how many each person holds."""
+    for law in laws:
+        stay = 1 - law
+        for held in range(short.shape[1] - 1, 0, -1):
+            short[:, held] = short[:, held] * stay + short[:, held - 1] * law
+        short[:, 0] *= stay
+
+
+def _spread(laws: Floats, graph: Graph | Sequence[Graph]) -> float:
+    """The largest log-ratio of any law's quotients by one common law: that of the last graph, or any other."""
+    common = graph.stationary if isinstance(graph, Graph) else graph[-1].stationary
+    if not (laws.min() > 0 and common.min() > 0):
+        return math.inf
+    quotients = laws / common
+    return float(np.log(quotients.max(axis=1) / quotients.min(axis=1)).max())
+
+
+def _likeness(laws: Floats) -> float:
+    """The largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite unless all laws have the same places."""
+    places = laws[0] > 0
+    if ((laws > 0) != places).any():
+        return math.inf
+    logs = np.log(laws[:, places])
+    found = 0.0
+    for row in logs:
+        differences = logs - row
+        found = max(found, float((differences.max(axis=1) - differences.min(axis=1)).max()))
+    return found
+
+
+def _of_the_gap(
+    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float, submissions: int
+) -> _Found:
+    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+    load = _load(graph, num_rounds, laziness, np.ones(people), backwards=False) * survival
+    short = np.array([_binomial(people, load / people, held) for held in range(submissions)]).T
+    squares = load**2 / people
+    if not isinstance(graph, Graph) or not graph.is_connected:
+        first = np.zeros(people)
+        first[0] = survival
+        return _Found(first, np.zeros(people), math.inf, None, short, squares)
+    kept = (1 - max(0.0, lazy_gap(graph, laziness) - _GAP_SLACK)) ** num_rounds
+    pi = graph.stationary
+    rarest = pi.min()
+    largest = np.minimum(1.0, pi + kept * np.sqrt(pi / rarest))
+    least = np.maximum(0.0, pi - kept * np.sqrt(pi / rarest))
+    away = kept / rarest  # |P_j(i) / pi_i - 1|, for all j and i
+    likeness = 2 * math.log((1 + away) / (1 - away)) if away < 1 else math.inf
+    return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, short, squares)
+
+
+def _binomial(trials: int, chances: Floats, count: int) -> Floats:
+    logs = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
+    chances = np.minimum(chances, 1 - 1e-16)
+    with np.errstate(divide="ignore"):
+        found: Floats = np.exp(logs + (count * np.log(chances) if count else 0) + (trials - count) * np.log1p(-chances))
+    return found
+
+
+def _load(
+    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, weights: Floats, *, backwards: bool = True
+) -> Floats:
+    """Sums over places i of P_j(i) w_i for each start j; or, forwards, sums over starts j of w_j P_j(i) for each i."""
+    graphs = graphs_of_rounds(graph, num_rounds)
+    found: Floats = weights
+    for each in reversed(graphs) if backwards else graphs:
+        degrees = np.maximum(each.degrees, 1)
+        nodes = np.repeat(np.arange(each.num_users), each.degrees)
+        sent = found[each.neighbors] if backwards else (found / degrees)[each.neighbors]
+        moved: Floats = np.bincount(nodes, weights=sent, minlength=each.num_users).astype(np.float64)
+        moved = moved / degrees if backwards else moved
+        moved[each.degrees == 0] = found[each.degrees == 0]
+        found = laziness * found + (1 - laziness) * moved
+    return found
+
+
+def _lacking(found: _Found, load: Floats, submissions: int) -> tuple[float, float]:
+    """Mean and standard deviation of how many reports are lacking in all.
+
+    Numbers of different people are not independent, since a report is in one place: by the first order in the chances,
+    Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the chance that one more report would fill a gap.
+    """
+    lacking = submissions - np.arange(submissions)
+    means = found.short @ lacking
+    gaps = found.short.sum(axis=1)
+    variance = (found.short @ lacking**2 - means**2).sum() - load @ load + gaps**2 @ found.squares
+    return float(means.sum()), math.sqrt(max(0.0, float(variance)))
+
+
+def _cut(descending: Floats, total: float) -> Floats:
+    """The most concentrated law of this total with no rank above what is given."""
+    before = np.concatenate([[0.0], np.cumsum(descending)[:-1]])
+    kept = np.minimum(descending, np.maximum(0.0, total - before))
+    return kept[kept > 0]
+
+
+def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Probabilities rounded up to the largest of their class, and how many are in each; at least one."""
+    values: list[float] = []
+    counts: list[int] = []
+    least = _NEGLIGIBLE / people
+    for value in np.maximum(descending, min(least, descending[0])).tolist():
+        if values and value * _CLASS >= values[-1]:
+            counts[-1] += 1
+        else:
+            values.append(min(1.0, value))
+            counts.append(1)
+    return tuple(values), tuple(counts)

@@ -1,0 +1,263 @@
+"""Where reports are that walk along a graph: exact laws by sparse products, from one person or from everybody."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.graphs import Graph
+
+__all__ = [
+    "distance_from_stationarity",
+    "expected_messages",
+    "first_round_within",
+    "graphs_of_rounds",
+    "position_distribution",
+    "position_distributions",
+    "unseen_probability",
+]
+
+Floats = NDArray[np.float64]
+Graphs = Graph | Sequence[Graph]
+
+_LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
+_BLOCK = 256
+_MOST_ROUNDS = 100_000
+
+
+def position_distribution(
+    graph: Graphs, start: int | None, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0
+) -> Floats:
+    """The law of where a report is after so many rounds; "P(t)" in papers.
+
+    In each round it is lost with chance ``dropout``, else stays with chance ``laziness``, else goes to a neighbor
+    chosen uniformly. Who has no neighbor keeps it.
+
+    Guarantees:
+        1. Exact up to the rounding of floats, of about 1e-16 of each probability a round.
+
+    Args:
+        graph: one graph, or one for each round.
+        start: whose report it is; None for everybody's, on a graph of at most 4096 people.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+
+    Returns:
+        Shape (people,), or (people, people) with a row for each start. The sum is the chance that it is not lost.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the laws of all starts are too many to return.
+
+    References:
+        Liew et al. 2022, section 4.1: P(t) = P(0) M^t.
+
+    Example:
+        >>> ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+        >>> position_distribution(ring, 0, 1, laziness=0.5).tolist()
+        [0.5, 0.25, 0.0, 0.25]
+    """
+    graphs = graphs_of_rounds(graph, num_rounds)
+    people = _people(graph)
+    if start is None:
+        if people > _LARGEST_MATRIX:
+            raise UnsupportedModelError(
+                f"the laws of all starts fill a matrix for at most {_LARGEST_MATRIX} people; got {people}. "
+                "Use position_distributions, which gives them in blocks."
+            )
+        parts = [laws for _, laws in position_distributions(graph, num_rounds, laziness=laziness, dropout=dropout)]
+        return np.concatenate(parts) if parts else np.empty((0, 0))
+    _validate.integer_at_least(0, start=start)
+    if start >= people:
+        raise _validate.invalid(f"below the number of people, {people}", start=start)
+    law = np.zeros(people)
+    law[start] = 1.0
+    return _walked(law, graphs, laziness, dropout)
+
+
+def position_distributions(
+    graph: Graphs,
+    num_rounds: int,
+    *,
+    laziness: float = 0.0,
+    dropout: float = 0.0,
+    starts: ArrayLike | None = None,
+) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """The laws of `position_distribution` for many starts, some hundred at a time.
+
+    Time grows with starts * rounds * edges.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+        starts: whose reports; None is everybody's.
+
+    Yields:
+        Some starts and their laws, shape (starts, people).
+    """
+    graphs, people = graphs_of_rounds(graph, num_rounds), _people(graph)
+    chosen = np.arange(people) if starts is None else np.asarray(starts, dtype=np.int64)
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < people):
+        raise InvalidParameterError(f"starts must be in range({people}).")
+    for first in range(0, chosen.size, _BLOCK):
+        some = chosen[first : first + _BLOCK]
+        laws = np.zeros((people, some.size))
+        laws[some, np.arange(some.size)] = 1.0
+        yield some, np.ascontiguousarray(_walked(laws, graphs, laziness, dropout).T)
+
+
+def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
+    """Total variation distance between a law of positions and the stationary law.
+
+    Args:
+        graph: the graph whose stationary law it is.
+        law: shape (people,).
+    """
+    return float(np.abs(np.asarray(law) - graph.stationary).sum() / 2)
+
+
+def first_round_within(
+    graph: Graph, tolerance: float, *, laziness: float = 0.0, starts: ArrayLike | None = None
+) -> int:
+    """The first round after which the laws from all starts are within a distance of the stationary law.
+
+    Args:
+        graph: a connected graph; without laziness not a bipartite one.
+        tolerance: total variation, strictly between 0 and 1.
+        laziness: from 0 to 1.
+        starts: which starts are asked for; None is everybody, on a graph of at most 4096 people.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if walks on this graph never get so near, or not in 100,000 rounds.
+    """
+    _validate.open_probability(tolerance=tolerance)
+    if graph.num_users > _LARGEST_MATRIX and starts is None:
+        raise UnsupportedModelError(f"more than {_LARGEST_MATRIX} people are too many to start at all; give starts.")
+    if not graph.is_connected or (graph.is_bipartite and laziness == 0):
+        raise UnsupportedModelError(
+            "walks on a graph in several parts, or on a bipartite one without laziness, never get near one law."
+        )
+    chosen = np.arange(graph.num_users) if starts is None else np.asarray(starts, dtype=np.int64)
+    laws = np.zeros((graph.num_users, chosen.size))
+    laws[chosen, np.arange(chosen.size)] = 1.0
+    for done in range(_MOST_ROUNDS):
+        if np.abs(laws - graph.stationary[:, None]).sum(axis=0).max() / 2 <= tolerance:
+            return done
+        laws = _walked(laws, (graph,), laziness, 0.0)
+    raise UnsupportedModelError(f"walks on this graph are not so near in {_MOST_ROUNDS} rounds.")
+
+
+def expected_messages(
+    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
+) -> Floats:
+    """How many reports each person is expected to pass on, where everybody starts with one.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+        offline: from 0 to 1; an expected number does not depend on whether reports wait together.
+
+    Returns:
+        Shape (people,).
+    """
+    _validate.probability(laziness=laziness, dropout=dropout, offline=offline)
+    staying = 1 - (1 - laziness) * (1 - offline)
+    held = np.ones(_people(graph))
+    sent = np.zeros_like(held)
+    for each in graphs_of_rounds(graph, num_rounds):
+        sent += held * (1 - dropout) * (1 - staying) * (each.degrees > 0)
+        held = _walked(held, (each,), staying, dropout)
+    return sent
+
+
+def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
+    """The chance that each person's report has passed through no colluding hands, start and end included.
+
+    An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
+    share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c.
+
+    Args:
+        graph: one graph, or one for each round.
+        colluding: the people who collude.
+        num_rounds: 0 or more; longer walks mix better, and expose more.
+        laziness: from 0 to 1.
+
+    Returns:
+        Shape (people,); 0 for who colludes.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    _validate.probability(laziness=laziness)
+    people, named = _people(graph), np.asarray(colluding, dtype=np.int64)
+    if named.size and not (named.min() >= 0 and named.max() < people):
+        raise InvalidParameterError(f"colluding must be in range({people}).")
+    honest = np.ones(people)
+    honest[named] = 0.0
+    found = honest
+    for each in reversed(graphs_of_rounds(graph, num_rounds)):
+        ahead = _transposed_transition(each).T @ found
+        found = honest * (laziness * found + (1 - laziness) * ahead)
+    return found
+
+
+def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
+    """The graph of each round.
+
+    Args:
+        graph: one graph, or one for each round, all of the same people.
+        num_rounds: 0 or more.
+
+    Raises:
+        InvalidParameterError: if there is not one graph for each round, or their numbers of people differ.
+    """
+    _validate.integer_at_least(0, num_rounds=num_rounds)
+    if isinstance(graph, Graph):
+        return (graph,) * int(num_rounds)
+    _validate.instance_of(Sequence, graph=graph)
+    for each in graph:
+        _validate.instance_of(Graph, graph=each)
+    if len(graph) != num_rounds or not graph or len({each.num_users for each in graph}) > 1:
+        raise InvalidParameterError(
+            f"graph must be one graph, or one for each of num_rounds={num_rounds} rounds, of the same people; "
+            f"got {len(graph)} graphs."
+        )
+    return tuple(graph)
+
+
+def _people(graph: Graphs) -> int:
+    return graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+
+
+def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
+    """The laws after these rounds; one law, or one in each column."""
+    _validate.probability(laziness=laziness, dropout=dropout)
+    matrix: Any = None
+    for number, graph in enumerate(graphs):
+        if matrix is None or graph is not graphs[number - 1]:
+            matrix = _transposed_transition(graph)
+        moved = matrix @ laws
+        laws = laziness * laws + (1 - laziness) * moved if laziness else moved
+        if dropout:
+            laws = laws * (1 - dropout)
+    return laws
+
+
+def _transposed_transition(graph: Graph) -> Any:
+    """Column j holds the law of where j passes a report on to; whoever has no neighbor keeps it."""
+    import scipy.sparse as sp
+
+    people = graph.num_users
+    shares = 1 / np.maximum(graph.degrees, 1)
+    moves = sp.csr_array((shares[graph.neighbors], graph.neighbors, graph.starts), shape=(people, people))
+    alone = graph.degrees == 0
+    return sp.csr_array(moves + sp.diags_array(alone.astype(np.float64))) if alone.any() else moves

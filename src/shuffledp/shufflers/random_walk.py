@@ -1,0 +1,245 @@
+"""Network shuffling: everybody passes reports on to random neighbors, and hands in what has come to them at the end.
+
+References:
+    Liew, Takahashi, Takagi, Kato, Cao, Yoshikawa, "Network Shuffling: Privacy Amplification via Random Walks", SIGMOD
+    2022. Several of its statements do not hold as printed: see the list of errata.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Randomizer, Reports, View
+from shuffledp.graphs import Graph
+from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
+from shuffledp.laws.walks import graphs_of_rounds
+from shuffledp.models import DummyReports
+from shuffledp.permutations import random_permutation
+from shuffledp.randomness import resolve_source
+from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
+from shuffledp.table import Table
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["RandomWalkShuffler"]
+
+Integers = NDArray[np.int64]
+DummyMaker = Callable[[int, "RandomSource"], Reports]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RandomWalkShuffler:
+    """Lets every report walk along a graph of people before it is handed in; "A_all", "A_single" in papers.
+
+    In each round everybody passes each report that they hold on to a neighbor of theirs, chosen uniformly. After the
+    last round everybody hands in all reports that they hold ("all"); or one of them, chosen uniformly, or a fresh dummy
+    if they hold none ("single"); or exactly ``submissions``, of which dummies fill the places of those that are lacking
+    and superfluous ones are dropped ("padded"). The label of a report is who handed it in.
+
+    Guarantees:
+        1. Walks are exactly those of the model: uniform on neighbors, independent of each other and of the reports.
+        2. "single" and "padded" show equally many reports from everybody: how many were held is not seen.
+        3. Among the reports of one person the order carries no information.
+        4. rounds = 0 passes nothing on: every report is held by its sender.
+
+    Args:
+        graph: of the people, row k of the reports being person k's; or one graph for each round.
+        num_rounds: 0 or more.
+        protocol: "all", "single" or "padded".
+        laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
+        dropout: the chance that a report is lost in a round, below 1.
+        offline: the chance that a person is offline for a round, below 1, so that the reports held there wait together.
+            For "all" only; nothing is claimed of positions then.
+        submissions: the number B of reports that everybody hands in, for "padded" only.
+        dummies: for "single" and "padded": the randomizer of the reports, which makes each dummy from ``dummy_value``;
+            or a function of a number and a source that gives so many dummies. They must look like reports.
+        dummy_value: what each dummy is a fresh randomization of; None if dummies average out to nothing.
+        num_colluding: people who may tell the analyst what passed through their hands.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or somebody in the graph has no neighbor to pass on to.
+
+    Example:
+        >>> from shuffledp import Graph, KaryRandomizedResponse
+        >>> randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+        >>> graph = Graph.random_regular(4, 100)
+        >>> shuffler = RandomWalkShuffler(graph=graph, num_rounds=10, protocol="single", dummies=randomizer)
+        >>> shuffler.shuffle(randomizer.randomize([0, 1] * 50))
+        View(100 reports of 'k-rr', 'network' shuffle, labels are submitters)
+    """
+
+    graph: Graph | Sequence[Graph]
+    num_rounds: int
+    protocol: str = "all"
+    laziness: float = 0.0
+    dropout: float = 0.0
+    offline: float = 0.0
+    submissions: int | None = None
+    dummies: "Randomizer | DummyMaker | None" = None
+    dummy_value: int | None = 0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        graphs = graphs_of_rounds(self.graph, self.num_rounds)
+        _validate.one_of(PROTOCOLS, protocol=self.protocol)
+        checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
+        checked_submissions(self.protocol, self.submissions)
+        for each in {id(graph): graph for graph in graphs}.values():
+            _checked_neighbors(each)
+        if (self.protocol == "all") != (self.dummies is None):
+            raise InvalidParameterError(
+                f"dummies must be given for protocol='single' and 'padded' and for them only: who held nothing would "
+                f"be seen without them; got protocol={self.protocol!r}."
+            )
+        if self.offline and self.protocol != "all":
+            raise _validate.invalid(
+                f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
+            )
+
+    @property
+    def _first(self) -> Graph:
+        return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+
+    @cached_property
+    def bounds(self) -> PositionBounds:
+        """What holds of everybody's position, from the graph; worked out at the first call, and kept."""
+        return position_bounds(
+            self.graph,
+            self.num_rounds,
+            laziness=self.laziness,
+            dropout=self.dropout,
+            submissions=self.submissions or 1,
+        )
+
+    def model(self, num_users: int) -> RandomWalkShuffleModel:
+        """The public description.
+
+        Raises:
+            InvalidParameterError: if the graph is of another number of people.
+        """
+        _validate.integer_at_least(1, num_users=num_users)
+        if num_users != self._first.num_users:
+            raise _validate.invalid(f"the number of people in the graph, {self._first.num_users}", num_users=num_users)
+        return self._model
+
+    @cached_property
+    def _model(self) -> RandomWalkShuffleModel:
+        people, survival = self._first.num_users, float((1 - self.dropout) ** self.num_rounds)
+        added, share = self._added()
+        known = None if self.offline else self.bounds
+        return RandomWalkShuffleModel(
+            num_users=people,
+            num_rounds=int(self.num_rounds),
+            protocol=self.protocol,
+            laziness=float(self.laziness),
+            dropout=float(self.dropout),
+            offline=float(self.offline),
+            submissions=int(self.submissions or 0),
+            num_colluding=int(self.num_colluding),
+            graph_digest=graph_digest(self.graph),
+            irregularity=self._first.irregularity,
+            near_uniformity=known.near_uniformity if known else np.inf,
+            separation=known.separation if known else 1.0,
+            position_probabilities=known.probabilities if known else (survival,),
+            position_counts=known.counts if known else (1,),
+            is_bipartite=self._first.is_bipartite,
+            added=added,
+            arrival_share=survival if added is None else share,
+        )
+
+    def _added(self) -> tuple[DummyReports | None, float]:
+        """The dummies to expect, and the share of people whose own reports are handed in."""
+        if self.protocol == "all":
+            return None, 1.0
+        people = self._first.num_users
+        handed_in = people * (self.submissions or 1)
+        added = DummyReports(
+            fraction=self.bounds.dummies / handed_in,
+            standard_error=min(1.0, self.bounds.dummies_error / handed_in),
+            value=self.dummy_value,
+        )
+        return added, min(1.0, (handed_in - self.bounds.dummies) / people)
+
+    def walk(self, *, source: "RandomSource | None" = None) -> Walks:
+        """Draw where each person's report ends, and how many messages everybody passes on on the way.
+
+        Args:
+            source: None is the cryptographic source.
+        """
+        return sample_walks(
+            self.graph,
+            self.num_rounds,
+            laziness=self.laziness,
+            dropout=self.dropout,
+            offline=self.offline,
+            source=source,
+        )
+
+    def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
+        """The view in which the label beside a report is who handed it in.
+
+        Args:
+            reports: one row per person of the graph.
+            public: one row per person, or None; it becomes the label table, also of who hands in nothing.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if there is not one report from everybody in the graph, all reports were lost, or
+                dummies are not reports of the same model.
+            UnsupportedModelError: if people send several reports each.
+        """
+        if reports.model.num_messages != 1:
+            raise UnsupportedModelError(
+                f"walks need one report per person; {reports.model.kind!r} sends "
+                f"num_messages={reports.model.num_messages}."
+            )
+        model, source = self.model(reports.num_users), resolve_source(source)
+        holders = self.walk(source=source).positions.astype(np.int64)
+        if self.protocol == "all":
+            kept = np.flatnonzero(holders != LOST)
+            handed_in, labels = reports.take(kept), holders[kept]
+        else:
+            kept, gaps = _handed_in(holders, model.num_users, self.submissions or 1, source)
+            handed_in = Reports.concat([reports.take(kept), self._dummies(gaps.size, source)])
+            labels = np.concatenate([holders[kept], gaps])
+        return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
+
+    def _dummies(self, count: int, source: "RandomSource") -> Reports:
+        if isinstance(self.dummies, Randomizer):
+            value = 0 if self.dummy_value is None else self.dummy_value
+            return self.dummies.randomize(np.full(count, value), source=source)
+        if self.dummies is None:
+            raise _validate.invalid("given", dummies=None)
+        return self.dummies(count, source)
+
+
+def graph_digest(graph: Graph | Sequence[Graph]) -> str:
+    """The digest of a graph, or those of the graphs of all rounds, joined by commas."""
+    return graph.digest if isinstance(graph, Graph) else ",".join(each.digest for each in graph)
+
+
+def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource") -> tuple[Integers, Integers]:
+    """Which reports are handed in, at most so many by each holder, and who fills a gap with a dummy, once for each."""
+    order = random_permutation(holders.size, source=source)
+    order = order[holders[order] != LOST]
+    order = order[np.argsort(holders[order], kind="stable")]
+    held = np.bincount(holders[order], minlength=people)
+    rank = np.arange(order.size) - np.repeat(np.cumsum(held) - held, held)
+    gaps = np.repeat(np.arange(people), np.maximum(most - held, 0))
+    return order[rank < most], gaps
+
+
+def _checked_neighbors(graph: Graph) -> None:
+    alone = np.flatnonzero(graph.degrees == 0)
+    if alone.size:
+        raise InvalidParameterError(
+            f"graph must have a neighbor for everybody, or their reports are not shuffled; person {alone[0]} has none, "
+            f"{alone.size} in all. Use graph.largest_component(), or leave them out."
+        )

@@ -1,0 +1,208 @@
+"""What one person does in network shuffling, without any input or output: a state, events, and what follows from them.
+
+A simulation, or a relay between real devices, draws the choices and moves the messages; reports are opaque here. The
+steps are the same as those of `shuffledp.laws.sample_walks`, which makes them for everybody at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import Any
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+
+__all__ = [
+    "HandedIn",
+    "Passed",
+    "RelayState",
+    "ReportsReceived",
+    "RoundStarted",
+    "SubmissionDue",
+    "start_relay",
+    "step",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayState:
+    """What one person knows and holds.
+
+    Args:
+        person: this person's number.
+        neighbors: whom reports can be passed on to, each as likely as the others.
+        num_rounds: rounds of the walk.
+        round: rounds that have started.
+        held: the reports held, in the order in which they came.
+        is_done: whether reports have been handed in.
+    """
+
+    person: int
+    neighbors: tuple[int, ...]
+    num_rounds: int
+    round: int = 0
+    held: tuple[Any, ...] = field(default=(), repr=False)
+    is_done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted:
+    """A round begins; each report held goes to a neighbor, or stays.
+
+    Args:
+        round: its number, from 1 on.
+        choices: for each report held, the place of a neighbor in ``neighbors``, drawn uniformly and independently of
+            everything; None for one that stays, as all do while a person is offline.
+    """
+
+    round: int
+    choices: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportsReceived:
+    """Reports came in.
+
+    Args:
+        round: the round in which they were passed on.
+        reports: the reports, as they are.
+    """
+
+    round: int
+    reports: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionDue:
+    """The last round is over.
+
+    Args:
+        order: a uniform permutation of the places of the reports held, and of the dummies that are lacking; the first
+            ``submissions`` of it are handed in.
+        submissions: how many reports to hand in; None is all that are held.
+        dummy: makes one fresh dummy; needed where ``submissions`` is given.
+    """
+
+    order: tuple[int, ...]
+    submissions: int | None = None
+    dummy: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """One report to pass on.
+
+    Args:
+        recipient: to whom.
+        round: in which round.
+        report: what.
+    """
+
+    recipient: int
+    round: int
+    report: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedIn:
+    """All that this person hands in, in an order that carries no information.
+
+    Args:
+        submitter: this person.
+        reports: the reports.
+    """
+
+    submitter: int
+    reports: tuple[Any, ...] = field(repr=False)
+
+
+Output = tuple[Passed | HandedIn, ...]
+
+
+def start_relay(person: int, neighbors: tuple[int, ...], num_rounds: int, report: Any) -> RelayState:
+    """The state before the first round, in which everybody holds their own report.
+
+    Args:
+        person: this person's number.
+        neighbors: at least one, if there is any round.
+        num_rounds: 0 or more.
+        report: this person's own.
+
+    Raises:
+        InvalidParameterError: if there are rounds and no neighbors.
+    """
+    _validate.integer_at_least(0, person=person, num_rounds=num_rounds)
+    if num_rounds and not neighbors:
+        raise InvalidParameterError("neighbors must be one or more: who has none cannot pass reports on.")
+    return RelayState(person=person, neighbors=tuple(neighbors), num_rounds=num_rounds, held=(report,))
+
+
+@singledispatch
+def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
+    raise InvalidParameterError(
+        f"event must be a RoundStarted, ReportsReceived or SubmissionDue; got event of type {type(event).__name__}. "
+        f"(Person {state.person}.)"
+    )
+
+
+def step(
+    state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue
+) -> tuple[RelayState, tuple[Passed | HandedIn, ...]]:
+    """What an event changes, and what is to be sent.
+
+    Args:
+        state: as it was.
+        event: what happened.
+
+    Raises:
+        LocalProtocolError: if a round or the end comes when it is not due, or choices do not fit what is held.
+        RemoteProtocolError: if reports come that were passed on in another round than the present one.
+    """
+    if state.is_done:
+        raise LocalProtocolError(f"person {state.person} has handed in; nothing may happen any more.")
+    return _answer(event, state)
+
+
+@_answer.register
+def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Output]:
+    if event.round != state.round + 1 or event.round > state.num_rounds:
+        raise LocalProtocolError(f"round {event.round} must not start after round {state.round} of {state.num_rounds}.")
+    if len(event.choices) != len(state.held):
+        raise LocalProtocolError(
+            f"choices must be one for each of {len(state.held)} reports; got {len(event.choices)}."
+        )
+    if any(choice is not None and not 0 <= choice < len(state.neighbors) for choice in event.choices):
+        raise LocalProtocolError(f"choices must be places of {len(state.neighbors)} neighbors, or None.")
+    pairs = tuple(zip(event.choices, state.held, strict=True))
+    passed = tuple(
+        Passed(recipient=state.neighbors[choice], round=event.round, report=report)
+        for choice, report in pairs
+        if choice is not None
+    )
+    kept = tuple(report for choice, report in pairs if choice is None)
+    return replace(state, round=event.round, held=kept), passed
+
+
+@_answer.register
+def _receive(event: ReportsReceived, state: RelayState) -> tuple[RelayState, Output]:
+    if event.round != state.round:
+        raise RemoteProtocolError(f"reports of round {event.round} must not come in round {state.round}.")
+    return replace(state, held=state.held + event.reports), ()
+
+
+@_answer.register
+def _submit(event: SubmissionDue, state: RelayState) -> tuple[RelayState, Output]:
+    if state.round != state.num_rounds:
+        raise LocalProtocolError(f"reports must not be handed in after round {state.round} of {state.num_rounds}.")
+    lacking = max(0, (event.submissions or 0) - len(state.held))
+    if sorted(event.order) != list(range(len(state.held) + lacking)):
+        raise LocalProtocolError(f"order must be a permutation of {len(state.held) + lacking} places.")
+    if event.submissions is None:
+        dummies: tuple[Any, ...] = ()
+    elif event.dummy is None:
+        raise LocalProtocolError("dummy must be given where submissions are: gaps would be seen.")
+    else:
+        dummies = tuple(event.dummy() for _ in range(lacking))
+    everything = state.held + dummies
+    chosen = tuple(everything[place] for place in event.order[: event.submissions])
+    return replace(state, held=(), is_done=True), (HandedIn(submitter=state.person, reports=chosen),)

@@ -1,0 +1,148 @@
+"""What is public about network shuffling: reports that walk along a graph of people before they are handed in."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from shuffledp import _validate
+from shuffledp.errors import InvalidParameterError
+from shuffledp.models import DummyReports, LabelMeaning, ShuffleModel
+from shuffledp.statements import Trust
+
+__all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
+
+PROTOCOLS = ("all", "single", "padded")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomWalkShuffleModel(ShuffleModel):
+    """What is public about a shuffle by random walks on a graph of people.
+
+    What is said of positions holds for everybody: whoever a report starts at, and whatever the data.
+
+    Args:
+        num_users: people in the graph, 1 or more.
+        num_rounds: rounds in which every report is passed on; 0 is no shuffling.
+        protocol: "all" (everybody hands in all that they hold), "single" (one of the reports that they hold, chosen
+            uniformly, or a fresh dummy), or "padded" (exactly ``submissions`` reports, dummies among them).
+        laziness: the chance that a report stays where it is for a round, below 1; drawn for each report.
+        dropout: the chance that a report is lost in a round, below 1; drawn for each report.
+        offline: the chance that a person is offline for a round, below 1, so that all reports held there wait together.
+            Walks are then independent only given who is offline when, and nothing is claimed of positions.
+        submissions: the number B of reports that everybody hands in if protocol is "padded"; else 0.
+        num_colluding: people who may tell the analyst what passed through their hands.
+        graph_digest: `shuffledp.Graph.digest` of the graph.
+        irregularity: "Gamma" in papers: n times the sum of squared stationary probabilities, 1 or more.
+        near_uniformity: "gamma_t": an upper bound on log[P_j(a) P_k(b) / (P_j(b) P_k(a))] for all people j, k and
+            places a, b, where P_j is the law of where j's report is at the end; infinite where it is not defined.
+        separation: "s_t": an upper bound on 1 - P_j(i) / pi_i; 1 where nothing is known.
+        position_probabilities: probabilities of places, descending, of a law that is at least as concentrated as
+            everybody's own: each is at least as large as the probability of that rank for everybody. They may add up to
+            more than 1.
+        position_counts: how many places have each of these probabilities.
+        is_bipartite: whether the graph has two sides, so that without laziness the parity of the number of rounds shows
+            on which of them a report began.
+        added: the dummies that an estimator must correct for, if the protocol adds any.
+        arrival_share: expected share of people whose own report is handed in.
+
+    Raises:
+        InvalidParameterError: if a field is out of range, or two do not go together.
+    """
+
+    kind: ClassVar[str] = "network"
+    labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
+    num_users: int
+    num_rounds: int
+    protocol: str = "all"
+    laziness: float = 0.0
+    dropout: float = 0.0
+    offline: float = 0.0
+    submissions: int = 0
+    num_colluding: int = 0
+    graph_digest: str
+    irregularity: float
+    near_uniformity: float
+    separation: float
+    position_probabilities: tuple[float, ...]
+    position_counts: tuple[int, ...]
+    is_bipartite: bool = False
+    added: DummyReports | None = None
+    arrival_share: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.integer_at_least(1, num_users=self.num_users)
+        _validate.integer_at_least(0, num_rounds=self.num_rounds, num_colluding=self.num_colluding)
+        _validate.one_of(PROTOCOLS, protocol=self.protocol)
+        for name in ("laziness", "dropout", "offline"):
+            checked_chances(**{name: getattr(self, name)})
+        checked_submissions(self.protocol, self.submissions)
+        _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
+        _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
+        if self.num_colluding > self.num_users:
+            raise _validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
+        self._check_positions()
+
+    def _check_positions(self) -> None:
+        _validate.probability(**{"each of position_probabilities": max(self.position_probabilities, default=2.0)})
+        _validate.probability(**{"each of position_probabilities": min(self.position_probabilities)})
+        _validate.integer_at_least(1, **{"each of position_counts": min(self.position_counts, default=0)})
+        if len(self.position_counts) != len(self.position_probabilities):
+            raise InvalidParameterError(
+                f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
+                f"got {len(self.position_counts)}."
+            )
+
+    @property
+    def dummies(self) -> DummyReports | None:
+        """The dummy reports that an estimator must correct for, if there are any."""
+        return self.added
+
+    @property
+    def survival(self) -> float:
+        """The chance that a report is not lost on its way."""
+        return float((1 - self.dropout) ** self.num_rounds)
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The same walks, of which so many people are counted as honest."""
+        return replace(self, num_colluding=self.num_users - num_honest)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is assumed of the people who pass reports on, and what remains where it fails."""
+        two_sides = (
+            "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
+            "A laziness above 0 mixes the sides.",
+        )
+        return (
+            *(two_sides if self.is_bipartite and not self.laziness and self.num_rounds else ()),
+            "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
+            "Whoever receives a report in the first round knows whose it is: against a colluding neighbor only the "
+            "local guarantee is left.",
+            "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each report "
+            "to its sender, and the local guarantee is left.",
+        )
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Whom people must trust: no shuffler, but each other."""
+        return (Trust.NO_COLLUSION, Trust.HONEST_USERS)
+
+
+def checked_chances(**chances: float) -> None:
+    """Refuse what is no chance below 1."""
+    _validate.probability(**chances)
+    for name, chance in chances.items():
+        if chance == 1:
+            raise _validate.invalid("below 1: reports would never get anywhere", **{name: chance})
+
+
+def checked_submissions(protocol: str, submissions: int | None) -> None:
+    """Refuse a number of submissions but for the protocol that needs one."""
+    if protocol == "padded":
+        _validate.integer_at_least(1, submissions=submissions)
+    elif submissions:
+        raise _validate.invalid(f"left out, for protocol={protocol!r}", submissions=submissions)

@@ -1,0 +1,53 @@
+"""`shuffledp graph inspect`."""
+
+import pytest
+
+from cli.running import shuffledp
+
+
+@pytest.fixture
+def edges(tmp_path):
+    file = tmp_path / "friends.csv"
+    file.write_text("from,to\n0,1\n1,2\n2,0\n2,3\n3,2\n5,6\n7,7\n", encoding="utf-8")
+    return file
+
+
+def test_it_says_what_a_graph_is_like(edges):
+    printed = shuffledp("graph", "inspect", edges).out
+    assert "8 people, 5 edges, taken in both directions" in printed
+    assert "merged 1 repeated edges, dropped 1 loops" in printed
+    assert "4, the largest of 4 people" in printed
+    assert "1.125000" in printed
+    assert "0.27128645" in printed
+    assert "5.1 rounds" in printed
+    assert "2 people have no neighbor" in printed
+    assert "bipartite" not in printed
+
+
+def test_json_holds_the_same_numbers(edges):
+    found = shuffledp("graph", "inspect", edges, "--json").json
+    assert (found["num_users"], found["num_components"], found["irregularity"]) == (8, 4, 1.125)
+    assert found["graph"] == str(edges)
+
+
+def test_a_graph_of_two_sides_is_pointed_out(tmp_path):
+    file = tmp_path / "ring.txt"
+    file.write_text("0 1\n1 2\n2 3\n3 0\n", encoding="utf-8")
+    printed = shuffledp("graph", "inspect", file).out
+    assert "The graph is bipartite" in printed
+    assert "never" in printed
+    assert shuffledp("graph", "inspect", file, "--json").json["mixing_time"] == "inf"
+
+
+@pytest.mark.parametrize(("text", "code"), [("from,to\nAnn,Bob\n", 3), ("0,1\n1,two\n", 3), ("0,-1\n", 2), ("", 3)])
+def test_what_is_no_edge_list_is_refused_in_one_line(tmp_path, text, code):
+    file = tmp_path / "bad.csv"
+    file.write_text(text, encoding="utf-8")
+    result = shuffledp("graph", "inspect", file)
+    assert result.code == code
+    assert result.err.count("\n") == 1
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    result = shuffledp("graph", "inspect", tmp_path / "none.csv")
+    assert (result.code, "there is no such file" in result.err) == (3, True)

@@ -1,0 +1,202 @@
+"""Network shuffling: what is handed in by whom, and what the model says of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from contracts.siblings import ResidueRandomizer
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Reports
+from shuffledp.graphs import Graph
+from shuffledp.laws import position_distribution
+from shuffledp.models import DummyReports
+from shuffledp.randomizers import KaryRandomizedResponse, PrivUnit
+from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
+from shuffledp.table import Table
+from shuffledp.testing import SeededSource
+from statistical.thresholds import assert_fits, assert_rejects
+
+PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+GRAPH = Graph.random_regular(6, 200, SeededSource(1))
+RANDOMIZER = KaryRandomizedResponse(epsilon0=1.0, domain_size=200)
+REPORTS = RANDOMIZER.randomize(np.arange(200), source=SeededSource(2))
+
+
+def walk(**options) -> RandomWalkShuffler:
+    return RandomWalkShuffler(**({"graph": GRAPH, "num_rounds": 5} | options))
+
+
+def test_all_hands_in_every_report_beside_whoever_holds_it():
+    view = walk().shuffle(REPORTS, source=SeededSource(3))
+    held = walk().walk(source=SeededSource(3)).positions
+    handed_in = sorted(zip(held.tolist(), REPORTS["value"].tolist(), strict=True))
+    assert sorted(zip(view.labels.tolist(), view.reports["value"].tolist(), strict=True)) == handed_in
+    assert view.shuffle.dummies is None
+
+
+def test_without_rounds_everybody_hands_in_their_own():
+    for options in ({}, {"protocol": "single", "dummies": RANDOMIZER}):
+        view = walk(num_rounds=0, **options).shuffle(REPORTS)
+        assert view.labels.tolist() == list(range(200))
+        assert view.reports["value"].tolist() == REPORTS["value"].tolist()
+        assert view.shuffle.near_uniformity == math.inf
+        assert (view.shuffle.position_probabilities, view.shuffle.position_counts) == ((1.0,), (1,))
+
+
+@pytest.mark.parametrize(("protocol", "submissions", "each"), [("single", None, 1), ("padded", 3, 3)])
+def test_everybody_hands_in_equally_many(protocol, submissions, each):
+    shuffler = walk(protocol=protocol, submissions=submissions, dummies=RANDOMIZER)
+    view = shuffler.shuffle(REPORTS)
+    assert np.bincount(view.labels).tolist() == [each] * 200
+
+
+def test_of_several_reports_one_is_chosen_uniformly_and_gaps_are_filled_with_dummies():
+    # All leaves of a star pass to its middle, which passes to a leaf.
+    star = Graph.from_edges([(0, leaf) for leaf in range(1, 5)])
+    randomizer = KaryRandomizedResponse(epsilon0=30.0, domain_size=5)
+    reports = randomizer.randomize([0, 1, 2, 3, 4])
+    shuffler = RandomWalkShuffler(graph=star, num_rounds=1, protocol="single", dummies=randomizer, dummy_value=2)
+    source, middle, dummies = SeededSource(5), [], 0
+    for _ in range(4000):
+        view = shuffler.shuffle(reports, source=source)
+        middle.append(int(view.reports["value"][0]))
+        dummies += int((view.reports["value"][1:] == 2).sum())
+    counts = np.bincount(middle, minlength=5)
+    assert counts[0] == 0
+    assert_fits(counts[1:], np.full(4, 0.25))
+    assert_rejects(counts[1:], np.array([0.3, 0.25, 0.25, 0.2]))
+    assert dummies == 3 * 4000
+    assert view.shuffle.dummies.fraction == pytest.approx(3 / 5)
+    assert view.shuffle.dummies.value == 2
+    assert view.shuffle.arrival_share == pytest.approx(2 / 5)
+
+
+def test_dummies_are_fresh_randomizations():
+    pair = Graph.from_edges([(0, 1), (1, 2)])
+    randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+    shuffler = RandomWalkShuffler(graph=pair, num_rounds=1, protocol="single", dummies=randomizer, dummy_value=1)
+    reports = Reports({"value": np.zeros(3, dtype=np.uint8)}, randomizer.model)
+    source = SeededSource(6)
+    made = [int(shuffler.shuffle(reports, source=source).reports["value"].sum()) for _ in range(4000)]
+    # The middle's report goes to one end; the other end makes a dummy, and the middle hands in a report.
+    p = randomizer.model.p
+    assert_fits(np.bincount(made, minlength=2), np.array([1 - p, p]))
+    assert_rejects(np.bincount(made, minlength=2), np.array([0.5, 0.5]))
+
+
+def test_dummies_may_be_made_by_a_function_whose_reports_average_out():
+    vectors = PrivUnit(epsilon0=2.0, dimension=3)
+
+    def made(count, source):
+        directions = np.random.default_rng(int(source.words(1)[0])).normal(size=(count, 3))
+        return vectors.randomize(directions / np.linalg.norm(directions, axis=1)[:, None], source=source)
+
+    shuffler = walk(protocol="single", dummies=made, dummy_value=None)
+    view = shuffler.shuffle(vectors.randomize(np.tile([1.0, 0, 0], (200, 1))))
+    assert len(view) == 200
+    assert view.shuffle.dummies.value is None
+
+
+def test_lost_reports_are_not_handed_in():
+    shuffler = walk(dropout=0.2)
+    arrived = [len(shuffler.shuffle(REPORTS)) for _ in range(50)]
+    share = 0.8**5
+    assert shuffler.model(200).arrival_share == pytest.approx(share)
+    assert abs(np.mean(arrived) - 200 * share) < 6 * math.sqrt(200 * share * (1 - share) / 50)
+
+
+def test_public_columns_stand_beside_who_hands_in_also_where_nothing_is():
+    public = Table({"street": [f"street {person}" for person in range(200)]})
+    view = walk().shuffle(REPORTS, public=public)
+    assert view.label_table == public
+    assert len(np.unique(view.labels)) < 200
+
+
+def test_the_model_holds_for_everybody():
+    model = walk(num_rounds=3).model(200)
+    assert isinstance(model, RandomWalkShuffleModel)
+    laws = position_distribution(GRAPH, None, 3)
+    assert model.position_probabilities[0] >= laws.max()
+    assert model.graph_digest == GRAPH.digest
+    assert model.irregularity == 1.0
+    assert not model.keeps_places
+    assert not model.is_uniform
+    assert model.counting(150).num_honest == 150
+
+
+def test_of_reports_that_wait_together_nothing_is_claimed():
+    model = walk(offline=0.3).model(200)
+    assert (model.position_probabilities, model.position_counts) == ((1.0,), (1,))
+    assert (model.near_uniformity, model.separation) == (math.inf, 1.0)
+    assert len(walk(offline=0.3).shuffle(REPORTS)) == 200
+
+
+def test_a_bipartite_graph_is_remarked_on_unless_reports_are_lazy():
+    ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    assert "bipartite" in RandomWalkShuffler(graph=ring, num_rounds=3).model(4).remarks[0]
+    for options in ({"laziness": 0.5, "num_rounds": 3}, {"num_rounds": 0}):
+        assert "bipartite" not in " ".join(RandomWalkShuffler(graph=ring, **options).model(4).remarks)
+
+
+def test_a_graph_for_each_round():
+    shuffler = RandomWalkShuffler(graph=[PAW, Graph.from_edges([(0, 1), (2, 3)])], num_rounds=2)
+    model = shuffler.model(4)
+    assert model.graph_digest.count(",") == 1
+    assert model.near_uniformity == math.inf
+
+
+BAD = [
+    ({"num_rounds": -1}, "num_rounds must be an integer that is 0 or more; got num_rounds=-1"),
+    ({"num_rounds": 2.5}, "num_rounds must be an integer that is 0 or more; got num_rounds=2.5"),
+    ({"protocol": "some"}, "protocol must be one of 'all', 'single', 'padded'; got protocol='some'"),
+    ({"laziness": 1.0}, "laziness must be below 1"),
+    ({"dropout": -0.1}, "dropout must be a number from 0 to 1"),
+    ({"protocol": "single"}, "dummies must be given for protocol='single'"),
+    ({"dummies": RANDOMIZER}, "dummies must be given for .* for them only"),
+    ({"protocol": "padded", "dummies": RANDOMIZER}, "submissions must be an integer that is 1 or more"),
+    ({"submissions": 3}, "submissions must be left out, for protocol='all'"),
+    ({"protocol": "single", "dummies": RANDOMIZER, "offline": 0.1}, "offline must be 0 for protocol='single'"),
+    ({"graph": Graph.from_edges([(0, 1)], 3)}, "graph must have a neighbor for everybody.*person 2 has none, 1 in all"),
+    ({"graph": "friends.csv"}, "graph must be a Graph"),
+    ({"graph": [PAW]}, "graph must be one graph, or one for each of num_rounds=5"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        walk(**options)
+
+
+def test_other_people_than_those_of_the_graph_are_refused():
+    with pytest.raises(InvalidParameterError, match="num_users must be the number of people in the graph, 200"):
+        walk().shuffle(REPORTS.take(slice(7)))
+    with pytest.raises(InvalidParameterError, match="num_colluding must be at most num_users=200"):
+        walk(num_colluding=201).model(200)
+
+
+def test_a_model_checks_its_fields():
+    good = walk().model(200).to_dict()
+    for change, message in (
+        ({"position_counts": [1]}, "position_counts must be one for each"),
+        ({"position_probabilities": []}, "position_probabilities must be"),
+        ({"separation": 1.5}, "separation must be a number from 0 to 1"),
+        ({"irregularity": -1.0}, "irregularity must be a number that is 0 or more"),
+        ({"submissions": 2}, "submissions must be left out"),
+        ({"dropout": 1.0}, "dropout must be below 1"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            RandomWalkShuffleModel.from_dict(good | change)
+
+
+def test_dummies_of_the_model_survive_json():
+    model = walk(protocol="single", dummies=RANDOMIZER).model(200)
+    assert isinstance(model.dummies, DummyReports)
+    assert RandomWalkShuffleModel.from_dict(model.to_dict()) == model
+
+
+def test_several_messages_are_unsupported():
+    reports = ResidueRandomizer(modulus=97, num_messages=3).randomize(np.zeros(200, dtype=int))
+    with pytest.raises(UnsupportedModelError, match="walks need one report per person"):
+        walk().shuffle(reports)

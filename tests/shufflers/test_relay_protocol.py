@@ -1,0 +1,123 @@
+"""What one person does, step by step; and everybody together does what the simulation does."""
+
+import numpy as np
+import pytest
+
+from shuffledp.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.graphs import Graph
+from shuffledp.laws import sample_walks
+from shuffledp.randomness import high_product
+from shuffledp.shufflers.relay_protocol import (
+    HandedIn,
+    Passed,
+    ReportsReceived,
+    RoundStarted,
+    SubmissionDue,
+    start_relay,
+    step,
+)
+from shuffledp.testing import SeededSource
+
+
+def test_relays_take_reports_the_same_ways_as_the_simulation():
+    """With the same word for the same report in the same round."""
+    people, rounds = 60, 7
+    graph = Graph.from_edges(np.random.default_rng(3).integers(0, people, (150, 2)), people)
+    graph = graph.largest_component()
+    people = graph.num_users
+    simulated = sample_walks(graph, rounds, source=SeededSource(8))
+    words = SeededSource(8)
+    states = [
+        start_relay(person, tuple(graph.neighbors_of(person).tolist()), rounds, person) for person in range(people)
+    ]
+    messages = np.zeros(people, dtype=int)
+    for number in range(1, rounds + 1):
+        drawn = words.words(people)
+        passed: list[Passed] = []
+        for person, state in enumerate(states):
+            degree = np.uint64(len(state.neighbors))
+            choices = tuple(int(high_product(drawn[[report]], degree)[0]) for report in state.held)
+            states[person], output = step(state, RoundStarted(round=number, choices=choices))
+            messages[person] += len(output)
+            passed += output
+        for each in passed:
+            came = ReportsReceived(round=number, reports=(each.report,))
+            states[each.recipient], nothing = step(states[each.recipient], came)
+            assert nothing == ()
+    held = np.full(people, -1)
+    for state in states:
+        done, (handed_in,) = step(state, SubmissionDue(order=tuple(range(len(state.held)))))
+        assert done.is_done
+        assert done.held == ()
+        held[list(handed_in.reports)] = handed_in.submitter
+    assert held.tolist() == simulated.positions.tolist()
+    assert messages.tolist() == simulated.messages.tolist()
+
+
+def test_a_report_stays_where_nothing_is_chosen():
+    state = start_relay(4, (1, 9), 2, "mine")
+    state, _ = step(state, RoundStarted(round=1, choices=(None,)))
+    state, _ = step(state, ReportsReceived(round=1, reports=("theirs",)))
+    state, passed = step(state, RoundStarted(round=2, choices=(None, 1)))
+    assert state.held == ("mine",)
+    assert passed == (Passed(recipient=9, round=2, report="theirs"),)
+
+
+def held(*reports):
+    state = start_relay(4, (1,), 1, reports[0])
+    state, _ = step(state, RoundStarted(round=1, choices=(None,)))
+    return step(state, ReportsReceived(round=1, reports=tuple(reports[1:])))[0]
+
+
+def handed_in(state, **options):
+    return step(state, SubmissionDue(**options))[1][0]
+
+
+def test_submissions_are_taken_from_the_order_and_gaps_filled_with_dummies():
+    assert handed_in(held("a", "b", "c"), order=(2, 0, 1)) == HandedIn(submitter=4, reports=("c", "a", "b"))
+    one = handed_in(held("a", "b", "c"), order=(2, 0, 1), submissions=1, dummy=lambda: "dummy")
+    assert one.reports == ("c",)
+    padded = handed_in(held("a"), order=(1, 0, 2), submissions=3, dummy=lambda: "dummy")
+    assert padded.reports == ("dummy", "a", "dummy")
+
+
+BAD = [
+    (start_relay(0, (1,), 2, "r"), RoundStarted(round=2, choices=(0,)), LocalProtocolError, "round 2 must not start"),
+    (start_relay(0, (1,), 0, "r"), RoundStarted(round=1, choices=(0,)), LocalProtocolError, "round 1 must not start"),
+    (
+        start_relay(0, (1,), 2, "r"),
+        RoundStarted(round=1, choices=()),
+        LocalProtocolError,
+        "choices must be one for each of 1",
+    ),
+    (start_relay(0, (1,), 2, "r"), RoundStarted(round=1, choices=(1,)), LocalProtocolError, "choices must be places"),
+    (start_relay(0, (1,), 2, "r"), ReportsReceived(round=1, reports=("s",)), RemoteProtocolError, "reports of round 1"),
+    (
+        start_relay(0, (1,), 2, "r"),
+        SubmissionDue(order=(0,)),
+        LocalProtocolError,
+        "must not be handed in after round 0",
+    ),
+    (held("r"), SubmissionDue(order=(0, 1)), LocalProtocolError, "order must be a permutation of 1"),
+    (held("r"), SubmissionDue(order=(0,), submissions=1), LocalProtocolError, "dummy must be given"),
+    (held("r"), "noise", InvalidParameterError, "event must be a RoundStarted"),
+]
+
+
+@pytest.mark.parametrize(("state", "event", "error", "message"), BAD)
+def test_what_is_not_due_is_refused_and_shows_no_report(state, event, error, message):
+    with pytest.raises(error, match=message) as caught:
+        step(state, event)
+    assert "'r'" not in str(caught.value)
+
+
+def test_nothing_happens_after_the_end():
+    state, _ = step(held("r"), SubmissionDue(order=(0,)))
+    with pytest.raises(LocalProtocolError, match="person 4 has handed in"):
+        step(state, ReportsReceived(round=1, reports=("late",)))
+
+
+def test_who_has_nobody_to_pass_on_to_cannot_start():
+    with pytest.raises(InvalidParameterError, match="neighbors must be one or more"):
+        start_relay(0, (), 1, "r")
+    assert start_relay(0, (), 0, "r").held == ("r",)
