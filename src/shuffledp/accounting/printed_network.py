@@ -3,11 +3,11 @@
 None of them decides anything, and none can be in a statement: each comes with a flag that names what is wrong with it.
 With P the law of where a report is after t rounds, S is the sum of its squared probabilities.
 
-    5.3 (all, stationary): (epsilon, delta + delta2) with A = (E - 1) E^2,
-        r = sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n), epsilon = A^2 r^2 / 2 + A r sqrt(2 log(1/delta))
-    5.4 (all, symmetric): the same with r = rho sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n)
-    5.5, 5.6 (single): (epsilon, delta) with B = (E - 1) E, epsilon = B^2 S / 2 + B sqrt(2 S log(1/delta))
-    eq. (7): S <= sum of pi^2 + (1 - alpha)^(2t)
+* 5.3 (all, stationary): (epsilon, delta + delta2) with epsilon = A^2 r^2 / 2 + A r sqrt(2 log(1/delta)),
+  A = (E - 1) E^2 and r = sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n).
+* 5.4 (all, symmetric): the same with r = rho sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n).
+* 5.5, 5.6 (single): (epsilon, delta) with B = (E - 1) E, epsilon = B^2 S / 2 + B sqrt(2 S log(1/delta)).
+* Equation (7): S is at most the sum of pi^2, plus (1 - alpha)^(2t).
 
 The square root of S in 5.3 follows the paper's Lemma 5.1; Theorem 6.1 prints (n - 1) S in place of (1 - 1/n) S.
 """
