@@ -90,7 +90,7 @@ def position_bounds(
 
     References:
         Liew et al. 2022, whose equation (7) fails on irregular graphs. In its place, with the gap "alpha":
-        |P_j(i) - pi_i| <= (1 - alpha)^t sqrt(pi_i / pi_j), as for every reversible walk.
+        The distance of P_j(i) from pi_i is at most (1 - alpha)^t sqrt(pi_i / pi_j), as for every reversible walk.
 
     Example:
         >>> triangle = Graph.from_edges([(0, 1), (1, 2), (2, 0)])
