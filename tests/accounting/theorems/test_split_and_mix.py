@@ -104,6 +104,23 @@ def test_dropouts_and_colluding_people_are_met_up_to_the_planned_number():
         account(protocol(), delta=1e-6, honest_fraction=0.89)
 
 
+@pytest.mark.parametrize(
+    ("shuffle", "reason"),
+    [
+        (rounds_of(PLANNED, users=899), "split-and-mix needs at least noise_users=900 honest people"),
+        (rounds_of(PLANNED, gamma=4.0), "split-and-mix needs (a delta of at least|more messages)"),
+        (IdentityShuffleModel(num_users=1000), "split-and-mix needs a round of its own"),
+    ],
+)
+@pytest.mark.parametrize("ask", [lambda model: account(model, delta=1e-6), lambda model: delta_at(model, epsilon=1.0)])
+def test_whoever_asks_is_told_which_hypothesis_fails_and_nothing_of_theorems_about_other_reports(ask, shuffle, reason):
+    with pytest.raises(UnsupportedModelError, match=reason) as refused:
+        ask(protocol(shuffle=shuffle))
+    assert "not known to be private" in str(refused.value)
+    assert "fmt23" not in str(refused.value)
+    assert "local-dp" not in str(refused.value)
+
+
 def test_one_uniform_buffer_of_all_messages_is_as_good_as_uniform_rounds():
     buffer = protocol(shuffle=UniformShuffleModel(num_users=1000))
     parallel = protocol(shuffle=ParallelShuffleModel(round=UniformShuffleModel(num_users=1000), num_rounds=9))
