@@ -88,6 +88,11 @@ class LocalModel(Described):
         """What all that one user sends guarantees by itself; epsilon infinite if it guarantees nothing."""
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before such reports are collected, or their estimate is believed; empty if there is nothing."""
+        return ()
+
+    @property
     def epsilon0(self) -> float:
         """Local privacy loss of all that one user sends, in nats."""
         return self.guarantee.epsilon

@@ -84,7 +84,7 @@ def test_a_coordinate_more_costs_its_share_of_delta_only():
         ("imperfection", {"imperfection": -1e-9}),
         ("imperfection", {"imperfection": math.inf}),
         ("imperfection", {"imperfection": math.nan}),
-        ("imperfection must be so small that 1024 messages", {"imperfection": 15.0}),
+        ("imperfection must be smaller, since no number of messages up to 1024 is certified", {"imperfection": 15.0}),
         ("dropout_fraction", {"dropout_fraction": 1.0}),
         ("dropout_fraction", {"dropout_fraction": 0.9999}),
         ("epsilon", {"epsilon": 0}),

@@ -249,3 +249,23 @@ def test_the_page_stands_the_error_beside_others(place, real_page):
     assert "Nothing is guaranteed." in page
     assert "messages of 190 people" in page
     assert "hides nothing before the shuffle" in page
+    assert "separate imperfect shuffles" in page
+    assert "parallel shuffle" not in page
+    assert "bits of security" in page
+
+
+def test_a_seeded_page_says_what_was_sent_and_certifies_nothing(place, real_page):
+    assert run("--seed", 1).code == 0
+    page = " ".join((place / "out" / "release.html").read_text().split())
+    assert "bits in all." in page
+    assert "bits of security" not in page
+
+
+def test_sums_that_may_wrap_around_are_warned_of_everywhere(place):
+    write_protocol(place, expected=100, protocol={"epsilon": 0.1, "dropout_fraction": 0.0})
+    write_minutes(place, TRUTH[:100])
+    assert shuffledp("plan", "task.toml").out.count("WARNING: With a probability of up to") == 1
+    assert len(shuffledp("plan", "task.toml", "--json").json["warnings"]) == 1
+    result = run()
+    assert (result.code, result.out.count("WARNING: With a probability of up to")) == (0, 1)
+    assert "wraps around" in json.loads((place / "out" / "statement.json").read_text())["warnings"][0]

@@ -1,6 +1,7 @@
 """Split and mix: the fewest messages that are certified, and the certificate."""
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -102,6 +103,9 @@ def split_and_mix(
         InvalidParameterError: if a parameter is out of range, if no number of messages up to 1024 is certified, or if
             epsilon * num_users is so small that sums would wrap around the modulus.
 
+    Warns:
+        UserWarning: if sums wrap around the modulus with a probability that matters (`SplitAndMixModel.warnings`).
+
     References:
         Ghazi et al. 2023, with a sharper lemma (`shuffledp.accounting.certificates`).
 
@@ -130,6 +134,8 @@ def split_and_mix(
         noise_users=present,
         clip=clip,
     )
+    for warning in randomizer.model.warnings:
+        warnings.warn(warning, stacklevel=2)
     num_shares = _fewest(randomizer.model, delta, float(imperfection))
     return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares), clip=clip)
 
@@ -233,9 +239,9 @@ def _first_guess(model: SplitAndMixModel, delta: float, imperfection: float) -> 
 
 def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:
     return InvalidParameterError(
-        f"imperfection must be so small that {MOST_SHARES} messages per number are certified; got "
-        f"imperfection={imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are counted, "
-        f"epsilon={model.epsilon:g}, delta={delta:g}. Use a better shuffle, more people or a larger delta."
+        f"imperfection must be smaller, since no number of messages up to {MOST_SHARES} is certified; got imperfection="
+        f"{imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are counted, epsilon="
+        f"{model.epsilon:g}, delta={delta:g}. Use a better shuffle, more people or a larger delta."
     )
 
 

@@ -16,7 +16,6 @@ from shuffledp.tasks import ColumnPlan, Option, Plan, ProtocolPlan
 __all__ = ["show_plan"]
 
 _SAYS_NOTHING = "says nothing at this size"
-_NOTED_WRAPPING = 1e-9
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -29,7 +28,9 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     console.print(f"Planned for {plan.num_users:,} people; nothing has been collected.")
     show_statements(console, plan.statements)
     if plan.groups is not None and plan.task.groups is not None:
-        show_groups(console, plan.groups, plan.task.groups, plan.warnings)
+        show_groups(console, plan.groups, plan.task.groups)
+    for warning in plan.warnings:
+        console.print(Text(f"WARNING: {warning}", style="bold red"))
     for column in plan.columns:
         _show_column(console, column)
 
@@ -72,12 +73,6 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
         f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
     ]
-    if protocol.wrap_probability > _NOTED_WRAPPING:
-        lines.insert(
-            3,
-            f"WARNING: with a probability of up to {protocol.wrap_probability:.2g} the noise is so large "
-            "that a quite different number is estimated; more people or a larger epsilon make it rarer.",
-        )
     console.print(Text("\n".join(lines)))
     console.print(_table_of_counts(found))
     ratio = chosen.error.standard_error / protocol.central_error

@@ -92,7 +92,7 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
-    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome)):
+    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome), *_warnings(outcome)):
         console.print(Text(sentence))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
@@ -175,7 +175,11 @@ def _by_place(outcome: Outcome) -> list[str]:
         found.append(f"{outcome.regional.left_out:,} people far from all others are too few to show.")
     if mixing.num_alone:
         found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
-    return [*found, *(f"WARNING: {warning}" for warning in outcome.warnings)]
+    return found
+
+
+def _warnings(outcome: Outcome) -> list[str]:
+    return [f"WARNING: {warning}" for warning in outcome.warnings]
 
 
 def _places(number: int) -> str:

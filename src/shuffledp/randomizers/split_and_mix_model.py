@@ -153,13 +153,17 @@ class SplitAndMixModel(SumModel):
     def remarks(self) -> tuple[str, ...]:
         """That messages hide nothing before they are shuffled, and how likely a sum wraps around, where it matters."""
         before = "Before they are shuffled, the messages of one person together give the value away."
+        return (before, *self.warnings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How likely a sum wraps around, where it matters."""
         chance = self.wrap_probability
         if chance <= _NOTED_WRAP_PROBABILITY:
-            return (before,)
+            return ()
         return (
-            before,
             f"With a probability of up to {chance:.2g} the noise is so large that it wraps around the modulus, and a "
-            "sum is decoded as a quite different one.",
+            "sum is decoded as a quite different one; more people or a larger epsilon make it rarer.",
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -102,7 +102,7 @@ class ImperfectShuffleModel(ShuffleModel):
             *(delays if self.construction == "delay" else ()),
             f"That the shuffle is no more imperfect than gamma = {self.imperfection:.6g} is a promise about the "
             "shuffler: nothing here measures it. If its true imperfection is a larger number, only what follows from "
-            "that number holds, and what each report guarantees by itself.",
+            "that number holds.",
         )
 
 

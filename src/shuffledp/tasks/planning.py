@@ -201,7 +201,10 @@ def plan(
         columns=columns,
         statements=statements,
         groups=groups,
-        warnings=() if groups is None else warnings_of(groups.mixing, models),
+        warnings=(
+            *dict.fromkeys(warning for model in models for warning in model.local.warnings),
+            *(() if groups is None else warnings_of(groups.mixing, models)),
+        ),
     )
 
 

@@ -5,6 +5,8 @@ shuffler is, and which delta is stated. So it is complete only as a part of a ta
 """
 
 import math
+import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Circumstances", "ProtocolPlan", "ProtocolSection", "SplitAndMixSection", "as_written", "with_protocol"]
 
 STATISTICS = ("mean", "sum")
+
+# Parameters of the calibration that are not keys of [protocol], and where a task file has them.
+_ELSEWHERE = {"num_users": "[people] expected", "imperfection": "[shuffler] imperfection", "delta": "[release] delta"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +155,7 @@ class SplitAndMixSection(ProtocolSection):
                 message = str(error)
             else:
                 return placed
-            raise InvalidParameterError(f"{self.title} {message}")
+            raise InvalidParameterError(f"{self.title} {message}{_where_else(message)}")
         return placed
 
     def randomizer(self) -> "SplitAndMix":
@@ -272,19 +277,27 @@ class SplitAndMixSection(ProtocolSection):
 def _solved(section: SplitAndMixSection, here: Circumstances) -> "SplitAndMix":
     if here.num_users is None or here.imperfection is None:
         raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
-    return split_and_mix(
-        num_users=here.num_users,
-        epsilon=section.epsilon,
-        delta=here.delta,
-        imperfection=here.imperfection,
-        lower=section.lower,
-        upper=section.upper,
-        dropout_fraction=section.dropout_fraction,
-        dimension=section.dimension,
-        l1_bounded=section.l1_bounded,
-        integer=section.integer,
-        clip=section.clips,
-    )
+    with warnings.catch_warnings():  # plans and releases have warnings of their own
+        warnings.simplefilter("ignore")
+        return split_and_mix(
+            num_users=here.num_users,
+            epsilon=section.epsilon,
+            delta=here.delta,
+            imperfection=here.imperfection,
+            lower=section.lower,
+            upper=section.upper,
+            dropout_fraction=section.dropout_fraction,
+            dimension=section.dimension,
+            l1_bounded=section.l1_bounded,
+            integer=section.integer,
+            clip=section.clips,
+        )
+
+
+def _where_else(message: str) -> str:
+    """For a message of the calibration, under which names a task file has the parameters that it speaks of."""
+    found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
+    return f" In the task file {', '.join(found)}." if found else ""
 
 
 def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

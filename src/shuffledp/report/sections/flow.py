@@ -1,12 +1,16 @@
 """The way of the data: how many answers came in, how many reports went out, and what was taken off on the way."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp.calibrate import split_and_mix_certificate
 from shuffledp.models import LabelMeaning, ProtocolModel, ShuffleModel
+from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, count_of, listed
+from shuffledp.shufflers import ParallelShuffleModel
 from shuffledp.tasks import DataFlow, Missing, Outcome
 
 __all__ = ["flow_section"]
@@ -53,6 +57,7 @@ def flow_section(outcome: Outcome) -> Section:
             _MISSING[outcome.task.missing],
             *_planned(flow, model),
             *_attached(outcome),
+            *_certificate(outcome),
             *_imperfect(model),
             *_detached(flow),
         ],
@@ -91,8 +96,27 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
 
 
 def _shuffle(shuffle: ShuffleModel) -> str:
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles, one for each message of a person"
     article = "an" if shuffle.kind[0] in "aeiou" else "a"
     return f"{article} {shuffle.kind} shuffle"
+
+
+def _certificate(outcome: Outcome) -> tuple[str, ...]:
+    """What one person sent, and what is certified about the shuffles of additive shares, unless it is withdrawn."""
+    local, shuffle = outcome.model.local, outcome.model.shuffle
+    if not isinstance(local, SplitAndMixModel):
+        return ()
+    found = split_and_mix_certificate(local, shuffle)
+    sent = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
+    if outcome.seeded:
+        return (sent,)
+    bits = f"{math.floor(10 * found.security_bits) / 10:.1f}"
+    return (
+        f"{sent} It is certified that the shuffled messages are within 2^\N{MINUS SIGN}{bits} ({bits} bits of security) "
+        f"of telling nothing but the noisy sum, so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
+        f"delta = {in_digits(found.delta, 'at most')}.",
+    )
 
 
 def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
