@@ -132,7 +132,7 @@ def test_a_refusal_names_parameters_as_the_task_file_does(changes, message):
 
 def test_a_file_without_a_name_is_told_the_tables_that_it_has():
     unnamed = {key: value for key, value in described().items() if key != "name"}
-    with pytest.raises(InvalidParameterError, match="must have the key 'name'; got the keys .*protocol") as refused:
+    with pytest.raises(InvalidParameterError, match=r"must have the key 'name'; got the keys .*protocol") as refused:
         Task.from_dict(unnamed)
     assert "randomizer" not in str(refused.value)
 

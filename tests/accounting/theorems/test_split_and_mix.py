@@ -59,7 +59,7 @@ def test_it_applies_to_rounds_as_planned_and_says_what_was_met():
     assert names <= {each.name for each in statement.basis.hypotheses}
     text = str(statement)
     assert "One round of each value may be worse than promised" in text
-    assert "with two, nothing is promised, and nothing is left" in text
+    assert "with two, nothing is promised, and without any shuffle nothing is left" in text
     assert "what each report guarantees by itself" not in text
     assert text.count("independent") == 1
     assert text.count("measure") == 1

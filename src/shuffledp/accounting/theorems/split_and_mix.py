@@ -99,7 +99,8 @@ class SplitAndMixRounds(Theorem):
         bits = math.floor(_Bound.of(model).security_bits)
         return statement.remarking(
             f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. One round of each value may be worse "
-            "than promised, or not shuffled at all, and all this still holds; with two, nothing is promised, and nothing is left."
+            "than promised, or not shuffled at all, and all this still holds; with two, nothing is promised, and without "
+            "any shuffle nothing is left."
         )
 
 

@@ -113,8 +113,8 @@ def _certificate(outcome: Outcome) -> tuple[str, ...]:
         return (sent,)
     bits = f"{math.floor(10 * found.security_bits) / 10:.1f}"
     return (
-        f"{sent} It is certified that the shuffled messages are within 2^\N{MINUS SIGN}{bits} ({bits} bits of security) "
-        f"of telling nothing but the noisy sum, so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
+        f"{sent} The shuffled messages are certified to be within 2^\N{MINUS SIGN}{bits} of telling nothing but the "
+        f"noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
         f"delta = {in_digits(found.delta, 'at most')}.",
     )
 
