@@ -252,8 +252,8 @@ class RegionalAnalyzer:
         """For each region a row per value (or coordinate), with ``where``; regions without reports are left out.
 
         Raises:
-            InvalidParameterError: if ``summary`` is not one of ``summarize``, is of other regions, or holds no report with
-                a weight.
+            InvalidParameterError: if ``summary`` is not one of ``summarize``, is of other regions, or holds no report
+                with a weight.
         """
         _validate.instance_of(RegionalSummary, summary=summary)
         if len(summary.weights) != len(self.where):
