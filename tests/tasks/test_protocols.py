@@ -119,9 +119,9 @@ def test_what_cannot_be_is_refused_before_anything_is_collected(changes, message
     [
         (
             {"protocol": {"epsilon": 0.01}},
-            r"or a larger epsilon\. In the task file num_users is \[people\] expected\.$",
+            r"or a larger epsilon\. In the task file num_users is expected of \[people\]\.$",
         ),
-        ({"shuffler": {**IMPERFECT, "imperfection": 60.0}}, r"imperfection is \[shuffler\] imperfection, delta is"),
+        ({"shuffler": {**IMPERFECT, "imperfection": 60.0}}, r"imperfection is that of \[shuffler\], delta is"),
         ({"protocol": {"dropout_fraction": 1.0}}, r"got dropout_fraction=1\.0\.$"),
     ],
 )

@@ -31,7 +31,7 @@ __all__ = ["Circumstances", "ProtocolPlan", "ProtocolSection", "SplitAndMixSecti
 STATISTICS = ("mean", "sum")
 
 # Parameters of the calibration that are not keys of [protocol], and where a task file has them.
-_ELSEWHERE = {"num_users": "[people] expected", "imperfection": "[shuffler] imperfection", "delta": "[release] delta"}
+_ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
