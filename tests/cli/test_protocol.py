@@ -116,6 +116,9 @@ def test_a_plan_shows_the_certificate_and_what_others_say(place):
     text = " ".join(result.out.split())
     assert "No other randomizer" not in text
     assert "randomizers whose every report guarantees epsilon = 2 by itself" in text
+    assert "from 0 to 100 the standard error will be at most" in text
+    assert "Rounding to 15 steps adds at most" in text
+    assert "twice the precision costs one bit a message" in text
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]

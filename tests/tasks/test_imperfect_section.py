@@ -101,7 +101,7 @@ def test_rows_without_an_answer_take_their_offsets_with_them(tmp_path, monkeypat
     for folder in ("one", "two"):
         released = pq.read_table(f"{folder}/release.parquet")
         assert released.column("value").to_pylist() == ["f", "e", "d", "c", "b", "a"]
-        assert released.column_names == ["value", "label"], "rows are not released"
+        assert sorted(released.column_names) == ["label", "value"], "rows are not released"
 
 
 @pytest.mark.parametrize("answers", [ANSWERS[:-1], [*ANSWERS, "a"]])

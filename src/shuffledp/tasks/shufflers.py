@@ -114,8 +114,8 @@ class ImperfectSection(ShufflerSection):
     Args:
         imperfection: gamma, 0 or more and finite; 0 is a uniform shuffle.
         construction: "cayley", or "delay" by noise.
-        offsets: for "delay", when the report of each row of the input comes in, from 0 to 1, also of rows without an answer;
-            None for any times.
+        offsets: for "delay", when the report of each row of the input comes in, from 0 to 1, rows without an answer
+            included; None for any times.
 
     Raises:
         InvalidParameterError: as the shuffler does.
