@@ -113,6 +113,12 @@ def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
 def test_a_plan_shows_the_certificate_and_what_others_say(place):
     write_protocol(place, protocol={"epsilon": 2.0})
     result = shuffledp("plan", "task.toml")
+    text = " ".join(result.out.split())
+    assert "No other randomizer" not in text
+    assert "randomizers whose every report guarantees epsilon = 2 by itself" in text
+    assert "from 0 to 100 the standard error will be at most" in text
+    assert "Rounding to 15 steps adds at most" in text
+    assert "twice the precision costs one bit a message" in text
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]
@@ -239,6 +245,19 @@ def test_a_view_with_wrong_messages_is_refused(place, damage):
     result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
     assert result.code in (2, 3)
     assert not (place / "out").exists()
+    if damage == "residue":
+        assert "reports of the task's randomizer: residue must be in range(" in result.err
+
+
+def test_shares_in_the_wrong_round_are_refused_before_they_are_shuffled(place):
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    table = pq.read_table("shares.parquet")
+    rounds = np.array(table.column("round")).copy()
+    rounds[-1], rounds[-2] = rounds[-2], rounds[-1]
+    table = table.set_column(table.column_names.index("round"), "round", pa.array(rounds))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata("shares.parquet").metadata), "shares.parquet")
+    error = refused(3, "shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    assert "somebody's messages are not one for each round, in order" in error
 
 
 def test_the_page_stands_the_error_beside_others(place, real_page):

@@ -40,7 +40,8 @@ def _show_column(console: Console, column: ColumnPlan) -> None:
     console.print(
         Text(
             f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
-            f"about {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
+            f"{_about(column)} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
+            "sampling people."
         )
     )
     if column.protocol is not None:
@@ -76,11 +77,32 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
     console.print(Text("\n".join(lines)))
     console.print(_table_of_counts(found))
     ratio = chosen.error.standard_error / protocol.central_error
+    most = "at most " if _rounds(protocol, chosen) else ""
     console.print(
         Text(
-            f"A trusted curator who adds Laplace noise of this epsilon would have a standard error of "
-            f"{protocol.central_error:.3g}; yours is {ratio:.3g} x that."
+            f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a "
+            f"standard error of {protocol.central_error:.3g}; yours is {most}{ratio:.3g} x that."
         )
+    )
+
+
+def _about(column: ColumnPlan) -> str:
+    """What rounding adds depends on the values: only the most of it is known."""
+    return "at most" if column.protocol is not None and _rounds(column.protocol, column.chosen) else "about"
+
+
+def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
+    return chosen.error.standard_error > protocol.noise_error
+
+
+def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
+    """What the grid costs, and what less of it would."""
+    if not _rounds(protocol, chosen):
+        return "Nothing is rounded. "
+    more = chosen.error.standard_error / protocol.noise_error - 1
+    return (
+        f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
+        "precision costs one bit a message. "
     )
 
 
@@ -99,7 +121,13 @@ def _table_of_counts(found: SplitAndMixCertificate) -> Table:
 
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
-    """Whether another randomizer errs less."""
+    """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    if column.protocol is not None:
+        return (
+            f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
+            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
+            "would err less than this:"
+        )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:
         return "No other randomizer would have a smaller standard error:"
