@@ -123,8 +123,8 @@ def test_rounds_of_other_shuffles_are_refused():
         ParallelShuffler(IdentityShuffler(), 2)
     with pytest.raises(InvalidParameterError, match="num_rounds must be an integer that is 1 or more"):
         ParallelShuffler(UniformShuffler(), 0)
-    inner = ParallelShuffleModel(round=UniformShuffleModel(num_users=4), num_rounds=2)
-    for refused in (IdentityShuffler().model(4), inner):
+    inner = [ParallelShuffleModel(round=UniformShuffleModel(num_users=4), num_rounds=number) for number in (1, 2)]
+    for refused in (IdentityShuffler().model(4), *inner):
         with pytest.raises(InvalidParameterError, match="round must be one shuffle whose imperfection is known"):
             ParallelShuffleModel(round=refused, num_rounds=2)
 

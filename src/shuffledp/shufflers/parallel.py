@@ -37,7 +37,7 @@ class ParallelShuffleModel(ShuffleModel):
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_rounds=self.num_rounds)
         _validate.instance_of(ShuffleModel, round=self.round)
-        if self.round.imperfection is None or self.round.num_rounds != 1:
+        if self.round.imperfection is None or isinstance(self.round, ParallelShuffleModel):
             raise _validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
 
     @property
