@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, toml, write_csv
+from shuffledp.tables import reading
 from shuffledp.tasks import Task
 
 MARK = "73.25"
@@ -258,6 +259,49 @@ def test_shares_in_the_wrong_round_are_refused_before_they_are_shuffled(place):
     pq.write_table(table.replace_schema_metadata(pq.read_metadata("shares.parquet").metadata), "shares.parquet")
     error = refused(3, "shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
     assert "somebody's messages are not one for each round, in order" in error
+
+
+def rewritten(path, rows):
+    """Leaves the file with these of its rows, and what it says about itself."""
+    table = pq.read_table(path).take(pa.array(rows))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata(path).metadata), path)
+
+
+def pushed(messages):
+    """The rows if somebody sends a message for round 0 twice, and the next person but one sends none."""
+    rows = np.arange(190 * messages)
+    return np.insert(np.delete(rows, 101 * messages), 100 * messages, 99 * messages), 100 * messages + 1
+
+
+def by_round(messages):
+    return np.arange(190 * messages).reshape(190, messages).T.reshape(-1), 1
+
+
+@pytest.mark.parametrize("shuffler", [IMPERFECT, {"kind": "uniform"}])
+@pytest.mark.parametrize("order", [pushed, by_round])
+def test_shares_that_are_not_in_their_rounds_are_not_shuffled(place, monkeypatch, shuffler, order):
+    write_protocol(place, shuffler=shuffler)
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    rows, wrong = order(len(pq.read_table("shares.parquet")) // 190)
+    rewritten("shares.parquet", rows)
+    monkeypatch.setattr(reading, "_BYTES_OF_ROWS_AT_A_TIME", 1000)  # parts that begin anywhere
+    result = shuffledp("shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    assert result.code == 3
+    assert f"row {wrong} (counted from 0) is not for round" in " ".join(result.err.split())
+    assert not (place / "view.parquet").exists()
+
+
+def test_a_view_with_messages_in_others_rounds_is_refused(place):
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    shuffledp("shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    table = pq.read_table("view.parquet")
+    rounds = np.array(table.column("round")).copy()
+    rounds[[0, 200]] = rounds[[200, 0]]  # every round has as many as before
+    table = table.set_column(table.column_names.index("round"), "round", pa.array(rounds))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata("view.parquet").metadata), "view.parquet")
+    result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
+    assert result.code == 3, result.out
+    assert not (place / "out").exists()
 
 
 def test_the_page_stands_the_error_beside_others(place, real_page):

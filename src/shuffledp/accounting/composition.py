@@ -17,6 +17,7 @@ from shuffledp.accounting.losses import LossLaw, loss_sum
 from shuffledp.accounting.numerics import SMALLEST
 from shuffledp.accounting.profile import profile_at
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Part, PrivacyStatement, combined
@@ -90,7 +91,10 @@ def _by_losses(
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
-    theorems = [_best_curve(model, left_out, published_only) for model in models]
+    try:
+        theorems = [_best_curve(model, left_out, published_only) for model in models]
+    except UnsupportedModelError:
+        return limit  # of some release nothing is known at so small a delta
     reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if math.isinf(max(reaches)):
         return limit  # some loss is infinite with a larger probability than may be left out

@@ -57,7 +57,9 @@ def shuffled(
 
     Raises:
         BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.
+        InputDataError: if reports say which round they are for, and are not those of one person after another.
     """
+    parts = _in_their_rounds(task, parts)
     if not task.shuffler.is_uniform:
         yield _shuffled_in_memory(task, list(parts), beside, source)
         return
@@ -69,6 +71,21 @@ def shuffled(
         shuffle = shuffler.model(spool.num_users)
         views = spool.views(shuffle)
         yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=views, shuffler=shuffler)
+
+
+def _in_their_rounds(task: Task, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
+    """The same parts, if each person's messages are for all rounds in their order: else they would mix with others'."""
+    first = 0
+    for reports, public in parts:
+        wrong = reports.misplaced(first=first)
+        if wrong is not None:
+            messages = reports.model.num_messages
+            raise InputDataError(
+                f"the reports of column {task.value!r} must be those of one person after another, each for rounds 0 to "
+                f"{messages - 1} in this order; row {wrong} (counted from 0) is not for round {wrong % messages}."
+            )
+        first += len(reports)
+        yield reports, public
 
 
 def require_batch(task: Task, num_reports: int) -> None:

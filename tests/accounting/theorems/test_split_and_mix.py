@@ -9,6 +9,7 @@ import pytest
 
 from shuffledp.accounting import account, delta_at
 from shuffledp.accounting.certificates import mixing_distance
+from shuffledp.accounting.theorems import split_and_mix
 from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds, _Coordinates, _Step
 from shuffledp.errors import HypothesisError, UnsupportedModelError
 from shuffledp.models import ProtocolModel
@@ -216,6 +217,46 @@ def test_the_curve_stops_where_the_noise_tells_less_than_the_rounds():
     assert bound(best) == pytest.approx(min(bound(epsilon) for epsilon in np.linspace(0, 3, 3001)), rel=1e-6)
 
 
+def coins(total, dimension):
+    """The largest delta of as many binary responses, summed by how many of them lie."""
+    loss = total / dimension
+    truth = 1 / (1 + math.exp(-loss))
+    ways = [math.comb(dimension, lies) for lies in range(dimension + 1)]
+    law = np.array([way * truth ** (dimension - lies) * (1 - truth) ** lies for lies, way in enumerate(ways)])
+    return lambda epsilon: hockey_stick(law, law[::-1], epsilon)
+
+
+def laplace(total, steps):
+    """That of discrete Laplace noise of so many steps, by its law."""
+    reach, rate = np.arange(-3000, 3001), total / steps
+    laws = [math.tanh(rate / 2) * np.exp(-rate * np.abs(reach - shift)) for shift in (0, steps)]
+    return lambda epsilon: hockey_stick(*laws, epsilon)
+
+
+@pytest.mark.parametrize(
+    ("changes", "noise"),
+    [
+        ({}, laplace(1.0, 32)),
+        ({"dimension": 3}, coins(1.0, 3)),
+        ({"dimension": 40}, coins(1.0, 40)),
+        ({"dimension": 40, "l1_bounded": True}, coins(1.0, 1)),
+    ],
+    ids=["number", "few", "many", "l1"],
+)
+@pytest.mark.parametrize("sampler_error", [0.0, 1e-9])
+def test_the_bound_is_the_noise_and_what_the_rounds_of_all_coordinates_tell(monkeypatch, changes, noise, sampler_error):
+    """Neither more nor less than delta_noise(e) + (1 + exp(e)) (d T + n d t)."""
+    monkeypatch.setattr(SplitAndMixModel, "sampler_error", sampler_error)
+    split_and_mix._bound.cache_clear()
+    local = replace(PLANNED, **changes, num_shares=7)
+    distance = local.dimension * (mixing_distance(1000, 7, 0.5, local.modulus) + 1000 * sampler_error)
+    for epsilon in (0.0, 0.1, 0.3):
+        rounds = (1 + math.exp(epsilon)) * distance
+        assert rounds > 1e-5 * noise(epsilon)  # a hundred times more than what the check lets pass
+        assert THEOREM.delta(protocol(local), epsilon=epsilon) == pytest.approx(noise(epsilon) + rounds, rel=1e-7)
+    split_and_mix._bound.cache_clear()
+
+
 # ---- against all views of the real protocol -------------------------------------------------------------------------
 
 
@@ -242,13 +283,14 @@ def test_the_bound_is_above_the_truth_of_every_tiny_protocol(users, messages, mo
             assert exact <= bound
 
 
-def tiny(gamma, messages=7, epsilon=0.3):
+def tiny(gamma, messages=7, epsilon=0.3, dimension=1):
     """A model of which the theorem itself says something: enough messages for two people."""
     local = SplitAndMixModel(
         num_users=2,
         epsilon=epsilon,
         lower=0,
         upper=1,
+        dimension=dimension,
         integer=True,
         num_shares=messages,
         precision=1,
@@ -288,3 +330,59 @@ def test_the_same_permutation_in_every_round_would_exceed_the_bound():
             law[one, other] += chance / 2
             law[other, one] += chance / 2
     assert hockey_stick(sums[0].ravel(), sums[1].ravel(), 0.3) > 100 * THEOREM.delta(model, epsilon=0.3)
+
+
+def coordinate_views(rounds, closeness):
+    """Laws of what is seen of one coordinate of two people modulo 3, by their residues; shape (3, 3, classes).
+
+    Outputs of as many rounds with difference 1, and with 2, and of one total are as likely as each other: given the
+    total, they fit the residues if the differences, whose signs turn where a round exchanges the two people, add up to
+    that of the residues.
+    """
+    signs = np.array([1, closeness]) / (1 + closeness)  # kept, exchanged
+    step = np.array([[0, signs[0], signs[1]], [0, signs[1], signs[0]]])  # laws of 1 and 2 with their sign
+    classes = []
+    for ones, twos in product(range(rounds + 1), repeat=2):
+        if ones + twos > rounds:
+            continue
+        law = np.array([1.0, 0, 0])
+        for each in [step[0]] * ones + [step[1]] * twos:
+            law = np.array([sum(law[j] * each[(k - j) % 3] for j in range(3)) for k in range(3)])
+        count = math.factorial(rounds) // math.factorial(ones) // math.factorial(twos)
+        classes.append(count / math.factorial(rounds - ones - twos) * law / 3 ** (rounds - 1))
+    out = np.zeros((3, 3, 3, len(classes)))  # residues, total, class
+    for mine, other in product(range(3), repeat=2):
+        out[mine, other, (mine + other) % 3] = [law[(mine - other) % 3] for law in classes]
+    return out.reshape(3, 3, -1)
+
+
+def of_noisy(views, inputs, noise):
+    """The law of one coordinate's views, with the noise of both people."""
+    return np.einsum("i,j,ijk->k", np.roll(noise, inputs[0]), np.roll(noise, inputs[1]), views)
+
+
+def test_views_of_a_coordinate_are_those_of_all_outputs():
+    views, law = coordinate_views(4, math.exp(-0.7)), mallows_cayley(2, 0.7)
+    rounds = Rounds([law] * 4, 3)
+    for mine, other in product(range(3), repeat=2):
+        assert views[mine, other].sum() == pytest.approx(1.0)
+        for third in range(3):
+            ours = hockey_stick(views[mine, other], views[third, (mine + other - third) % 3], 0.1)
+            seen = [rounds.views(rounds.certain(each)) for each in ((mine, other), (third, (mine + other - third) % 3))]
+            assert ours == pytest.approx(hockey_stick(*seen, 0.1), abs=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3])
+def test_the_theorem_is_above_the_truth_of_two_coordinates(gamma):
+    """Of 24 rounds each; the neighbor differs in both, and the coordinates are seen together."""
+    model = tiny(gamma, messages=24, epsilon=4.0, dimension=2)
+    views, noise = coordinate_views(24, math.exp(-gamma)), polya_modulo(2, float(model.local.rate), 3)
+    for others in ((0, 0), (0, 1), (1, 1)):
+        one, other = (
+            np.multiply.outer(*(of_noisy(views, (first, each), noise) for each in others)).ravel() for first in (0, 1)
+        )
+        for epsilon in (0.0, 1.0, 2.0):
+            stated = THEOREM.delta(model, epsilon=epsilon)
+            exact = max(hockey_stick(one, other, epsilon), hockey_stick(other, one, epsilon))
+            assert exact <= stated < 1
+            assert exact > 0.6 * stated
