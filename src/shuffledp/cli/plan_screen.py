@@ -17,6 +17,11 @@ __all__ = ["show_plan"]
 
 _SAYS_NOTHING = "says nothing at this size"
 _NOTED_WRAPPING = 1e-9
+_READING = (
+    "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum. The lemmas are those "
+    "of Ghazi et al. 2023, one as printed and one with its algebra done again. The rule of thumb only counts single "
+    "people whose messages stay apart from all others, and proves nothing.)"
+)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -81,6 +86,7 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
         )
     console.print(Text("\n".join(lines)))
     console.print(_table_of_counts(found))
+    console.print(Text(_READING, style="dim"))
     ratio = chosen.error.standard_error / protocol.central_error
     most = "at most " if _rounds(protocol, chosen) else ""
     console.print(
