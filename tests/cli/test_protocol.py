@@ -122,6 +122,7 @@ def test_a_plan_shows_the_certificate_and_what_others_say(place):
     assert "from 0 to 100 the standard error will be at most" in text
     assert "Rounding to 15 steps adds at most" in text
     assert "twice the precision costs one bit a message" in text
+    assert "they would err no more than this, and mostly far less:" in text
     assert "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum." in text
     assert "The rule of thumb only counts single people" in text
     assert (result.code, result.err) == (0, "")

@@ -133,11 +133,13 @@ def _table_of_counts(found: SplitAndMixCertificate) -> Table:
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
     """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    if column.protocol is not None and len(column.options) == 1:
+        return "There is no randomizer for such answers to stand beside it:"
     if column.protocol is not None:
         return (
             f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
             'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
-            "would err less than this:"
+            "would err no more than this, and mostly far less:"
         )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:
