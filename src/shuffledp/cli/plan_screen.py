@@ -110,7 +110,7 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
     """What the grid costs, and what less of it would."""
     if not _rounds(protocol, chosen):
         return "Nothing is rounded. "
-    more = chosen.error.standard_error / protocol.noise_error - 1
+    more = math.ceil(1e4 * (chosen.error.standard_error / protocol.noise_error - 1)) / 1e4
     return (
         f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
         "precision costs one bit a message. "
