@@ -148,16 +148,6 @@ class LocalModel(Described):
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()
 
-    def is_in_order(self, columns: Mapping[str, NDArray[Any]], before: int) -> bool:
-        """Whether reports can be those of people after each other, as `randomize` makes them.
-
-        Args:
-            columns: of a part of the reports.
-            before: how many there are before that part.
-        """
-        del columns, before
-        return True
-
     def num_users_of(self, num_reports: int) -> int:
         """People who sent so many reports, if none are missing and none were added: ``num_messages`` reports each.
 

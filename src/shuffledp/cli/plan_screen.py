@@ -16,6 +16,11 @@ from shuffledp.tasks import ColumnPlan, Option, Plan, ProtocolPlan
 __all__ = ["show_plan"]
 
 _SAYS_NOTHING = "says nothing at this size"
+_READING = (
+    "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum. The lemmas are those "
+    "of Ghazi et al. 2023, one as printed and one with its algebra done again. The rule of thumb only counts single "
+    "people whose messages stay apart from all others, and proves nothing.)"
+)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -76,6 +81,7 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
     ]
     console.print(Text("\n".join(lines)))
     console.print(_table_of_counts(found))
+    console.print(Text(_READING, style="dim"))
     ratio = chosen.error.standard_error / protocol.central_error
     most = "at most " if _rounds(protocol, chosen) else ""
     console.print(
@@ -99,7 +105,7 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
     """What the grid costs, and what less of it would."""
     if not _rounds(protocol, chosen):
         return "Nothing is rounded. "
-    more = chosen.error.standard_error / protocol.noise_error - 1
+    more = math.ceil(1e4 * (chosen.error.standard_error / protocol.noise_error - 1)) / 1e4
     return (
         f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
         "precision costs one bit a message. "
@@ -122,11 +128,13 @@ def _table_of_counts(found: SplitAndMixCertificate) -> Table:
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
     """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    if column.protocol is not None and len(column.options) == 1:
+        return "There is no randomizer for such answers to stand beside it:"
     if column.protocol is not None:
         return (
             f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
             'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
-            "would err less than this:"
+            "would err no more than this, and mostly far less:"
         )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:

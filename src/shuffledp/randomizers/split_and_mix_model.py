@@ -177,11 +177,6 @@ class SplitAndMixModel(SumModel):
             if len(column) and not (column.min() >= 0 and column.max() < limit):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
-    def is_in_order(self, columns: Mapping[str, NDArray[Any]], before: int) -> bool:
-        """Each person's messages are in rounds 0, 1 and so on."""
-        rounds = columns["round"]
-        return bool((rounds == np.arange(before, before + len(rounds)) % self.num_messages).all())
-
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
         """Sums in units of the values. A residue stands for the number that lies in the window around all sums.
 

@@ -106,12 +106,8 @@ def read_reports(path: Path, task: Task) -> tuple[Iterator[ReportPart], FileFact
         raise _does_not_fit(path, "it counts another number of people than it holds")
 
     def parts() -> Iterator[ReportPart]:
-        done = 0
         for table in _tables(path, file):
             reports = _reports(path, task, table.drop_columns(attached), facts)
-            if not facts.local.is_in_order(reports.columns, done):
-                raise _does_not_fit(path, "somebody's messages are not one for each round, in order")
-            done += len(reports)
             yield reports, table.select(attached).rename_columns(list(task.attached)) if attached else None
 
     return parts(), facts

@@ -251,7 +251,7 @@ class _Randomized:
         self._public.finish()
         guarded(path, self._people.finish)
         if self._reader.clipped:
-            self._watch.clipped(task.value, self._reader.clipped, self._reader.received)
+            self._watch.clipped(task.value, self._reader.clipped, self._reader.received, task.randomizer.clipping)
 
     def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         self._people.read(batch)
