@@ -50,6 +50,17 @@ def test_its_parameters_are_those_of_the_protocol():
     assert calibrate.split_and_mix(**USUAL, clip=True).clip
 
 
+def test_twice_the_precision_costs_one_bit_a_message_and_quarters_what_rounding_adds():
+    coarse, fine = (calibrate.split_and_mix(**USUAL, precision=each).model for each in (100, 200))
+    assert coarse == calibrate.split_and_mix(**USUAL).model
+    assert (fine.precision, fine.modulus) == (200, 2 * coarse.modulus)
+    assert fine.report_bits == coarse.report_bits + 1
+    rounding = [each.sum_variance(10_000) - each.noise_of(10_000) for each in (coarse, fine)]
+    assert rounding == pytest.approx([100**2 * 10_000 / (4 * each**2) for each in (100, 200)])
+    with pytest.raises(InvalidParameterError, match="precision must be an integer that is 1 or more"):
+        calibrate.split_and_mix(**USUAL, precision=0)
+
+
 def test_people_who_stay_away_or_collude_are_made_up_for():
     model = calibrate.split_and_mix(**USUAL, imperfection=0.5, dropout_fraction=0.3).model
     assert model.noise_users == 7000

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import stat
 
 import numpy as np
@@ -75,6 +76,8 @@ def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle
 def test_the_stages_give_what_the_run_gives_and_warn_of_the_file_of_shares(place):
     made = shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
     assert made.code == 0
+    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    assert f"{190 * messages:,} messages of 190 people randomized: shares.parquet." in made.out
     assert "WARNING: shares.parquet gives every answer away" in made.err
     assert stat.S_IMODE((place / "shares.parquet").stat().st_mode) == 0o600
     shares = pq.read_table("shares.parquet").to_pydict()
@@ -114,6 +117,15 @@ def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
 def test_a_plan_shows_the_certificate_and_what_others_say(place):
     write_protocol(place, protocol={"epsilon": 2.0})
     result = shuffledp("plan", "task.toml")
+    text = " ".join(result.out.split())
+    assert "No other randomizer" not in text
+    assert "randomizers whose every report guarantees epsilon = 2 by itself" in text
+    assert "from 0 to 100 the standard error will be at most" in text
+    assert "Rounding to 15 steps adds at most" in text
+    assert "twice the precision costs one bit a message" in text
+    assert "they would err no more than this, and mostly far less:" in text
+    assert "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum." in text
+    assert "The rule of thumb only counts single people" in text
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]
@@ -185,6 +197,9 @@ def test_whole_numbers_are_exact_and_others_refused(place):
     assert row["statistic"] == "sum"
     assert row["estimate"] == pytest.approx(sum(TRUTH), abs=8 * row["standard_error"])
     assert float(row["estimate"]).is_integer()
+    shown = shuffledp("run", "task.toml", "--input", "minutes.csv", "--output", "shown").out
+    assert re.search(r"^minutes +-?\d+ +-?\d+ to -?\d+ ", shown, re.MULTILINE)
+    assert "sampling alone" not in shown
     write_minutes(place, [*TRUTH[:189], MARK])
     line = refused(3, "run", "task.toml", "--input", "minutes.csv", "--output", "again")
     assert "must hold whole numbers; 1 of 190" in line
@@ -222,6 +237,8 @@ def test_lists_are_clipped_and_counted(place):
     result = shuffledp("run", "task.toml", "--input", "lists.parquet", "--output", "out")
     assert result.code == 0, result.err
     assert "1 of 190 answers" in result.err
+    assert "Lists that add up to more than 10 are shortened" in result.err
+    assert "nearer end" not in result.err
     assert "are shortened" in " ".join(result.out.split())
 
 
@@ -240,6 +257,19 @@ def test_a_view_with_wrong_messages_is_refused(place, damage):
     result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
     assert result.code in (2, 3)
     assert not (place / "out").exists()
+    if damage == "residue":
+        assert "reports of the task's randomizer: residue must be in range(" in result.err
+
+
+def test_shares_in_the_wrong_round_are_refused_before_they_are_shuffled(place):
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    table = pq.read_table("shares.parquet")
+    rounds = np.array(table.column("round")).copy()
+    rounds[-1], rounds[-2] = rounds[-2], rounds[-1]
+    table = table.set_column(table.column_names.index("round"), "round", pa.array(rounds))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata("shares.parquet").metadata), "shares.parquet")
+    error = refused(3, "shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    assert "is not for round" in " ".join(error.split())
 
 
 def rewritten(path, rows):
@@ -293,3 +323,7 @@ def test_the_page_stands_the_error_beside_others(place, real_page):
     assert "Nothing is guaranteed." in page
     assert "messages of 190 people" in page
     assert "hides nothing before the shuffle" in page
+    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    assert f"{messages} for each of 190 people, by {messages} separate shuffles" in page
+    assert f"{messages} messages, " in page
+    assert "of each person are certified" in page

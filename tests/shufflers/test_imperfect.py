@@ -207,10 +207,12 @@ def test_offsets_outside_the_unit_are_refused(offsets, message):
 
 def test_offsets_of_another_number_of_people_are_refused():
     shuffler = DelayShuffler(imperfection=1.0, offsets=[0.0, 1.0])
-    assert shuffler.model(2).num_users == 2
-    for use in (shuffler.model, shuffler.draw):
-        with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=3 people; got 2"):
-            use(3)
+    assert shuffler.model(3) == DelayShuffler(imperfection=1.0).model(3), "offsets are no part of what is public"
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=3 people; got 2"):
+        shuffler.draw(3)
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0])
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=1 people; got 2"):
+        shuffler.shuffle(reports)
 
 
 def test_what_the_factory_does_not_know_is_refused():

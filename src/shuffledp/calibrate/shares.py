@@ -75,6 +75,7 @@ def split_and_mix(
     dimension: int = 1,
     l1_bounded: bool = False,
     integer: bool = False,
+    precision: int | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
     """The randomizer with the fewest messages that are certified to make sums private.
@@ -96,6 +97,9 @@ def split_and_mix(
         dimension: coordinates of a vector; 1 for numbers.
         l1_bounded: vectors have coordinates of 0 or more, which add up to ``upper`` at most.
         integer: values are integers; then nothing is rounded.
+        precision: steps of the grid; None is the square root of ``num_users``, rounded up, or the width of the range
+            for integers. Rounding adds up to num_users / (4 precision^2) to the variance of the sum, in units of the
+            squared range; twice the precision costs one bit a message.
         clip: move values outside the range to its nearer end, instead of refusing them.
 
     Raises:
@@ -127,6 +131,7 @@ def split_and_mix(
         dimension=dimension,
         l1_bounded=l1_bounded,
         integer=integer,
+        precision=precision,
         noise_users=present,
         clip=clip,
     )

@@ -281,21 +281,19 @@ class DelayShuffler(ImperfectShuffler):
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users.
+        """The public description for this many users: the same for all offsets, and so also without so many."""
+        return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
+
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """The order in which reports leave.
 
         Raises:
             InvalidParameterError: if offsets are given for another number of people.
         """
-        model = ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
         if self.offsets is not None and len(np.asarray(self.offsets)) != num_users:
             raise InvalidParameterError(
                 f"offsets must be one for each of num_users={num_users} people; got {len(np.asarray(self.offsets))}."
             )
-        return model
-
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
-        """The order in which reports leave."""
-        self.model(num_users)
         times = np.linspace(0, 1, num_users) if self.offsets is None else self.offsets
         scale = math.nextafter(2 / self.imperfection, math.inf) if self.imperfection else math.inf
         return sample_noisy_sort(times, scale=scale, source=source)

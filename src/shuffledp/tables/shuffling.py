@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shuffledp.errors import BatchTooSmallError, InputDataError
 from shuffledp.flow import Reports, Shuffler, View
@@ -15,7 +17,7 @@ from shuffledp.table import Table
 from shuffledp.tables.grouping import grouping_of
 from shuffledp.tables.parquet import ReportPart
 from shuffledp.tables.spool import ReportSpool
-from shuffledp.tasks import Task
+from shuffledp.tasks import ROW, Task
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -117,18 +119,28 @@ def shuffler_for(task: Task, public: Table | None, num_users: int, beside: Path)
     """The shuffler that the task names, with the groups of these people where it hides the order inside groups.
 
     Raises:
-        InputDataError: if groups cannot be made.
+        InputDataError: if groups cannot be made, or rows are numbered wrong.
     """
+    if task.shuffler.num_rows is not None and public is not None:
+        return task.shuffler.shuffler_of(_numbered_rows(public, task.shuffler.num_rows))
     if task.groups is None:
         return task.shuffler.shuffler()
     return task.shuffler.shuffler(grouping_of(task.groups, public, num_users, beside))
+
+
+def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
+    """The rows of the input that people were in, in their order."""
+    rows = people[ROW].astype(np.int64)
+    if (np.diff(rows, prepend=-1, append=num_rows) < 1).any():
+        raise InputDataError(f"the reports must be those of rows 0 to {num_rows - 1} of the input, in order.")
+    return rows
 
 
 def _shuffled_in_memory(task: Task, parts: list[ReportPart], beside: Path, source: "RandomSource") -> ShuffledParts:
     require_batch(task, sum(len(reports) for reports, _ in parts))
     reports = Reports.concat([part for part, _ in parts])
     attached = [columns for _, columns in parts if columns is not None]
-    public = Table.from_arrow(pa.concat_tables(attached)) if attached else None
+    public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages]) if attached else None
     shuffler = shuffler_for(task, public, reports.num_users, beside)
     shuffler = task.shuffler.in_rounds(shuffler, reports.model.num_messages)
     view = shuffler.shuffle(reports, public=public, source=source)

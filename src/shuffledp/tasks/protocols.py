@@ -54,6 +54,7 @@ class ProtocolPlan(Described):
         certificate: how many messages each person sends, what that makes certain, and what others would have said.
         least_people: with fewer nothing is released, since their noise is too little.
         wrap_probability: at most so likely a sum is decoded as a quite different one.
+        noise_error: standard error of the noise alone, without the most that rounding can add.
         central_error: standard error of a trusted curator, who adds Laplace noise of the same epsilon.
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
     """
@@ -61,6 +62,7 @@ class ProtocolPlan(Described):
     certificate: SplitAndMixCertificate
     least_people: int
     wrap_probability: float
+    noise_error: float
     central_error: float
     local_errors: dict[str, float]
 
@@ -99,6 +101,8 @@ class SplitAndMixSection(ProtocolSection):
         dimension: numbers in each list of the private column; 1 for plain numbers.
         l1_bounded: lists hold numbers of 0 or more that add up to ``upper`` at most.
         integer: values are whole numbers, and nothing is rounded.
+        precision: steps of the grid between the ends of the range; None is the root of the people planned for, rounded
+            up, or the width of the range for whole numbers.
         dropout_fraction: share of the people planned for who may stay away, or work together with the analyst.
         out_of_range: whether a value outside the range stops the run, or is moved into it.
         circumstances: set by the task.
@@ -116,6 +120,7 @@ class SplitAndMixSection(ProtocolSection):
     dimension: int = 1
     l1_bounded: bool = False
     integer: bool = False
+    precision: int | None = None
     dropout_fraction: float = 0.0
     out_of_range: OutOfRange = OutOfRange.REFUSE
     circumstances: Circumstances | None = field(default=None, init=False, repr=False)
@@ -192,6 +197,7 @@ class SplitAndMixSection(ProtocolSection):
             certificate=split_and_mix_certificate(model, shuffle, delta=delta),
             least_people=self.least_people,
             wrap_probability=model.wrap_probability,
+            noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
             central_error=self.central_error(people),
             local_errors=self.local_errors(people),
         )
@@ -283,6 +289,7 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> "SplitAndMix":
         dimension=section.dimension,
         l1_bounded=section.l1_bounded,
         integer=section.integer,
+        precision=section.precision,
         clip=section.clips,
     )
 

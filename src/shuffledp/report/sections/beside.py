@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from shuffledp.calibrate import SplitAndMixCertificate
 from shuffledp.report.parts import Section
-from shuffledp.report.words import count_of, number
+from shuffledp.report.words import MINUS, count, count_of, number
 from shuffledp.tasks import Outcome, ProtocolSection
 
 __all__ = ["beside_section"]
@@ -35,6 +36,7 @@ def beside_section(outcome: Outcome) -> Section | None:
     ]  # fmt: skip
     longest = max(error for _, _, error, _ in errors)
     context = {
+        "certificate": _certified(section.plan(outcome.model.shuffle).certificate),
         "ways": [
             Way(name=name, note=note, error=number(error), length=f"{100 * error / longest:.2f}", style=style)
             for name, note, error, style in errors
@@ -44,3 +46,14 @@ def beside_section(outcome: Outcome) -> Section | None:
         "times": number(min(local.values()) / own) if local else None,
     }
     return Section(name="beside", title="Beside other ways", context=context)
+
+
+def _certified(found: SplitAndMixCertificate) -> str:
+    """What is certain of the messages that were sent."""
+    sums = "sum" if found.dimension == 1 else "sums"
+    return (
+        f"{count(found.num_messages)} messages, {count(found.bits_per_user)} bits, of each person are certified: the "
+        f"shuffles are within 2^{MINUS}{number(found.security_bits, 'at least')} of showing nothing but the noisy "
+        f"{sums} if all but one of each number are as good as promised, which makes epsilon = "
+        f"{number(found.epsilon, 'at most')} with delta = {number(found.delta, 'at most')}."
+    )

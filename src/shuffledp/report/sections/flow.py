@@ -78,7 +78,9 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
     else:
-        shuffled = Step(name="Shuffled", count=count(users * messages), note=f"by {_shuffle(model.shuffle)}")
+        product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
+        note = f"{product}by {_shuffle(model.shuffle)}"
+        shuffled = Step(name="Shuffled", count=count(users * messages), note=note)
     return (
         Step(name="Randomized", count=count(users), note=randomized),
         shuffled,
@@ -91,6 +93,8 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
 
 
 def _shuffle(shuffle: ShuffleModel) -> str:
+    if shuffle.num_rounds > 1:
+        return f"{shuffle.num_rounds} separate shuffles"
     article = "an" if shuffle.kind[0] in "aeiou" else "a"
     return f"{article} {shuffle.kind} shuffle"
 
