@@ -69,6 +69,18 @@ def test_people_who_stay_away_or_collude_are_made_up_for():
     assert stated(model, gamma=0.5, colluding=3001) == 1.0
 
 
+@pytest.mark.parametrize(("users", "gamma"), [(50, 0.0), (100, 0.5), (300, 1.0), (1000, 0.5)])
+def test_messages_suffice_for_those_who_are_left_and_not_only_for_all(users, gamma):
+    usual = USUAL | {"num_users": users, "imperfection": gamma}
+    model = calibrate.split_and_mix(**usual, dropout_fraction=0.5).model
+    assert model.num_shares > calibrate.split_and_mix(**usual).model.num_shares
+    for count in (users // 2, users // 2 + 1, users):
+        assert stated(model, gamma=gamma, users=count) <= 1e-6
+        assert stated(model, gamma=gamma, users=users, colluding=users - count) <= 1e-6
+    fewer = replace(model, num_shares=model.num_shares - 1)
+    assert stated(fewer, gamma=gamma, users=users // 2) > 1e-6 >= stated(fewer, gamma=gamma, users=users)
+
+
 def test_a_share_is_meant_as_it_is_written():
     assert calibrate.split_and_mix(**USUAL | {"num_users": 100}, dropout_fraction=0.29).model.noise_users == 71
 

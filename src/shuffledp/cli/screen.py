@@ -115,7 +115,8 @@ def show_stage(outcome: StageOutcome | JointStageOutcome, output: Path, *, as_js
             sys.stderr.write(
                 f"shuffledp: WARNING: {path} gives every answer away: whoever reads it adds up each person's messages. "
                 "Nothing hides them before the shuffle: hand it to nobody but a shuffler whom people trust with their "
-                "answers, and delete it after shuffling. Only its owner may read it.\n"
+                "answers, and delete it after shuffling. Only its owner may read it. A shuffle that is killed may "
+                "leave the messages in a folder .buckets.* beside its output: delete that too.\n"
             )
 
 

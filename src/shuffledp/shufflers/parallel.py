@@ -37,7 +37,8 @@ class ParallelShuffleModel(ShuffleModel):
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_rounds=self.num_rounds)
         _validate.instance_of(ShuffleModel, round=self.round)
-        if self.round.imperfection is None or isinstance(self.round, ParallelShuffleModel):
+        several = self.round.num_rounds != 1 or isinstance(self.round, ParallelShuffleModel)
+        if self.round.imperfection is None or several:
             raise _validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
 
     @property
