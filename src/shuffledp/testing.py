@@ -6,7 +6,7 @@ Whoever knows the seed or the record can undo the randomization, so a run that u
 import hashlib
 from collections.abc import Sequence
 from numbers import Integral
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,8 @@ class SeededSource(KeyedSource):
     reproducible = True
 
     def __init__(self, seed: int) -> None:
-        if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        given: Any = seed  # also numpy's integers; and unlike other integers, of any size
+        if not isinstance(given, Integral) or isinstance(given, bool) or given < 0:
             raise invalid("an integer that is 0 or more", seed=seed)
         self._shown = f"SeededSource({int(seed)})"
         super().__init__(hashlib.sha256(b"shuffledp/1/SeededSource/%d" % seed).digest())
