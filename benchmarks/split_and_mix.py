@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 import shuffledp as sdp
 from benchmarks.timing import compare
 from shuffledp.accounting.certificates import mixing_bound
+from shuffledp.shufflers import ImperfectShuffler
 
 PEOPLE, SHARES = 1_000_000, 8
 RUNS = 6000  # sums of which the mean absolute error is taken: it is known to 1.5 %
@@ -139,7 +141,24 @@ def speed() -> None:
     print(f"\nbytes for a message in memory: {held:g}, on the wire {randomizer.model.report_bits} bits")
 
 
-PARTS = {"speed": speed, "certificates": certificates, "errors": errors}
+def shuffles() -> None:
+    """The rounds alone, by the shuffler of a round."""
+    values = np.random.default_rng(0).random(PEOPLE)
+    reports = sdp.SplitAndMix(num_users=PEOPLE, epsilon=1.0, lower=0, upper=1, num_shares=SHARES).randomize(values)
+    kinds: dict[str, sdp.UniformShuffler | ImperfectShuffler] = {
+        "uniform": sdp.UniformShuffler(),
+        "cayley, gamma = 0.5": sdp.imperfect_shuffler(imperfection=0.5),
+        "delay, gamma = 0.5": sdp.imperfect_shuffler(imperfection=0.5, construction="delay"),
+    }
+    rounds = {name: sdp.ParallelShuffler(shuffler, SHARES) for name, shuffler in kinds.items()}
+    compare(
+        {name: partial(each.shuffle, reports) for name, each in rounds.items()},
+        floor="uniform",
+        rounds=3,
+    )
+
+
+PARTS = {"speed": speed, "shuffles": shuffles, "certificates": certificates, "errors": errors}
 
 
 def main() -> None:

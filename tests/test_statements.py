@@ -82,6 +82,13 @@ def test_post_processing_keeps_the_guarantee_and_turns_exact_into_at_most():
     assert UPPER.post_process() == UPPER
 
 
+def test_what_is_remarked_about_the_same_parts_is_said_together():
+    shared, others = ("Same.", "Too."), ("One.", "Other.")
+    both = compose([UPPER.remarking(*shared, *others), UPPER.remarking(*shared)], labels=["age", "income"])
+    assert str(both).endswith("About each part: Same. Too. About age: One. Other.")
+    assert both.all_remarks[:2] == ("About each part: Same.", "About each part: Too.")
+
+
 def test_composition_adds_losses_and_collects_trust_bases_and_remarks():
     other = statement(0.25, delta=2e-6, trust=(Trust.OPERATOR,), remarks=("Second.", "Same."))
     both = compose([UPPER.remarking("First.", "Same."), other])

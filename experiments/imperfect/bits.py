@@ -49,15 +49,23 @@ def _row(protocol: str, people: int, messages: int, bits: int, spread: float) ->
 
 
 def draw(rows: list[Row]) -> Any:
-    """Bits to the left, what they buy to the right."""
+    """Bits to the left, what they buy to the right, where gamma makes no difference to split and mix."""
     figure, panels = new_chart(2, width=4.6, height=4.2)
+    drawn: list[list[float]] = []
     for place, name in enumerate(dict.fromkeys(row["protocol"] for row in rows)):
         line = [row for row in rows if row["protocol"] == name]
         style = {"fmt": f"-{MARKERS[place]}", "color": COLORS[place], "label": name}
         series(panels[0], line, "people", "bits", **style)
-        series(panels[1], line, "people", "standard deviation", **style)
+        spreads = [row["standard deviation"] for row in line]
+        if spreads not in drawn:
+            series(panels[1], line, "people", "standard deviation", **style)
+        drawn.append(spreads)
+    first = next(row for row in rows if row["people"] == min(row["people"] for row in rows))
+    place = (first["people"], first["standard deviation"])
+    panels[1].annotate("split and mix, for all gamma", place, xytext=(0, -14), textcoords="offset points", fontsize=8)
     for axes, title in zip(panels, ("bits of each person", "standard deviation of the sum"), strict=True):
         axes.set(xscale="log", yscale="log", xlabel="people", title=title)
+    panels[1].set_ylim(bottom=first["standard deviation"] / 2)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure

@@ -59,9 +59,10 @@ def draw(rows: list[Row]) -> Any:
     for axes, people in zip(panels, crowds, strict=True):
         here = [row for row in rows if row["people"] == people]
         for place, (name, label) in enumerate(NAMES.items()):
-            dashed = "--" if name == "rule of thumb" else "-"
-            line = COLORS[place]
-            series(axes, here, "imperfection", name, label=label, fmt=f"{dashed}{MARKERS[place]}", color=line)
+            style: Row = {"label": label, "fmt": f"-{MARKERS[place]}", "color": COLORS[place]}
+            if name == "rule of thumb":  # around the markers that it hardly differs from
+                style |= {"fmt": f":{MARKERS[place]}", "markersize": 9, "markerfacecolor": "none", "zorder": 3}
+            series(axes, here, "imperfection", name, **style)
         axes.set(yscale="log", xlabel="imperfection gamma", title=f"{people:,} people", ylim=(4, 4000))
         axes.set_xscale("symlog", linthresh=0.01)
         axes.set_xticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])

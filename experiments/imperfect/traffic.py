@@ -87,10 +87,13 @@ def draw(rows: list[Row]) -> Any:
     )
     for row in delayed:
         place = (row["mean delay in seconds"], row["messages"])
-        left.annotate(f"γ = {row['imperfection']:g}", place, xytext=(5, 5), textcoords="offset points", fontsize=8)
+        left.annotate(f"γ = {row['imperfection']:g}", place, xytext=(0, 8), textcoords="offset points", fontsize=8)
     left.set(xscale="log", xlabel="mean delay of a report, seconds", title="messages of each sensor, by gamma")
-    left.margins(y=0.1)
-    left.set_xlim(right=2 * max(row["mean delay in seconds"] for row in delayed))
+    left.margins(x=0.2, y=0.15)
+    waits = [row["mean delay in seconds"] for row in delayed]
+    left.set_xticks(waits, [f"{wait:g}" for wait in waits])
+    left.set_xticks([], minor=True)
+    left.yaxis.get_major_locator().set_params(integer=True)
     names = ("mean absolute error", "trusted curator's", "without a shuffle")
     for place, name in enumerate(names):
         style = {"fmt": ("-o", "--", "-s")[place], "color": (COLORS[0], COLORS[-1], COLORS[1])[place]}

@@ -80,7 +80,7 @@ class Described:
         for key, field in fields.items():
             required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
             if required and key not in given:
-                present = ", ".join(given) or "none"
+                present = ", ".join(getattr(value, "key", name) for name, value in given.items()) or "none"
                 raise InvalidParameterError(f"{title} must have the key {key!r}; got the keys {present}.")
         return typing.cast(Self, member(**{key: decode(hints[key], value, key) for key, value in given.items()}))
 

@@ -8,6 +8,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = ["Analyzer", "Randomizer", "Reports", "Shuffler", "Summary", "View"]
 _MODEL_KEY = b"shuffledp.model"
 _SEEDED_KEY = b"shuffledp.seeded"
 _DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # no two reports of a view have the same label
+_OF_ROUNDS = (LabelMeaning.ROUND, LabelMeaning.POSITION)  # labels that say which round a report was in
 _LONG_RUN = 1000  # reports with one label, on average: then they are permuted label by label, without sorting
 
 
@@ -68,6 +70,23 @@ class Reports(Table):
             InvalidParameterError: if the reports cannot be shared out so.
         """
         return self.model.num_users_of(len(self))
+
+    def misplaced(self, *, first: int = 0) -> int | None:
+        """The first row that is for another round than its place says: row ``person * num_messages + round``.
+
+        Args:
+            first: how many rows come before these, if they are a part.
+
+        Returns:
+            The row, counted with those before; None if all are right, or reports do not say which round they are for.
+        """
+        rounds, period = self.model.rounds(self.columns), self.model.num_messages
+        if rounds is None:
+            return None
+        head = (first + np.arange(min(period, len(rounds)))) % period
+        if np.array_equal(rounds[:period], head) and np.array_equal(rounds[period:], rounds[:-period]):
+            return None
+        return first + int(np.argmax(rounds != (first + np.arange(len(rounds))) % period))
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) is True and isinstance(other, Reports) and self.model == other.model
@@ -171,7 +190,7 @@ class View:
 
     Raises:
         InvalidParameterError: if labels are missing, superfluous, out of range, or repeated where each is one slot or
-            place, or the label table has not one row per label.
+            place, or name another round than the report itself, or the label table has not one row per label.
     """
 
     reports: Reports
@@ -194,6 +213,7 @@ class View:
         labels = labels.astype(np.int64, copy=False)
         if not _ascending(labels):
             labels = self._permute(labels, source)
+        self._check_rounds(labels)
         labels = labels.view()
         labels.setflags(write=False)
         object.__setattr__(self, "labels", labels)
@@ -235,6 +255,19 @@ class View:
         if meaning in _DISTINCT and not _ascending(labels) and len(np.unique(labels)) != count:
             distinct = len(np.unique(labels))
             raise InvalidParameterError(f"labels must be distinct {meaning}s; got {distinct} distinct of {count}.")
+
+    def _check_rounds(self, labels: NDArray[np.int64]) -> None:
+        """Refuse reports for another round than the one that their labels, which are ascending, are of."""
+        rounds = self.reports.model.rounds(self.reports.columns)
+        if rounds is None or self.shuffle.labels not in _OF_ROUNDS:
+            return
+        each = self.shuffle.num_labels // self.shuffle.num_rounds
+        ends = np.searchsorted(labels, each * np.arange(self.shuffle.num_rounds + 1)).tolist()
+        for number, (start, stop) in enumerate(pairwise(ends)):
+            if (rounds[start:stop] != number).any():
+                raise InvalidParameterError(
+                    f"labels must be of the round that each report is for; some of round {number} are not."
+                )
 
     def __len__(self) -> int:
         return len(self.reports)

@@ -88,6 +88,11 @@ class LocalModel(Described):
         """What all that one user sends guarantees by itself; epsilon infinite if it guarantees nothing."""
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before such reports are collected, or their estimate is believed; empty if there is nothing."""
+        return ()
+
+    @property
     def epsilon0(self) -> float:
         """Local privacy loss of all that one user sends, in nats."""
         return self.guarantee.epsilon
@@ -159,6 +164,10 @@ class LocalModel(Described):
     @abstractmethod
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
+
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:  # noqa: ARG002
+        """The round, from 0 on, that each report says it is for; None where reports do not say it."""
+        return None
 
     def channel(self, *, exact: bool = False) -> Channel | None:  # noqa: ARG002
         """The randomizer as an explicit matrix, of fractions if ``exact``; None where it would be too large."""
@@ -314,6 +323,10 @@ class SumModel(LocalModel):
     precision: int  # steps of the grid, by as many of which a coordinate can change
     modulus: int
     noise_users: int  # whose noise adds up to one discrete Laplace
+
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
+        """The column ``round``."""
+        return columns["round"]
 
     @property
     @abstractmethod

@@ -149,7 +149,8 @@ class PrivacyStatement(Described):
             self.guarantee.weakness if self.kind.promises else "",
             f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
             f"It holds as long as {needs}." if needs else "",
-            *self.all_remarks,
+            *self.remarks,
+            *(" ".join([f"About {whom}:", *about]) for whom, about in self._remarks_of_parts().items()),
         ]
         return " ".join(sentence for sentence in sentences if sentence)
 
@@ -169,14 +170,18 @@ class PrivacyStatement(Described):
     @property
     def all_remarks(self) -> tuple[str, ...]:
         """The remarks, and those of all that was put together, each with what it is about."""
-        leaves, about = self.leaves(), dict[str, list[str]]()
+        parts = self._remarks_of_parts().items()
+        return self.remarks + tuple(f"About {whom}: {remark}" for whom, remarks in parts for remark in remarks)
+
+    def _remarks_of_parts(self) -> dict[str, list[str]]:
+        """Those of all that was put together, by what they are about."""
+        leaves, labels, about = self.leaves(), dict[str, list[str]](), dict[str, list[str]]()
         for leaf in leaves:
             for remark in leaf.statement.remarks:
-                about.setdefault(remark, []).append(leaf.label)
-        return self.remarks + tuple(
-            f"About {'each part' if len(labels) == len(leaves) else '; '.join(labels)}: {remark}"
-            for remark, labels in about.items()
-        )
+                labels.setdefault(remark, []).append(leaf.label)
+        for remark, of in labels.items():
+            about.setdefault("each part" if len(of) == len(leaves) else "; ".join(of), []).append(remark)
+        return about
 
     @property
     def proof(self) -> str:

@@ -5,13 +5,14 @@ Whoever knows the seed or the record can undo the randomization, so a run that u
 
 import hashlib
 from collections.abc import Sequence
-from typing import NoReturn, Self
+from numbers import Integral
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._keystream import BUFFER_WORDS, Words
-from shuffledp._validate import integer_at_least
+from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.randomness import KeyedSource, RandomSource
 
@@ -38,7 +39,9 @@ class SeededSource(KeyedSource):
     reproducible = True
 
     def __init__(self, seed: int) -> None:
-        integer_at_least(0, seed=seed)
+        given: Any = seed  # also numpy's integers; and unlike other integers, of any size
+        if not isinstance(given, Integral) or isinstance(given, bool) or given < 0:
+            raise invalid("an integer that is 0 or more", seed=seed)
         self._shown = f"SeededSource({int(seed)})"
         super().__init__(hashlib.sha256(b"shuffledp/1/SeededSource/%d" % seed).digest())
 

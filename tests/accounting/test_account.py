@@ -115,7 +115,7 @@ def test_without_a_shuffle_the_local_guarantee_remains():
 def test_a_shuffle_that_is_not_uniform_is_named_in_the_reason():
     statement = account(given(1.0, 10**6, shuffle=SlotShuffleModel(num_users=10**6)), delta=1e-6)
     assert statement.guarantee == CentralDP(epsilon=1.0, delta=0.0)
-    assert "theorems about uniform shuffles do not apply to a 'test-slots' shuffle" in statement.remarks[-1]
+    assert "theorems about uniform shuffles do not apply to a shuffle of kind 'test-slots'" in statement.remarks[-1]
     assert "fmt23-closed" not in statement.remarks[-1]
 
 
@@ -144,7 +144,8 @@ def test_reports_that_guarantee_nothing_alone_are_not_called_private_nor_not_pri
 @pytest.mark.parametrize("remainder", [1.1e-6, 0.5, 1.0])
 def test_a_model_that_no_theorem_covers_is_unsupported(remainder):
     with pytest.raises(
-        UnsupportedModelError, match="'test-given-loss' reports through a 'uniform' shuffle at delta=1e-06"
+        UnsupportedModelError,
+        match="'test-given-loss' reports through a shuffle of kind 'uniform' at delta=1e-06: local-dp needs",
     ):
         account(given(1.0, 10**6, remainder=remainder), delta=1e-6)
 

@@ -67,6 +67,22 @@ def test_cells_are_above_the_recursion_wherever_they_begin(seed):
         assert (bound >= np.logaddexp(0.0, exact[inside]) - slack[inside]).all()
 
 
+@pytest.mark.parametrize(("rounds", "gamma", "modulus"), [(1, 0.5, 10**6), (4, 2.0, 10**7), (5, 3.0, 10**8)])
+def test_where_h_rises_the_largest_that_a_set_leads_to_counts_and_not_that_of_the_largest_set(rounds, gamma, modulus):
+    """Sets of one cell lead from a cell of numbers to several earlier ones, of which the last have the largest h."""
+    first = 40
+    _, cells, exact = cells_and_exact(320, rounds, gamma, modulus, first)
+    log_h = np.logaddexp(0.0, exact)
+    several = 0
+    for cell in range(first, cells.first.size):
+        low, sums = int(cells.first[cell]), cells._sums(cell)
+        for smallest, largest, since in zip(cells.first, sums.sizes, sums.since, strict=False):
+            reached = log_h[low - int(largest) - 1 : low - 1]  # of N - s that lie before the cell, whatever N is
+            assert since >= reached.max() - 1e-9 * (1 + abs(reached.max()))
+            several += reached.max() > reached[0] + 1 and largest >= smallest
+    assert several > 100
+
+
 @pytest.mark.parametrize(
     ("users", "rounds", "gamma", "modulus"), [(900, 7, 0.0, 54_000), (700, 9, 1.0, 37_000), (990, 12, 3.0, 60_000)]
 )

@@ -83,6 +83,23 @@ def test_different_releases_compose_and_one_is_itself():
         sdp.compose_releases([], delta=1e-6)
 
 
+@pytest.mark.parametrize("delta", [2e-6, 1e-4, 0.01])
+def test_sums_from_shares_compose_although_nothing_is_known_of_them_at_tiny_deltas(delta):
+    users = 1000
+    local = sdp.calibrate.split_and_mix(num_users=users, epsilon=1.0, delta=1e-6, lower=0, upper=1).model
+    shares = sdp.ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=users))
+    with pytest.raises(UnsupportedModelError):
+        sdp.account(shares, delta=1e-10)
+    once = [sdp.account(each, delta=delta / 2).guarantee.epsilon for each in (shares, generic(1.0, users))]
+    twice = sdp.compose_releases(shares, delta=delta, num_releases=2)
+    assert once[0] < twice.guarantee.epsilon == pytest.approx(2 * once[0], rel=1e-12)
+    assert twice.guarantee.epsilon >= 2 * once[0]
+    assert twice.basis.theorem == "basic-composition"
+    assert sdp.accounting.examine(shares, delta=delta, releases=2).upper == twice
+    for models in ([shares, generic(1.0, users)], [generic(1.0, users), shares]):
+        assert sdp.compose_releases(models, delta=delta).guarantee.epsilon == pytest.approx(sum(once), rel=1e-12)
+
+
 def test_a_local_remainder_is_charged_for_and_one_too_large_is_not_amplified():
     def epsilon(remainder: float) -> float:
         return sdp.account(generic(1.0, 10_000, delta0=remainder), delta=1e-6).guarantee.epsilon

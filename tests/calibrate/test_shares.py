@@ -50,12 +50,35 @@ def test_its_parameters_are_those_of_the_protocol():
     assert calibrate.split_and_mix(**USUAL, clip=True).clip
 
 
+def test_twice_the_precision_costs_one_bit_a_message_and_quarters_what_rounding_adds():
+    coarse, fine = (calibrate.split_and_mix(**USUAL, precision=each).model for each in (100, 200))
+    assert coarse == calibrate.split_and_mix(**USUAL).model
+    assert (fine.precision, fine.modulus) == (200, 2 * coarse.modulus)
+    assert fine.report_bits == coarse.report_bits + 1
+    rounding = [each.sum_variance(10_000) - each.noise_of(10_000) for each in (coarse, fine)]
+    assert rounding == pytest.approx([100**2 * 10_000 / (4 * each**2) for each in (100, 200)])
+    with pytest.raises(InvalidParameterError, match="precision must be an integer that is 1 or more"):
+        calibrate.split_and_mix(**USUAL, precision=0)
+
+
 def test_people_who_stay_away_or_collude_are_made_up_for():
     model = calibrate.split_and_mix(**USUAL, imperfection=0.5, dropout_fraction=0.3).model
     assert model.noise_users == 7000
     for shuffle in ({}, {"users": 7000}, {"colluding": 3000}, {"users": 8000, "colluding": 1000}):
         assert stated(model, gamma=0.5, **shuffle) <= 1e-6
     assert stated(model, gamma=0.5, colluding=3001) == 1.0
+
+
+@pytest.mark.parametrize(("users", "gamma"), [(50, 0.0), (100, 0.5), (300, 1.0), (1000, 0.5)])
+def test_messages_suffice_for_those_who_are_left_and_not_only_for_all(users, gamma):
+    usual = USUAL | {"num_users": users, "imperfection": gamma}
+    model = calibrate.split_and_mix(**usual, dropout_fraction=0.5).model
+    assert model.num_shares > calibrate.split_and_mix(**usual).model.num_shares
+    for count in (users // 2, users // 2 + 1, users):
+        assert stated(model, gamma=gamma, users=count) <= 1e-6
+        assert stated(model, gamma=gamma, users=users, colluding=users - count) <= 1e-6
+    fewer = replace(model, num_shares=model.num_shares - 1)
+    assert stated(fewer, gamma=gamma, users=users // 2) > 1e-6 >= stated(fewer, gamma=gamma, users=users)
 
 
 def test_a_share_is_meant_as_it_is_written():
@@ -84,7 +107,7 @@ def test_a_coordinate_more_costs_its_share_of_delta_only():
         ("imperfection", {"imperfection": -1e-9}),
         ("imperfection", {"imperfection": math.inf}),
         ("imperfection", {"imperfection": math.nan}),
-        ("imperfection must be so small that 1024 messages", {"imperfection": 15.0}),
+        ("imperfection must be smaller, since no number of messages up to 1024 is certified", {"imperfection": 15.0}),
         ("dropout_fraction", {"dropout_fraction": 1.0}),
         ("dropout_fraction", {"dropout_fraction": 0.9999}),
         ("epsilon", {"epsilon": 0}),

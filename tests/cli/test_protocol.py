@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import stat
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, toml, write_csv
+from shuffledp.tables import reading
 from shuffledp.tasks import Task
 
 MARK = "73.25"
@@ -74,6 +76,8 @@ def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle
 def test_the_stages_give_what_the_run_gives_and_warn_of_the_file_of_shares(place):
     made = shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
     assert made.code == 0
+    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    assert f"{190 * messages:,} messages of 190 people randomized: shares.parquet." in made.out
     assert "WARNING: shares.parquet gives every answer away" in made.err
     assert stat.S_IMODE((place / "shares.parquet").stat().st_mode) == 0o600
     shares = pq.read_table("shares.parquet").to_pydict()
@@ -113,6 +117,15 @@ def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
 def test_a_plan_shows_the_certificate_and_what_others_say(place):
     write_protocol(place, protocol={"epsilon": 2.0})
     result = shuffledp("plan", "task.toml")
+    text = " ".join(result.out.split())
+    assert "No other randomizer" not in text
+    assert "randomizers whose every report guarantees epsilon = 2 by itself" in text
+    assert "from 0 to 100 the standard error will be at most" in text
+    assert "Rounding to 15 steps adds at most" in text
+    assert "twice the precision costs one bit a message" in text
+    assert "they would err no more than this, and mostly far less:" in text
+    assert "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum." in text
+    assert "The rule of thumb only counts single people" in text
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]
@@ -184,6 +197,9 @@ def test_whole_numbers_are_exact_and_others_refused(place):
     assert row["statistic"] == "sum"
     assert row["estimate"] == pytest.approx(sum(TRUTH), abs=8 * row["standard_error"])
     assert float(row["estimate"]).is_integer()
+    shown = shuffledp("run", "task.toml", "--input", "minutes.csv", "--output", "shown").out
+    assert re.search(r"^minutes +-?\d+ +-?\d+ to -?\d+ ", shown, re.MULTILINE)
+    assert "sampling alone" not in shown
     write_minutes(place, [*TRUTH[:189], MARK])
     line = refused(3, "run", "task.toml", "--input", "minutes.csv", "--output", "again")
     assert "must hold whole numbers; 1 of 190" in line
@@ -221,6 +237,8 @@ def test_lists_are_clipped_and_counted(place):
     result = shuffledp("run", "task.toml", "--input", "lists.parquet", "--output", "out")
     assert result.code == 0, result.err
     assert "1 of 190 answers" in result.err
+    assert "Lists that add up to more than 10 are shortened" in result.err
+    assert "nearer end" not in result.err
     assert "are shortened" in " ".join(result.out.split())
 
 
@@ -239,6 +257,62 @@ def test_a_view_with_wrong_messages_is_refused(place, damage):
     result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
     assert result.code in (2, 3)
     assert not (place / "out").exists()
+    if damage == "residue":
+        assert "reports of the task's randomizer: residue must be in range(" in result.err
+
+
+def test_shares_in_the_wrong_round_are_refused_before_they_are_shuffled(place):
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    table = pq.read_table("shares.parquet")
+    rounds = np.array(table.column("round")).copy()
+    rounds[-1], rounds[-2] = rounds[-2], rounds[-1]
+    table = table.set_column(table.column_names.index("round"), "round", pa.array(rounds))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata("shares.parquet").metadata), "shares.parquet")
+    error = refused(3, "shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    assert "is not for round" in " ".join(error.split())
+
+
+def rewritten(path, rows):
+    """Leaves the file with these of its rows, and what it says about itself."""
+    table = pq.read_table(path).take(pa.array(rows))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata(path).metadata), path)
+
+
+def pushed(messages):
+    """The rows if somebody sends a message for round 0 twice, and the next person but one sends none."""
+    rows = np.arange(190 * messages)
+    return np.insert(np.delete(rows, 101 * messages), 100 * messages, 99 * messages), 100 * messages + 1
+
+
+def by_round(messages):
+    return np.arange(190 * messages).reshape(190, messages).T.reshape(-1), 1
+
+
+@pytest.mark.parametrize("shuffler", [IMPERFECT, {"kind": "uniform"}])
+@pytest.mark.parametrize("order", [pushed, by_round])
+def test_shares_that_are_not_in_their_rounds_are_not_shuffled(place, monkeypatch, shuffler, order):
+    write_protocol(place, shuffler=shuffler)
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    rows, wrong = order(len(pq.read_table("shares.parquet")) // 190)
+    rewritten("shares.parquet", rows)
+    monkeypatch.setattr(reading, "_BYTES_OF_ROWS_AT_A_TIME", 1000)  # parts that begin anywhere
+    result = shuffledp("shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    assert result.code == 3
+    assert f"row {wrong} (counted from 0) is not for round" in " ".join(result.err.split())
+    assert not (place / "view.parquet").exists()
+
+
+def test_a_view_with_messages_in_others_rounds_is_refused(place):
+    shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
+    shuffledp("shuffle", "task.toml", "--input", "shares.parquet", "--output", "view.parquet")
+    table = pq.read_table("view.parquet")
+    rounds = np.array(table.column("round")).copy()
+    rounds[[0, 200]] = rounds[[200, 0]]  # every round has as many as before
+    table = table.set_column(table.column_names.index("round"), "round", pa.array(rounds))
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata("view.parquet").metadata), "view.parquet")
+    result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
+    assert result.code == 3, result.out
+    assert not (place / "out").exists()
 
 
 def test_the_page_stands_the_error_beside_others(place, real_page):
@@ -249,3 +323,26 @@ def test_the_page_stands_the_error_beside_others(place, real_page):
     assert "Nothing is guaranteed." in page
     assert "messages of 190 people" in page
     assert "hides nothing before the shuffle" in page
+    assert "separate imperfect shuffles" in page
+    assert "parallel shuffle" not in page
+    assert "bits of security" in page
+    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    assert f"{messages} for each of 190 people, by {messages} separate imperfect shuffles" in page
+    assert f"{messages} messages, " in page
+
+
+def test_a_seeded_page_says_what_was_sent_and_certifies_nothing(place, real_page):
+    assert run("--seed", 1).code == 0
+    page = " ".join((place / "out" / "release.html").read_text().split())
+    assert "bits in all." in page
+    assert "bits of security" not in page
+
+
+def test_sums_that_may_wrap_around_are_warned_of_everywhere(place):
+    write_protocol(place, expected=100, protocol={"epsilon": 0.1, "dropout_fraction": 0.0})
+    write_minutes(place, TRUTH[:100])
+    assert shuffledp("plan", "task.toml").out.count("WARNING: With a probability of up to") == 1
+    assert len(shuffledp("plan", "task.toml", "--json").json["warnings"]) == 1
+    result = run()
+    assert (result.code, result.out.count("WARNING: With a probability of up to")) == (0, 1)
+    assert "wraps around" in json.loads((place / "out" / "statement.json").read_text())["warnings"][0]

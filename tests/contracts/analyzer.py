@@ -54,6 +54,10 @@ class AnalyzerContract:
     def estimate(self, source: Any = None) -> Estimate:
         return self.analyzer.estimate(self.analyzer.summarize(self.view(source)))
 
+    def test_a_view_is_not_taken_for_its_summary(self) -> None:
+        with pytest.raises(InvalidParameterError, match=r"summary must be a \w+Summary; got summary of type View"):
+            self.analyzer.estimate(self.view())
+
     @classmethod
     @functools.cache
     def runs(cls) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

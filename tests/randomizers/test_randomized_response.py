@@ -147,7 +147,7 @@ def test_long_columns_are_handled_in_batches_without_a_seam():
 
 @pytest.mark.parametrize(
     ("epsilon0", "domain_size"),
-    [(epsilon0, 2) for epsilon0 in (30.6, 31, 40, 43.7, 44, 50, 99.9, 100, 709, 1000, 1e300, 10**400)]
+    [(epsilon0, 2) for epsilon0 in (30.6, 31, 40, 43.7, 44, 50, 99.9, 100, 709, 1000, 1e300, 10**290)]
     + [(1e-7, 2), (1e-19, 2), (5e-324, 2), (0.1, 2**31), (12.0, 2**31), (0.1, 5_000_000), (1e-6, 4_500_000)],
 )
 def test_a_loss_that_64_bits_cannot_represent_is_refused(epsilon0, domain_size):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from contracts.siblings import ResidueRandomizer
+from shuffledp.accounting import account
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.laws import mallows_law, noisy_sort_law
-from shuffledp.models import LabelMeaning
+from shuffledp.models import LabelMeaning, ProtocolModel
 from shuffledp.permutations import is_permutation, random_permutation
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import (
@@ -19,6 +20,7 @@ from shuffledp.shufflers import (
     DelayShuffler,
     ImperfectShuffleModel,
     ObliviousShuffleModel,
+    ParallelShuffleModel,
     imperfect_shuffler,
 )
 from shuffledp.table import Table
@@ -78,9 +80,23 @@ def test_a_second_order_is_applied_after_the_first():
     composed = ComposedShuffler(first=first, second=lambda count, _: turned[:count])
     assert composed.draw(PEOPLE).tolist() == turned.tolist()
     assert composed.model(PEOPLE).imperfection == 40.0
-    assert composed.model(PEOPLE).construction == "composed"
+    assert composed.model(PEOPLE).reordered
     uniform = ComposedShuffler(first=first, second=lambda count, source: random_permutation(count, source=source))
     assert_fits(counts_of_draws(uniform, 3), [1 / 6] * 6)
+
+
+@pytest.mark.parametrize("first", [CayleyShuffler(imperfection=0.5), DelayShuffler(imperfection=0.5)])
+def test_what_is_assumed_of_the_first_shuffle_is_said_of_both(first):
+    composed = ComposedShuffler(first=first, second=lambda count, _: np.arange(count))
+    again = ComposedShuffler(first=composed, second=lambda count, _: np.arange(count))
+    alone, remarks = first.model(PEOPLE).remarks, composed.model(PEOPLE).remarks
+    assert again.model(PEOPLE) == composed.model(PEOPLE) != first.model(PEOPLE)
+    assert set(alone) < set(remarks)
+    (further,) = set(remarks) - set(alone)
+    assert "assumed independent of it and of the answers" in further
+    rounds = ParallelShuffleModel(round=composed.model(PEOPLE), num_rounds=3)
+    protocol = ProtocolModel(local=REPORTS.model, shuffle=composed.model(PEOPLE))
+    assert set(remarks) <= set(rounds.remarks) & set(account(protocol, delta=1e-3).remarks)
 
 
 def test_a_second_order_that_is_none_is_refused():
@@ -191,10 +207,12 @@ def test_offsets_outside_the_unit_are_refused(offsets, message):
 
 def test_offsets_of_another_number_of_people_are_refused():
     shuffler = DelayShuffler(imperfection=1.0, offsets=[0.0, 1.0])
-    assert shuffler.model(2).num_users == 2
-    for use in (shuffler.model, shuffler.draw):
-        with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=3 people; got 2"):
-            use(3)
+    assert shuffler.model(3) == DelayShuffler(imperfection=1.0).model(3), "offsets are no part of what is public"
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=3 people; got 2"):
+        shuffler.draw(3)
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0])
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=1 people; got 2"):
+        shuffler.shuffle(reports)
 
 
 def test_what_the_factory_does_not_know_is_refused():

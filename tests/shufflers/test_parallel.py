@@ -8,8 +8,10 @@ import pytest
 
 from contracts.siblings import ResidueRandomizer
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import Reports, View
 from shuffledp.laws import mallows_law
 from shuffledp.models import LabelMeaning, ShuffleModel
+from shuffledp.randomizers import SplitAndMix
 from shuffledp.shufflers import (
     CayleyShuffler,
     IdentityShuffler,
@@ -121,7 +123,65 @@ def test_rounds_of_other_shuffles_are_refused():
         ParallelShuffler(IdentityShuffler(), 2)
     with pytest.raises(InvalidParameterError, match="num_rounds must be an integer that is 1 or more"):
         ParallelShuffler(UniformShuffler(), 0)
-    inner = ParallelShuffleModel(round=UniformShuffleModel(num_users=4), num_rounds=2)
-    for refused in (IdentityShuffler().model(4), inner):
+    inner = [ParallelShuffleModel(round=UniformShuffleModel(num_users=4), num_rounds=number) for number in (1, 2)]
+    for refused in (IdentityShuffler().model(4), *inner):
         with pytest.raises(InvalidParameterError, match="round must be one shuffle whose imperfection is known"):
             ParallelShuffleModel(round=refused, num_rounds=2)
+
+
+# ---- reports that say which round they are for ----------------------------------------------------------------------
+
+SHARES = SplitAndMix(num_users=50, epsilon=20.0, lower=0, upper=100, num_shares=6)
+VICTIM = 20
+
+
+def told_apart():
+    """Shares of which the person before the victim sends one too many, and the one after the victim one too few."""
+    messages = SHARES.num_messages
+    honest = SHARES.randomize(np.linspace(0, 100, 50), source=SeededSource(3))
+    after = VICTIM * messages
+    sent = np.arange(len(honest))
+    sent = np.insert(np.delete(sent, after + messages), after, after - messages)
+    return honest, honest.take(sent)
+
+
+def rounds_by_places(reports):
+    """The rounds of a shuffler that goes by places only, such as its view would show them."""
+    return [reports.take(slice(number, None, SHARES.num_messages)) for number in range(SHARES.num_messages)]
+
+
+def test_by_places_alone_two_colluders_would_learn_the_value_of_the_person_between_them():
+    honest, told = told_apart()
+    assert np.bincount(told["round"]).tolist() == [50] * SHARES.num_messages
+    modulus = SHARES.modulus
+    own = slice(VICTIM * SHARES.num_messages, (VICTIM + 1) * SHARES.num_messages)
+    value = int(honest["residue"][own].astype(np.int64).sum()) % modulus
+    strangers = [each["residue"][each["round"] != number] for number, each in enumerate(rounds_by_places(told))]
+    assert int(np.concatenate(strangers).astype(np.int64).sum()) % modulus == value
+
+
+@pytest.mark.parametrize("shuffler", SHUFFLERS)
+def test_messages_that_would_push_others_into_another_round_are_refused(shuffler):
+    _, told = told_apart()
+    first = VICTIM * SHARES.num_messages + 1  # the colluder's second message for round 0 has a place of round 0
+    with pytest.raises(InvalidParameterError, match=rf"reports must be .* row {first} is the first for another round"):
+        ParallelShuffler(shuffler, SHARES.num_messages).shuffle(told)
+
+
+@pytest.mark.parametrize("shuffler", SHUFFLERS)
+def test_messages_sorted_by_round_are_refused(shuffler):
+    honest, _ = told_apart()
+    sorted_by_round = honest.take(np.argsort(honest["round"], kind="stable"))
+    with pytest.raises(InvalidParameterError, match="row 1 is the first for another round"):
+        ParallelShuffler(shuffler, SHARES.num_messages).shuffle(sorted_by_round)
+    view = ParallelShuffler(shuffler, SHARES.num_messages).shuffle(honest)
+    assert np.array_equal(view.reports["round"], np.repeat(range(SHARES.num_messages), 50))
+
+
+@pytest.mark.parametrize("shuffler", SHUFFLERS)
+def test_a_view_of_rounds_that_are_not_those_of_the_messages_is_refused(shuffler):
+    _, told = told_apart()
+    model = ParallelShuffler(shuffler, SHARES.num_messages).model(50)
+    labels = np.repeat(range(6), 50) if isinstance(shuffler, UniformShuffler) else np.arange(300)
+    with pytest.raises(InvalidParameterError, match=r"labels must be of the round .* some of round 0 are not"):
+        View(reports=Reports.concat(rounds_by_places(told)), labels=labels, shuffle=model)

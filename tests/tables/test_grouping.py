@@ -172,8 +172,8 @@ def test_public_values_of_people_who_are_dropped_are_not_needed(folder):
 
 
 LISTS = {
-    "a person who is not there": ("group,person\n0,60\n", "must hold people in range(60)"),
-    "a negative number": ("group,person\n0,-1\n", "must hold people in range(60)"),
+    "a person who is not there": ("group,person\n0,60\n", "must hold people by their numbers from 0 to 59"),
+    "a negative number": ("group,person\n0,-1\n", "must hold people by their numbers"),
     "somebody missing": ("group,person\n0,0\n0,1\n", "person 2 is in none, and 58 in all"),
     "no number": ("group,person\n0,me\n", "integers in its column 'person'"),
     "a fraction": ("group,person\n0,1.5\n", "integers in its column 'person'"),
@@ -200,7 +200,7 @@ def test_lists_name_groups_by_texts_or_numbers_in_any_order(tmp_path):
 def test_a_graph_that_does_not_fit_the_people_is_refused(folder):
     write_csv(folder / "graph.csv", ["from", "to"], [[0, 60]])
     with pytest.raises(
-        InputDataError, match=r"must fit the 60 people of the input: edges must name nodes in range\(60\)"
+        InputDataError, match=r"must fit the 60 people of the input: edges must name nodes by their numbers"
     ):
         run(task_of(GROUPS["graph"], folder=folder), folder)
     write_csv(folder / "graph.csv", ["from", "to"], [[0, 1]])

@@ -55,6 +55,7 @@ def test_buckets_are_private_and_gone_afterwards(tmp_path):
         (folder,) = tmp_path.iterdir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert len(list(folder.iterdir())) > 100
+        assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -92,7 +92,7 @@ def test_a_shuffler_that_promises_nothing_is_refused(shuffler):
     ("changes", "message"),
     [
         ({"shuffler": {"kind": "imperfect", "imperfection": -0.1}}, "imperfection must be"),
-        ({"shuffler": {"kind": "imperfect", "imperfection": 60.0}}, "imperfection must be so small"),
+        ({"shuffler": {"kind": "imperfect", "imperfection": 60.0}}, "no number of messages up to 1024 is certified"),
         ({"expected": 2}, "must"),
         ({"protocol": {"epsilon": 0.01}}, "epsilon \\* num_users must be so large"),
         ({"protocol": {"epsilon": -1.0}}, "epsilon must be"),
@@ -112,6 +112,39 @@ def test_a_shuffler_that_promises_nothing_is_refused(shuffler):
 def test_what_cannot_be_is_refused_before_anything_is_collected(changes, message):
     with pytest.raises(InvalidParameterError, match=message):
         task_of(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"protocol": {"epsilon": 0.01}},
+            r"or a larger epsilon\. In the task file num_users is expected of \[people\]\.$",
+        ),
+        ({"shuffler": {**IMPERFECT, "imperfection": 60.0}}, r"imperfection is that of \[shuffler\], delta is"),
+        ({"protocol": {"dropout_fraction": 1.0}}, r"got dropout_fraction=1\.0\.$"),
+    ],
+)
+def test_a_refusal_names_parameters_as_the_task_file_does(changes, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        task_of(**changes)
+
+
+def test_a_file_without_a_name_is_told_the_tables_that_it_has():
+    unnamed = {key: value for key, value in described().items() if key != "name"}
+    with pytest.raises(InvalidParameterError, match=r"must have the key 'name'; got the keys .*protocol") as refused:
+        Task.from_dict(unnamed)
+    assert "randomizer" not in str(refused.value)
+
+
+def test_sums_that_may_wrap_around_are_warned_of_in_plans_and_releases():
+    task = task_of(expected=100, protocol={"epsilon": 0.1})
+    (warning,) = plan(task).warnings
+    assert "wraps around the modulus" in warning
+    assert plan(task).to_dict()["warnings"] == [warning]
+    assert task_of().model(200).local.warnings == plan(task_of()).warnings == ()
+    with pytest.warns(UserWarning, match="wraps around the modulus"):
+        calibrate.split_and_mix(num_users=100, epsilon=0.1, delta=1e-6, imperfection=0.5, lower=0, upper=100)
 
 
 def test_without_the_number_of_people_there_is_a_task_but_no_run():
@@ -173,6 +206,19 @@ def test_a_plan_has_the_certificate_and_the_errors_of_others():
     assert all(each.local.epsilon == pytest.approx(2.0, abs=1e-3) for each in column.options if not each.chosen)
     assert chosen.local.is_trivial
     assert set(column.to_dict()) == {"value", "options", "unfit", "statements", "protocol"}
+
+
+def test_the_precision_of_the_task_is_that_of_the_plan_and_what_rounding_adds_is_known():
+    coarse, fine = (plan(task_of(protocol=each)).columns[0] for each in ({}, {"precision": 60}))
+    assert (coarse.protocol.certificate.precision, fine.protocol.certificate.precision) == (15, 60)
+    assert fine.chosen.error.standard_error < coarse.chosen.error.standard_error
+    for column, steps in ((coarse, 15), (fine, 60)):
+        added = column.chosen.error.standard_error**2 - column.protocol.noise_error**2
+        assert added == pytest.approx((100 / steps) ** 2 / 4 / 200)
+    (exact,) = plan(task_of(protocol={"integer": True, "statistic": "sum"})).columns
+    assert exact.protocol.noise_error == pytest.approx(exact.chosen.error.standard_error)
+    with pytest.raises(InvalidParameterError, match="precision must be a multiple of the width 100"):
+        task_of(protocol={"integer": True, "precision": 150})
 
 
 def test_errors_of_others_are_in_the_units_of_a_sum():

@@ -104,7 +104,7 @@ def delta_at(
             guarantee = CentralDP(epsilon=epsilon, delta=delta)
             statement = found[delta].stating(counted, guarantee, delta=delta)
             return statement.remarking(*_who_is_counted(model, counted))
-    raise nothing_known(counted, f"epsilon={epsilon:g}")
+    raise nothing_known(counted, f"epsilon={epsilon:g}", delta=inside_unit(min(found)))
 
 
 def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
@@ -127,7 +127,7 @@ def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = Fals
     """
     applying = [theorem for theorem in _candidates(published_only) if theorem.applies(model, delta=delta)]
     if not applying:
-        raise nothing_known(model, f"delta={delta:g}")
+        raise nothing_known(model, f"delta={delta:g}", delta=delta)
     superseded = {name for theorem in applying for name in theorem.supersedes}
     return [theorem for theorem in applying if theorem.id not in superseded]
 
@@ -206,11 +206,12 @@ def _who_is_mixed(model: ProtocolModel) -> tuple[str, ...]:
     )
 
 
-def nothing_known(model: ProtocolModel, where: str) -> UnsupportedModelError:
-    """The error where no theorem says anything."""
+def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
+    """The error where no theorem says anything at this delta, with what fails for the first one about such reports."""
+    reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
-        f"no theorem covers {model.local.kind!r} reports through a {model.shuffle.kind!r} shuffle at {where}: this is "
-        f"not known to be private, nor known not to be."
+        f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "
+        f"{''.join(f'{reason}. ' for reason in reasons)}This is not known to be private, nor known not to be."
     )
 
 
@@ -260,6 +261,13 @@ def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[The
     nobody = model.shuffle.num_alone == model.num_users
     if nobody or (not model.shuffle.is_uniform and model.shuffle.trust == ()):
         return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
+    cost, _ = model.shuffle.exchange_privacy or (0.0, 0.0)
+    if cost > 0 and cost >= model.local.epsilon0:
+        name = "epsilon1" if model.shuffle.imperfection is None else "gamma"
+        return (
+            f"This shuffle buys nothing: its {name} = {in_digits(cost, 'exactly')} is no less than epsilon0 = "
+            f"{in_digits(model.local.epsilon0, 'exactly')}, the most that one report by itself tells.",
+        )
     others = [each for each in THEOREMS if each.id != "local-dp" and each.kind.promises and each.concerns(model)]
     reasons = _failing(model, delta, others) + [
         f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}"
@@ -282,7 +290,7 @@ def _failing(model: ProtocolModel, delta: float, theorems: Iterable[Theorem]) ->
 
 def _does_not_apply(model: ProtocolModel, failing: Hypothesis, names: list[str]) -> str:
     if failing.name == _UNIFORM:
-        return f"theorems about uniform shuffles do not apply to a {model.shuffle.kind!r} shuffle"
+        return f"theorems about uniform shuffles do not apply to a shuffle of kind {model.shuffle.kind!r}"
     if len(names) == 1:
         return f"{names[0]} {failing.text}"
     return f"{', '.join(names[:-1])} and {names[-1]} need {failing.requirement}; got {failing.value}"

@@ -17,6 +17,7 @@ from shuffledp.accounting.losses import LossLaw, loss_sum
 from shuffledp.accounting.numerics import SMALLEST
 from shuffledp.accounting.profile import profile_at
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.errors import UnsupportedModelError
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Part, PrivacyStatement, combined
@@ -90,7 +91,10 @@ def _by_losses(
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
-    theorems = [_best_curve(model, left_out, published_only) for model in models]
+    try:
+        theorems = [_best_curve(model, left_out, published_only) for model in models]
+    except UnsupportedModelError:
+        return limit  # of some release nothing is known at so small a delta
     reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if math.isinf(max(reaches)):
         return limit  # some loss is infinite with a larger probability than may be left out
@@ -135,7 +139,7 @@ def to_privacy_loss_distribution(
     theorem = _best_curve(counted, left_out, published_only)
     reach = _reach(theorem, counted, left_out)
     if math.isinf(reach):
-        raise nothing_known(counted, f"delta={left_out:g}")
+        raise nothing_known(counted, f"delta={left_out:g}", delta=left_out)
     law = _law(theorem, counted, discretization, reach)
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
@@ -146,7 +150,7 @@ def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> The
     """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
     theorems = [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
     if not theorems:
-        raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta")
+        raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))

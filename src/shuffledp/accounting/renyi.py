@@ -61,7 +61,7 @@ def renyi(
     counted = counting_honest(model, honest_fraction)
     local = counted.local.guarantee
     if local.delta > 0 or local.is_trivial:
-        raise nothing_known(counted, f"orders={list(orders)}")
+        raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
     theorems = [each for each in upper_bounds(counted, _ANY_DELTA, published_only) if each.is_vectorized]
     found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
     best = min(found, key=lambda theorem: sum(found[theorem]))

@@ -11,7 +11,7 @@ from shuffledp._validate import nonnegative, open_probability
 from shuffledp.accounting.numerics import SMALLEST, rounded_up
 from shuffledp.errors import HypothesisError
 from shuffledp.guarantees import CentralDP, Guarantee
-from shuffledp.models import ProtocolModel
+from shuffledp.models import ProtocolModel, SumModel
 from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
 
 __all__ = ["Theorem", "inside_unit"]
@@ -49,9 +49,12 @@ class Theorem(ABC):
         """What the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
 
-    def concerns(self, model: ProtocolModel) -> bool:  # noqa: ARG002
-        """Whether such protocols are its subject, so that readers want to know why it says nothing about this one."""
-        return True
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Whether such protocols are its subject, so that readers want to know why it says nothing about this one.
+
+        Most theorems start from what a report tells by itself: a share of a number tells nothing.
+        """
+        return not isinstance(model.local, SumModel)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
         """`guarantee`, and what to say beside any statement about such a protocol: whom it is about, for example."""

@@ -103,8 +103,9 @@ class FrequencyAnalyzer:
         """Frequencies with standard errors and intervals; one row per value, named by its number.
 
         Raises:
-            InvalidParameterError: if the summary holds no report.
+            InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
         """
+        _validate.instance_of(FrequencySummary, summary=summary)
         if summary.num_reports == 0:
             raise invalid("a summary of one report or more", num_reports=summary.num_reports)
         p, q, total = summary.model.p, summary.model.q, summary.num_reports

@@ -138,9 +138,10 @@ class MeanAnalyzer:
         """The mean with standard errors and an interval, named "value", or one row per coordinate, named by its number.
 
         Raises:
-            InvalidParameterError: if the summary holds no report.
+            InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
             UnsupportedModelError: if dummies were made from a value that the randomizer does not take.
         """
+        _validate.instance_of(MeanSummary, summary=summary)
         if summary.num_reports == 0:
             raise invalid("a summary of one report or more", num_reports=summary.num_reports)
         model, total = summary.model, summary.num_reports

@@ -252,8 +252,10 @@ class RegionalAnalyzer:
         """For each region a row per value (or coordinate), with ``where``; regions without reports are left out.
 
         Raises:
-            InvalidParameterError: if the summary is of other regions, or holds no report with a weight.
+            InvalidParameterError: if ``summary`` is not one of ``summarize``, is of other regions, or holds no report
+                with a weight.
         """
+        _validate.instance_of(RegionalSummary, summary=summary)
         if len(summary.weights) != len(self.where):
             raise invalid(f"one for each of {len(self.where)} regions", num_regions=len(summary.weights))
         seen = np.flatnonzero(summary.weights > 0)

@@ -121,14 +121,16 @@ class SumAnalyzer:
         """The sum or the mean over the people who came, with standard errors and intervals.
 
         Raises:
-            InvalidParameterError: if the summary holds no report, rounds differ in their numbers of messages, more
-                people came than were planned, or the noise may wrap around the modulus with a chance above 5 %.
+            InvalidParameterError: if ``summary`` is not one of ``summarize`` or holds no report, rounds differ in how
+                many messages they had, more people came than were planned, or the noise may wrap around the modulus
+                with a chance above 5 %.
         """
+        _validate.instance_of(ShareSummary, summary=summary)
         model, people = summary.model, _people(summary)
         if model.wrap_probability > LARGEST_WRAP_PROBABILITY:
             raise InvalidParameterError(
                 f"wrap_probability must be at most {LARGEST_WRAP_PROBABILITY:g}, or the sum means nothing; got "
-                f"{model.wrap_probability:.2g}. Use more people, a larger epsilon or a larger modulus."
+                f"{model.wrap_probability:.2g}. Use more people or a larger epsilon."
             )
         unit = people if self.statistic == "mean" else 1
         rows = model.dimension

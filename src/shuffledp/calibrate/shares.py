@@ -1,6 +1,7 @@
 """Split and mix: the fewest messages that are certified, and the certificate."""
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -75,6 +76,7 @@ def split_and_mix(
     dimension: int = 1,
     l1_bounded: bool = False,
     integer: bool = False,
+    precision: int | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
     """The randomizer with the fewest messages that are certified to make sums private.
@@ -96,11 +98,17 @@ def split_and_mix(
         dimension: coordinates of a vector; 1 for numbers.
         l1_bounded: vectors have coordinates of 0 or more, which add up to ``upper`` at most.
         integer: values are integers; then nothing is rounded.
+        precision: steps of the grid; None is the square root of ``num_users``, rounded up, or the width of the range
+            for integers. Rounding adds up to num_users / (4 precision^2) to the variance of the sum, in units of the
+            squared range; twice the precision costs one bit a message.
         clip: move values outside the range to its nearer end, instead of refusing them.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, if no number of messages up to 1024 is certified, or if
             epsilon * num_users is so small that sums would wrap around the modulus.
+
+    Warns:
+        UserWarning: if sums wrap around the modulus with a probability that matters (`SplitAndMixModel.warnings`).
 
     References:
         Ghazi et al. 2023, with a sharper lemma (`shuffledp.accounting.certificates`).
@@ -127,9 +135,12 @@ def split_and_mix(
         dimension=dimension,
         l1_bounded=l1_bounded,
         integer=integer,
+        precision=precision,
         noise_users=present,
         clip=clip,
     )
+    for warning in randomizer.model.warnings:
+        warnings.warn(warning, stacklevel=2)
     num_shares = _fewest(randomizer.model, delta, float(imperfection))
     return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares), clip=clip)
 
@@ -233,9 +244,9 @@ def _first_guess(model: SplitAndMixModel, delta: float, imperfection: float) -> 
 
 def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:
     return InvalidParameterError(
-        f"imperfection must be so small that {MOST_SHARES} messages per number are certified; got "
-        f"imperfection={imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are counted, "
-        f"epsilon={model.epsilon:g}, delta={delta:g}. Use a better shuffle, more people or a larger delta."
+        f"imperfection must be smaller, since no number of messages up to {MOST_SHARES} is certified; got imperfection="
+        f"{imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are counted, epsilon="
+        f"{model.epsilon:g}, delta={delta:g}. Use a better shuffle, more people or a larger delta."
     )
 
 

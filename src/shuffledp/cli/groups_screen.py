@@ -14,14 +14,12 @@ __all__ = ["mixing_sentences", "show_groups"]
 _WHOLE = 1000  # ranks: from here on without decimals
 
 
-def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection, warnings: Sequence[str] = ()) -> None:
+def show_groups(console: Console, plan: GroupsPlan, section: GroupsSection) -> None:
     """Group sizes and the order first, then what other losses and other groups would do."""
     own = plan.mixing
     console.print(Text(f"Groups: {section.words}.", style="bold"))
     for sentence in mixing_sentences(own, section):
         console.print(Text(sentence))
-    for warning in warnings:
-        console.print(Text(f"WARNING: {warning}", style="bold red"))
     console.print(_table("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section))
     if plan.by_reach:
         reaches = [(f"{each.value:.4g}", each.mixing) for each in plan.by_reach]

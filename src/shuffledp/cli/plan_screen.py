@@ -16,7 +16,11 @@ from shuffledp.tasks import ColumnPlan, Option, Plan, ProtocolPlan
 __all__ = ["show_plan"]
 
 _SAYS_NOTHING = "says nothing at this size"
-_NOTED_WRAPPING = 1e-9
+_READING = (
+    "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum. The lemmas are those "
+    "of Ghazi et al. 2023, one as printed and one with its algebra done again. The rule of thumb only counts single "
+    "people whose messages stay apart from all others, and proves nothing.)"
+)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -29,7 +33,9 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     console.print(f"Planned for {plan.num_users:,} people; nothing has been collected.")
     show_statements(console, plan.statements)
     if plan.groups is not None and plan.task.groups is not None:
-        show_groups(console, plan.groups, plan.task.groups, plan.warnings)
+        show_groups(console, plan.groups, plan.task.groups)
+    for warning in plan.warnings:
+        console.print(Text(f"WARNING: {warning}", style="bold red"))
     for column in plan.columns:
         _show_column(console, column)
 
@@ -39,7 +45,8 @@ def _show_column(console: Console, column: ColumnPlan) -> None:
     console.print(
         Text(
             f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
-            f"about {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from sampling people."
+            f"{_about(column)} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
+            "sampling people."
         )
     )
     if column.protocol is not None:
@@ -72,20 +79,36 @@ def _show_protocol(console: Console, protocol: ProtocolPlan, chosen: Option) -> 
         f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
     ]
-    if protocol.wrap_probability > _NOTED_WRAPPING:
-        lines.insert(
-            3,
-            f"WARNING: with a probability of up to {protocol.wrap_probability:.2g} the noise is so large "
-            "that a quite different number is estimated; more people or a larger epsilon make it rarer.",
-        )
     console.print(Text("\n".join(lines)))
     console.print(_table_of_counts(found))
+    console.print(Text(_READING, style="dim"))
     ratio = chosen.error.standard_error / protocol.central_error
+    most = "at most " if _rounds(protocol, chosen) else ""
     console.print(
         Text(
-            f"A trusted curator who adds Laplace noise of this epsilon would have a standard error of "
-            f"{protocol.central_error:.3g}; yours is {ratio:.3g} x that."
+            f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a "
+            f"standard error of {protocol.central_error:.3g}; yours is {most}{ratio:.3g} x that."
         )
+    )
+
+
+def _about(column: ColumnPlan) -> str:
+    """What rounding adds depends on the values: only the most of it is known."""
+    return "at most" if column.protocol is not None and _rounds(column.protocol, column.chosen) else "about"
+
+
+def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
+    return chosen.error.standard_error > protocol.noise_error
+
+
+def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
+    """What the grid costs, and what less of it would."""
+    if not _rounds(protocol, chosen):
+        return "Nothing is rounded. "
+    more = math.ceil(1e4 * (chosen.error.standard_error / protocol.noise_error - 1)) / 1e4
+    return (
+        f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
+        "precision costs one bit a message. "
     )
 
 
@@ -104,7 +127,15 @@ def _table_of_counts(found: SplitAndMixCertificate) -> Table:
 
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
-    """Whether another randomizer errs less."""
+    """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    if column.protocol is not None and len(column.options) == 1:
+        return "There is no randomizer for such answers to stand beside it:"
+    if column.protocol is not None:
+        return (
+            f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
+            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
+            "would err no more than this, and mostly far less:"
+        )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:
         return "No other randomizer would have a smaller standard error:"

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -17,7 +18,7 @@ from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.models import LabelMeaning, MeanModel, SumModel
 from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tables import Watch
-from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, StageOutcome
+from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, SplitAndMixSection, StageOutcome
 
 __all__ = ["print_json", "show_outcome", "show_stage", "show_statements", "watching"]
 
@@ -41,11 +42,11 @@ class _Screen(Watch):
             self._steps[step] = self._bars.add_task(step, total=total)
         self._bars.update(self._steps[step], completed=done, total=total)
 
-    def clipped(self, column: str, count: int, received: int) -> None:
+    def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
         """To be said in the end."""
         self.notices.append(
-            f"shuffledp: {count:,} of {received:,} answers in column {column!r} were outside the range and count as "
-            "its nearer end. No file holds this number: it depends on answers, so do not publish it.\n"
+            f"shuffledp: {count:,} of {received:,} answers in column {column!r} were outside the range. {clipping} "
+            "No file holds this number: it depends on answers, so do not publish it.\n"
         )
 
 
@@ -92,7 +93,7 @@ def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     if left_out > 0:
         console.print(Text(f"... and {left_out} more in estimates.csv"))
     console.print(Text("Intervals and standard errors are for these people; sampling adds to them for a population."))
-    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome)):
+    for sentence in (*_unknown_sampling(outcome), *_clipping(outcome), *_by_place(outcome), *_warnings(outcome)):
         console.print(Text(sentence))
     # Never broken into lines, so that they can be copied.
     console.print(Text(f"Page:  {folder / 'release.html'}"), soft_wrap=True)
@@ -114,7 +115,8 @@ def show_stage(outcome: StageOutcome | JointStageOutcome, output: Path, *, as_js
             sys.stderr.write(
                 f"shuffledp: WARNING: {path} gives every answer away: whoever reads it adds up each person's messages. "
                 "Nothing hides them before the shuffle: hand it to nobody but a shuffler whom people trust with their "
-                "answers, and delete it after shuffling. Only its owner may read it.\n"
+                "answers, and delete it after shuffling. Only its owner may read it. A shuffle that is killed may "
+                "leave the messages in a folder .buckets.* beside its output: delete that too.\n"
             )
 
 
@@ -122,7 +124,15 @@ def _show_stage(outcome: StageOutcome, output: Path) -> None:
     done = {"randomize": "randomized", "shuffle": "shuffled"}[outcome.stage]
     note = " SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
     flow = outcome.flow
-    _write(f"{outcome.num_reports:,} reports {done}: {output}.{_dropped(flow)}{_detached(flow)}{note}\n")
+    _write(f"{_sent(outcome)} {done}: {output}.{_dropped(flow)}{_detached(flow)}{note}\n")
+
+
+def _sent(outcome: StageOutcome) -> str:
+    """How much, and from how many people if that is not the same."""
+    each = outcome.task.randomizer.randomizer().model.num_messages
+    if each == 1:
+        return f"{outcome.num_reports:,} reports"
+    return f"{outcome.num_reports:,} messages of {outcome.num_reports // each:,} people"
 
 
 def _flow_sentence(flow: DataFlow, people: int) -> str:
@@ -136,6 +146,8 @@ def _attached(outcome: Outcome) -> str:
     """What is released beside each report, where the shuffler leaves it there."""
     if outcome.model.shuffle.labels is LabelMeaning.NONE:
         return ""
+    if outcome.model.shuffle.labels is LabelMeaning.POSITION:
+        return " They are released in the order in which the shuffler put them out."
     public = outcome.task.public if outcome.task.shuffler.keeps_public else ()
     beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *public])
     return f" Released beside each report: {beside}."
@@ -145,7 +157,7 @@ def _unknown_sampling(outcome: Outcome) -> list[str]:
     """Why a sampling error is not shown, if one is not."""
     sampling = outcome.release.estimate.sampling_error
     if isinstance(outcome.model.local, SumModel):
-        return ["-: sums tell nothing of how people differ, and so not how much another sample would."]
+        return ["How much another sample of people would differ is not known: sums tell nothing of it."]
     if sampling is None:
         return ["-: reports like these cannot tell sampling from randomizing; the standard error covers both."]
     if (sampling > 0).all():
@@ -175,7 +187,11 @@ def _by_place(outcome: Outcome) -> list[str]:
         found.append(f"{outcome.regional.left_out:,} people far from all others are too few to show.")
     if mixing.num_alone:
         found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
-    return [*found, *(f"WARNING: {warning}" for warning in outcome.warnings)]
+    return found
+
+
+def _warnings(outcome: Outcome) -> list[str]:
+    return [f"WARNING: {warning}" for warning in outcome.warnings]
 
 
 def _places(number: int) -> str:
@@ -220,19 +236,30 @@ def _estimate_table(outcome: Outcome) -> Table:
     """The first rows; names give way where the screen is narrow, numbers never do."""
     estimate = outcome.release.estimate
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone"):
+    names = (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone")
+    shown = len(names) - isinstance(outcome.model.local, SumModel)  # which tells nothing of sampling
+    digits = 0 if _is_whole(outcome) else 4
+    for name in names[:shown]:
         table.add_column(name, justify="right", no_wrap=True)
     table.columns[0].justify, table.columns[0].overflow = "left", "ellipsis"
     for row in estimate.rows()[:_MOST_ROWS]:
         sampling = row["sampling_error"]
-        table.add_row(
+        cells = (
             Text(_shortened(row["target"])),
-            f"{row['estimate']:.4f}",
-            f"{row['lower']:.4f} to {row['upper']:.4f}",
+            f"{row['estimate']:.{digits}f}",
+            f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}",
             f"{row['standard_error']:.4f}",
             f"{sampling:.4f}" if sampling else "-",
         )
+        table.add_row(*cells[:shown])
     return table
+
+
+def _is_whole(outcome: Outcome) -> bool:
+    """Whether it is a sum of whole numbers with whole noise, so that no whole number is the better for decimals."""
+    estimate, section = outcome.release.estimate, outcome.task.randomizer
+    whole = isinstance(section, SplitAndMixSection) and section.integer and estimate.statistic == "sum"
+    return whole and bool((estimate.estimate == np.rint(estimate.estimate)).all())
 
 
 def _shortened(name: str) -> str:

@@ -316,7 +316,8 @@ def _as_people(place: int, group: ArrayLike) -> Integers:
     for person in people[[0, -1]].tolist():
         if not 0 <= person < _MOST_PEOPLE:
             raise InvalidParameterError(
-                f"lists must hold people in range({_MOST_PEOPLE}); lists[{place}] holds {person}."
+                f"lists must hold people by their numbers, 0 or more and below {_MOST_PEOPLE}; the group at place "
+                f"{place}, counted from 0, holds {person}."
             )
     return people.astype(np.int64)
 

@@ -126,7 +126,8 @@ class SplitAndMix:
             raise InvalidParameterError(
                 "epsilon * num_users must be so large that the sum wraps around the modulus with a probability of at "
                 f"most {LARGEST_WRAP_PROBABILITY:g}; got epsilon={epsilon!r} with num_users={num_users!r}, which gives "
-                f"{chance:.2g}. Use more people, a larger epsilon or a larger modulus."
+                f"{chance:.2g}. Use more people or a larger epsilon"
+                f"{'' if modulus is None else ', or a larger modulus'}."
             )
 
     @classmethod

@@ -140,7 +140,7 @@ class SplitAndMixModel(SumModel):
     @property
     def noise_variance(self) -> float:
         """Variance of the noise in each coordinate of the sum if all planned people come, in squared units."""
-        return self.step**2 * polya_law.noise_variance(float(self.rate), self.num_users / self.noise_users)
+        return self.noise_of(self.num_users)
 
     @property
     def wrap_probability(self) -> float:
@@ -153,13 +153,17 @@ class SplitAndMixModel(SumModel):
     def remarks(self) -> tuple[str, ...]:
         """That messages hide nothing before they are shuffled, and how likely a sum wraps around, where it matters."""
         before = "Before they are shuffled, the messages of one person together give the value away."
+        return (before, *self.warnings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How likely a sum wraps around, where it matters."""
         chance = self.wrap_probability
         if chance <= _NOTED_WRAP_PROBABILITY:
-            return (before,)
+            return ()
         return (
-            before,
             f"With a probability of up to {chance:.2g} the noise is so large that it wraps around the modulus, and a "
-            "sum is decoded as a quite different one.",
+            "sum is decoded as a quite different one; more people or a larger epsilon make it rarer.",
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -187,8 +191,11 @@ class SplitAndMixModel(SumModel):
 
     def sum_variance(self, people: int) -> float:
         """The noise of so many people, exactly, and a quarter of a squared step for each value that is rounded."""
-        noise = polya_law.noise_variance(float(self.rate), people / self.noise_users)
-        return self.step**2 * (noise + self._rounding(people))
+        return self.noise_of(people) + self.step**2 * self._rounding(people)
+
+    def noise_of(self, people: int) -> float:
+        """Variance of the noise of so many people in each coordinate of the sum, exactly, in squared units."""
+        return self.step**2 * polya_law.noise_variance(float(self.rate), people / self.noise_users)
 
     def sum_margin(self, people: int, level: float) -> float:
         """From the law of the noise, with the most that rounding can add as a normal number."""

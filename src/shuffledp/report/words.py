@@ -9,7 +9,19 @@ from shuffledp.estimates import Estimate
 from shuffledp.models import LocalModel, MeanModel, ProtocolModel
 from shuffledp.randomizers import SplitAndMixModel
 
-__all__ = ["Scale", "count", "count_of", "listed", "number", "percent", "printable", "sent", "short_count", "shortened"]
+__all__ = [
+    "MINUS",
+    "Scale",
+    "count",
+    "count_of",
+    "listed",
+    "number",
+    "percent",
+    "printable",
+    "sent",
+    "short_count",
+    "shortened",
+]
 
 MINUS = "\N{MINUS SIGN}"
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))

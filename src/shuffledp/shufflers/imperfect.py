@@ -51,8 +51,9 @@ class ImperfectShuffleModel(ShuffleModel):
     Args:
         num_users: users in the batch, 1 or more.
         imperfection: "gamma" in papers, 0 or more, finite.
-        construction: how the order is drawn: "cayley", "delay", "composed" of one of them and something independent,
-            or "assumed" for a shuffler that somebody else runs and whose imperfection is their promise.
+        construction: how the order is drawn: "cayley", "delay", or "assumed" for a shuffler that somebody else runs and
+            whose imperfection is their promise.
+        reordered: whether something else, independent of it, reorders what comes out.
         num_colluding: people who may work together with the analyst, and hide nobody.
     """
 
@@ -61,12 +62,14 @@ class ImperfectShuffleModel(ShuffleModel):
     num_users: int
     imperfection: float = field()
     construction: str
+    reordered: bool = False
     num_colluding: int = 0
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
         _checked_loss(imperfection=self.imperfection)
-        _validate.one_of((*CONSTRUCTIONS, "composed", "assumed"), construction=self.construction)
+        _validate.instance_of(bool, reordered=self.reordered)
+        _validate.one_of((*CONSTRUCTIONS, "assumed"), construction=self.construction)
         _checked_colluding(self)
 
     @property
@@ -98,11 +101,13 @@ class ImperfectShuffleModel(ShuffleModel):
             "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
             "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
         )
+        independent = ("What reorders reports after the shuffle is assumed independent of it and of the answers.",)
         return (
             *(delays if self.construction == "delay" else ()),
+            *(independent if self.reordered else ()),
             f"That the shuffle is no more imperfect than gamma = {self.imperfection:.6g} is a promise about the "
             "shuffler: nothing here measures it. If its true imperfection is a larger number, only what follows from "
-            "that number holds, and what each report guarantees by itself.",
+            "that number holds.",
         )
 
 
@@ -276,21 +281,19 @@ class DelayShuffler(ImperfectShuffler):
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users.
+        """The public description for this many users: the same for all offsets, and so also without so many."""
+        return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
+
+    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+        """The order in which reports leave.
 
         Raises:
             InvalidParameterError: if offsets are given for another number of people.
         """
-        model = ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
         if self.offsets is not None and len(np.asarray(self.offsets)) != num_users:
             raise InvalidParameterError(
                 f"offsets must be one for each of num_users={num_users} people; got {len(np.asarray(self.offsets))}."
             )
-        return model
-
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
-        """The order in which reports leave."""
-        self.model(num_users)
         times = np.linspace(0, 1, num_users) if self.offsets is None else self.offsets
         scale = math.nextafter(2 / self.imperfection, math.inf) if self.imperfection else math.inf
         return sample_noisy_sort(times, scale=scale, source=source)
@@ -319,8 +322,8 @@ class ComposedShuffler(ImperfectShuffler):
         _validate.instance_of(ImperfectShuffler, first=self.first)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The first shuffle's, but for the name of the construction."""
-        return replace(self.first.model(num_users), construction="composed")
+        """The first shuffle's with all that it assumes, and that its order is not the last one."""
+        return replace(self.first.model(num_users), reordered=True)
 
     def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
         """The order after both.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from shuffledp import _validate
-from shuffledp.errors import UnsupportedModelError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports, View
 from shuffledp.models import LabelMeaning, ShuffleModel, SwapWindows
 from shuffledp.randomness import resolve_source
@@ -37,7 +37,8 @@ class ParallelShuffleModel(ShuffleModel):
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_rounds=self.num_rounds)
         _validate.instance_of(ShuffleModel, round=self.round)
-        if self.round.imperfection is None or self.round.num_rounds != 1:
+        several = self.round.num_rounds != 1 or isinstance(self.round, ParallelShuffleModel)
+        if self.round.imperfection is None or several:
             raise _validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
 
     @property
@@ -100,6 +101,8 @@ class ParallelShuffler:
         1. The orders of different rounds are independent.
         2. Which round a message was in is seen; of imperfect rounds also its place in it, and nothing else.
         3. Public columns are not in the view.
+        4. Where reports say which round they are for, a round holds one of each person. Others are refused: by
+           a message too many, one person would move those of the next into other rounds, apart from everybody's.
 
     Args:
         shuffler: a uniform or an imperfect one, for one round.
@@ -140,7 +143,8 @@ class ParallelShuffler:
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if there is no report, or not the same number of them from everybody.
+            InvalidParameterError: if there is no report, not the same number of them from everybody, or one is for
+                another round than its row says; the message gives the first such row.
             UnsupportedModelError: if people do not send as many messages as there are rounds.
         """
         if reports.model.num_messages != self.num_rounds:
@@ -149,6 +153,12 @@ class ParallelShuffler:
                 f"{reports.model.num_messages}, and there are num_rounds={self.num_rounds}."
             )
         model, source = self.model(reports.num_users), resolve_source(source)
+        wrong = reports.misplaced()
+        if wrong is not None:
+            raise InvalidParameterError(
+                f"reports must be those of one person after another, one for each of {self.num_rounds} rounds in their "
+                f"order; row {wrong} is the first for another round."
+            )
         rounds = (reports.take(slice(number, None, self.num_rounds)) for number in range(self.num_rounds))
         if isinstance(self.shuffler, UniformShuffler):  # the view permutes each round by itself
             labels = np.repeat(np.arange(self.num_rounds), model.num_users)

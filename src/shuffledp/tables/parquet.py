@@ -99,7 +99,7 @@ def read_reports(path: Path, task: Task) -> tuple[Iterator[ReportPart], FileFact
     """
     file, facts = _open(path, task, "reports")
     attached = [name for name in file.schema_arrow.names if name.startswith(_PUBLIC)]
-    if [name.removeprefix(_PUBLIC) for name in attached] != (list(task.public) if task.shuffler.keeps_public else []):
+    if tuple(name.removeprefix(_PUBLIC) for name in attached) != task.attached:
         raise _does_not_fit(path, "its public columns are not those of the task")
     counted = facts.flow.received is None or facts.flow.received - facts.flow.missing == _users(path, file, facts)
     if not counted:
@@ -108,7 +108,7 @@ def read_reports(path: Path, task: Task) -> tuple[Iterator[ReportPart], FileFact
     def parts() -> Iterator[ReportPart]:
         for table in _tables(path, file):
             reports = _reports(path, task, table.drop_columns(attached), facts)
-            yield reports, table.select(attached).rename_columns(list(task.public)) if attached else None
+            yield reports, table.select(attached).rename_columns(list(task.attached)) if attached else None
 
     return parts(), facts
 
@@ -304,8 +304,10 @@ def _reports(path: Path, task: Task, table: pa.Table, facts: FileFacts) -> Repor
     try:
         numbered = guarded(path, lambda: Table.from_arrow(task.randomizer.numbered(table)))
         return Reports.from_table(numbered, facts.local, seeded=facts.seeded)
-    except InvalidParameterError:
-        raise _does_not_fit(path, "it holds something else than reports of the task's randomizer") from None
+    except InvalidParameterError as error:
+        reason = str(error).removesuffix(".")
+    what = f": {reason}" if reason.isprintable() else ""
+    raise _does_not_fit(path, f"it holds something else than reports of the task's randomizer{what}")
 
 
 def _does_not_fit(path: Path, problem: str) -> InputDataError:

@@ -1,4 +1,4 @@
-"""Public columns that stay beside the reports: coordinates and labels that groups are made from must be there."""
+"""Public columns that go with the reports: coordinates and labels that groups are made from must be there."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +9,13 @@ from shuffledp.errors import InputDataError
 from shuffledp.table import Table
 from shuffledp.tables.numbers import numerals
 from shuffledp.tables.places import SEARCHABLE, Places, is_number, is_text, type_name
-from shuffledp.tasks import JointTask, Task
+from shuffledp.tasks import ROW, JointTask, Task
 
 __all__ = ["PublicReader"]
 
 
 class PublicReader:
-    """Reads the public columns that the shuffler keeps, batch after batch.
+    """Reads the public columns that the shuffler keeps, or numbers the rows if it needs that, batch after batch.
 
     Guarantees:
         1. Coordinates come out as finite numbers, and labels are never missing: `finish` refuses the whole input.
@@ -28,6 +28,7 @@ class PublicReader:
 
     def __init__(self, task: Task | JointTask, *, needed_only: bool = False) -> None:
         self.names = list(task.public) if task.shuffler.keeps_public else []
+        self._num_rows = task.shuffler.num_rows
         self._coordinates = task.groups.columns if task.groups else ()
         self._label = task.groups.column if task.groups else None
         self._wrong = {name: Places() for name in (*self._coordinates, *([self._label] if self._label else []))}
@@ -37,6 +38,10 @@ class PublicReader:
 
     def read(self, batch: pa.RecordBatch, kept: NDArray[np.bool_]) -> pa.Table | None:
         """The columns of the people who are kept, as far as a label table can hold them; None if none are kept."""
+        if self._num_rows is not None:
+            rows = self._received + np.flatnonzero(kept)
+            self._received += batch.num_rows
+            return pa.table({ROW: rows})
         if not self.names:
             return None
         read = [self._column(name, batch.column(name), kept) for name in self.names]
@@ -46,11 +51,16 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if what groups are made from is missing in any row.
+        """Refuse the input if what groups are made from is missing in any row, or rows are not those of the task.
 
         Raises:
             InputDataError: with row numbers.
         """
+        if self._num_rows not in (None, self._received):
+            raise InputDataError(
+                f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
+                f"{self._received}."
+            )
         for name, wrong in self._wrong.items():
             if wrong.count:
                 kind = "a finite number" if name in self._coordinates else "a label"

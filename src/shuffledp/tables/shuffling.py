@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shuffledp.errors import BatchTooSmallError, InputDataError
 from shuffledp.flow import Reports, Shuffler, View
@@ -15,7 +17,7 @@ from shuffledp.table import Table
 from shuffledp.tables.grouping import grouping_of
 from shuffledp.tables.parquet import ReportPart
 from shuffledp.tables.spool import ReportSpool
-from shuffledp.tasks import Task
+from shuffledp.tasks import ROW, Task
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -55,7 +57,9 @@ def shuffled(
 
     Raises:
         BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.
+        InputDataError: if reports say which round they are for, and are not those of one person after another.
     """
+    parts = _in_their_rounds(task, parts)
     if not task.shuffler.is_uniform:
         yield _shuffled_in_memory(task, list(parts), beside, source)
         return
@@ -67,6 +71,21 @@ def shuffled(
         shuffle = shuffler.model(spool.num_users)
         views = spool.views(shuffle)
         yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=views, shuffler=shuffler)
+
+
+def _in_their_rounds(task: Task, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
+    """The same parts, if each person's messages are for all rounds in their order: else they would mix with others'."""
+    first = 0
+    for reports, public in parts:
+        wrong = reports.misplaced(first=first)
+        if wrong is not None:
+            messages = reports.model.num_messages
+            raise InputDataError(
+                f"the reports of column {task.value!r} must be those of one person after another, each for rounds 0 to "
+                f"{messages - 1} in this order; row {wrong} (counted from 0) is not for round {wrong % messages}."
+            )
+        first += len(reports)
+        yield reports, public
 
 
 def require_batch(task: Task, num_reports: int) -> None:
@@ -100,18 +119,28 @@ def shuffler_for(task: Task, public: Table | None, num_users: int, beside: Path)
     """The shuffler that the task names, with the groups of these people where it hides the order inside groups.
 
     Raises:
-        InputDataError: if groups cannot be made.
+        InputDataError: if groups cannot be made, or rows are numbered wrong.
     """
+    if task.shuffler.num_rows is not None and public is not None:
+        return task.shuffler.shuffler_of(_numbered_rows(public, task.shuffler.num_rows))
     if task.groups is None:
         return task.shuffler.shuffler()
     return task.shuffler.shuffler(grouping_of(task.groups, public, num_users, beside))
+
+
+def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
+    """The rows of the input that people were in, in their order."""
+    rows = people[ROW].astype(np.int64)
+    if (np.diff(rows, prepend=-1, append=num_rows) < 1).any():
+        raise InputDataError(f"the reports must be those of rows 0 to {num_rows - 1} of the input, in order.")
+    return rows
 
 
 def _shuffled_in_memory(task: Task, parts: list[ReportPart], beside: Path, source: "RandomSource") -> ShuffledParts:
     require_batch(task, sum(len(reports) for reports, _ in parts))
     reports = Reports.concat([part for part, _ in parts])
     attached = [columns for _, columns in parts if columns is not None]
-    public = Table.from_arrow(pa.concat_tables(attached)) if attached else None
+    public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages]) if attached else None
     shuffler = shuffler_for(task, public, reports.num_users, beside)
     shuffler = task.shuffler.in_rounds(shuffler, reports.model.num_messages)
     view = shuffler.shuffle(reports, public=public, source=source)

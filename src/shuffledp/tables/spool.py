@@ -33,7 +33,8 @@ _BYTES_OF_PLACE = 8  # what a permutation takes for each report
 class ReportSpool:
     """Takes reports in parts, in any amount, and gives back views of them in uniformly random order.
 
-    A context manager: the buckets lie in a private folder, which is removed at the end whatever happens.
+    A context manager: the buckets lie in a private folder, which is removed at the end whatever happens; only a process
+    that is killed (``SIGKILL``, a power cut) leaves it, with the reports in it before they are shuffled.
 
     Guarantees:
         1. Given the multiset of reports, every order in which the views give them back is equally likely, exactly
@@ -117,7 +118,7 @@ class ReportSpool:
 
 
 class _Buckets:
-    """Raw columns in one file per bucket and column; the folder is readable by its owner only."""
+    """Raw columns in one file per bucket and column; the folder and the files are readable by their owner only."""
 
     def __init__(self, folder: Path, like: Reports) -> None:
         self._path = Path(tempfile.mkdtemp(prefix=".buckets.", dir=folder))
@@ -157,7 +158,9 @@ class _Buckets:
 
     def _file(self, bucket: int, name: str) -> IO[bytes]:
         if (bucket, name) not in self._files:
-            self._files[bucket, name] = self._path_of(bucket, name).open("wb", buffering=0)
+            path = self._path_of(bucket, name)
+            path.touch(mode=0o600)
+            self._files[bucket, name] = path.open("wb", buffering=0)
         return self._files[bucket, name]
 
     def _path_of(self, bucket: int, name: str) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shuffledp.flow import Shuffler, View
+from shuffledp.flow import Reports, Shuffler, View
 from shuffledp.models import LabelMeaning, ShuffleModel
 from shuffledp.pipeline import Pipeline, Release
 from shuffledp.randomness import resolve_source
@@ -246,12 +246,12 @@ class _Randomized:
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
                 self.num_reports += len(reports)
-                yield reports, None if public is None else public[rows]
+                yield reports, None if public is None else _beside_each(public[rows], reports)
         self._reader.finish()
         self._public.finish()
         guarded(path, self._people.finish)
         if self._reader.clipped:
-            self._watch.clipped(task.value, self._reader.clipped, self._reader.received)
+            self._watch.clipped(task.value, self._reader.clipped, self._reader.received, task.randomizer.clipping)
 
     def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         self._people.read(batch)
@@ -264,6 +264,12 @@ class _Randomized:
         rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
         for start in range(0, max(len(values), 1), rows):
             yield slice(start, start + rows)
+
+
+def _beside_each(public: pa.Table, reports: Reports) -> pa.Table:
+    """A row for each report in place of one for each person."""
+    messages = reports.model.num_messages
+    return public if messages == 1 else public.take(np.repeat(np.arange(len(public)), messages))
 
 
 def _released(task: Task, flow: DataFlow, result: ShuffledParts) -> DataFlow:

@@ -14,8 +14,8 @@ class Watch:
     def progress(self, step: str, done: int, total: int | None) -> None:
         """So many rows or reports are done, of so many in all if that is known."""
 
-    def clipped(self, column: str, count: int, received: int) -> None:
-        """So many answers of a column were outside the range and have been moved to its nearer end.
+    def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
+        """So many answers of a column were outside the range; ``clipping`` says in a sentence what became of them.
 
         The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
         """

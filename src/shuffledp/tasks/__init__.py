@@ -37,10 +37,11 @@ from shuffledp.tasks.randomizers import (
     KaryRandomizedResponseSection,
     RandomizerSection,
 )
-from shuffledp.tasks.shufflers import IdentitySection, ImperfectSection, ShufflerSection, UniformSection
+from shuffledp.tasks.shufflers import ROW, IdentitySection, ImperfectSection, ShufflerSection, UniformSection
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
+    "ROW",
     "AutoSection",
     "CategoricalSection",
     "Category",

@@ -212,8 +212,9 @@ class Outcome:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever reads the estimates by place should know first; empty if there is nothing."""
-        return warnings_of(self.regional.mixing, [self.model]) if self.regional else ()
+        """What whoever reads the estimates should know first; empty if there is nothing."""
+        by_place = warnings_of(self.regional.mixing, [self.model]) if self.regional else ()
+        return (*self.model.local.warnings, *by_place)
 
     def _about_groups(self) -> dict[str, Any]:
         if self.regional is None:

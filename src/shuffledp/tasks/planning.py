@@ -23,7 +23,7 @@ from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import warnings_of
 from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
-from shuffledp.tasks.task import Task
+from shuffledp.tasks.task import Missing, Task
 
 __all__ = ["ColumnPlan", "Option", "Plan", "Unfit", "plan"]
 
@@ -201,16 +201,25 @@ def plan(
         columns=columns,
         statements=statements,
         groups=groups,
-        warnings=() if groups is None else warnings_of(groups.mixing, models),
+        warnings=(
+            *dict.fromkeys(warning for model in models for warning in model.local.warnings),
+            *(() if groups is None else warnings_of(groups.mixing, models)),
+        ),
     )
 
 
 def _require_planned(task: Task, num_users: int) -> None:
-    """Refuse numbers of people for which the protocol, as the task has it, would release nothing."""
+    """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
     task.require_people(num_users)
     most = task.randomizer.most_people
     if most is not None and num_users > most:
         raise _validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)
+    rows, fewer = task.shuffler.num_rows, task.missing is Missing.DROP
+    if rows is not None and (num_users > rows or (num_users < rows and not fewer)):
+        raise InvalidParameterError(
+            f"[shuffler] offsets must be one for each row of the input, so {'at least ' * fewer}as many as the "
+            f"num_users={num_users} people planned for; got {rows}."
+        )
 
 
 def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler) -> GroupsPlan | None:

@@ -5,6 +5,8 @@ shuffler is, and which delta is stated. So it is complete only as a part of a ta
 """
 
 import math
+import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Circumstances", "ProtocolPlan", "ProtocolSection", "SplitAndMixSection", "as_written", "with_protocol"]
 
 STATISTICS = ("mean", "sum")
+
+# Parameters of the calibration that are not keys of [protocol], and where a task file has them.
+_ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,7 @@ class ProtocolPlan(Described):
         certificate: how many messages each person sends, what that makes certain, and what others would have said.
         least_people: with fewer nothing is released, since their noise is too little.
         wrap_probability: at most so likely a sum is decoded as a quite different one.
+        noise_error: standard error of the noise alone, without the most that rounding can add.
         central_error: standard error of a trusted curator, who adds Laplace noise of the same epsilon.
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
     """
@@ -61,6 +67,7 @@ class ProtocolPlan(Described):
     certificate: SplitAndMixCertificate
     least_people: int
     wrap_probability: float
+    noise_error: float
     central_error: float
     local_errors: dict[str, float]
 
@@ -99,6 +106,8 @@ class SplitAndMixSection(ProtocolSection):
         dimension: numbers in each list of the private column; 1 for plain numbers.
         l1_bounded: lists hold numbers of 0 or more that add up to ``upper`` at most.
         integer: values are whole numbers, and nothing is rounded.
+        precision: steps of the grid between the ends of the range; None is the root of the people planned for, rounded
+            up, or the width of the range for whole numbers.
         dropout_fraction: share of the people planned for who may stay away, or work together with the analyst.
         out_of_range: whether a value outside the range stops the run, or is moved into it.
         circumstances: set by the task.
@@ -116,6 +125,7 @@ class SplitAndMixSection(ProtocolSection):
     dimension: int = 1
     l1_bounded: bool = False
     integer: bool = False
+    precision: int | None = None
     dropout_fraction: float = 0.0
     out_of_range: OutOfRange = OutOfRange.REFUSE
     circumstances: Circumstances | None = field(default=None, init=False, repr=False)
@@ -150,7 +160,7 @@ class SplitAndMixSection(ProtocolSection):
                 message = str(error)
             else:
                 return placed
-            raise InvalidParameterError(f"{self.title} {message}")
+            raise InvalidParameterError(f"{self.title} {message}{_where_else(message)}")
         return placed
 
     def randomizer(self) -> "SplitAndMix":
@@ -192,6 +202,7 @@ class SplitAndMixSection(ProtocolSection):
             certificate=split_and_mix_certificate(model, shuffle, delta=delta),
             least_people=self.least_people,
             wrap_probability=model.wrap_probability,
+            noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
             central_error=self.central_error(people),
             local_errors=self.local_errors(people),
         )
@@ -272,19 +283,28 @@ class SplitAndMixSection(ProtocolSection):
 def _solved(section: SplitAndMixSection, here: Circumstances) -> "SplitAndMix":
     if here.num_users is None or here.imperfection is None:
         raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
-    return split_and_mix(
-        num_users=here.num_users,
-        epsilon=section.epsilon,
-        delta=here.delta,
-        imperfection=here.imperfection,
-        lower=section.lower,
-        upper=section.upper,
-        dropout_fraction=section.dropout_fraction,
-        dimension=section.dimension,
-        l1_bounded=section.l1_bounded,
-        integer=section.integer,
-        clip=section.clips,
-    )
+    with warnings.catch_warnings():  # plans and releases have warnings of their own
+        warnings.simplefilter("ignore")
+        return split_and_mix(
+            num_users=here.num_users,
+            epsilon=section.epsilon,
+            delta=here.delta,
+            imperfection=here.imperfection,
+            lower=section.lower,
+            upper=section.upper,
+            dropout_fraction=section.dropout_fraction,
+            dimension=section.dimension,
+            l1_bounded=section.l1_bounded,
+            integer=section.integer,
+            precision=section.precision,
+            clip=section.clips,
+        )
+
+
+def _where_else(message: str) -> str:
+    """For a message of the calibration, under which names a task file has the parameters that it speaks of."""
+    found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
+    return f" In the task file {', '.join(found)}." if found else ""
 
 
 def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.flow import Shuffler, View
 from shuffledp.shufflers import (
@@ -17,7 +18,9 @@ from shuffledp.shufflers import (
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.section import Section
 
-__all__ = ["IdentitySection", "ImperfectSection", "ShufflerSection", "UniformSection"]
+__all__ = ["ROW", "IdentitySection", "ImperfectSection", "ShufflerSection", "UniformSection"]
+
+ROW = "row"  # the column beside each report that says which row of the input it comes from
 
 
 class ShufflerSection(Section):
@@ -39,6 +42,16 @@ class ShufflerSection(Section):
         """The section's shuffler for people who send so many messages each."""
         del num_messages
         return shuffler
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows that the input must have, where the section says something of each of them; None where it does not."""
+        return None
+
+    def shuffler_of(self, rows: NDArray[np.int64]) -> Shuffler:
+        """The shuffler for the people of these rows of the input, counted from 0; see `num_rows`."""
+        del rows
+        return self.shuffler()
 
     @abstractmethod
     def shuffler(self, grouping: Grouping | None = None) -> Shuffler:
@@ -101,7 +114,8 @@ class ImperfectSection(ShufflerSection):
     Args:
         imperfection: gamma, 0 or more and finite; 0 is a uniform shuffle.
         construction: "cayley", or "delay" by noise.
-        offsets: for "delay", when the reports of the rows come in, from 0 to 1, one for each; None for any times.
+        offsets: for "delay", when the report of each row of the input comes in, from 0 to 1, rows without an answer
+            included; None for any times.
 
     Raises:
         InvalidParameterError: as the shuffler does.
@@ -118,6 +132,16 @@ class ImperfectSection(ShufflerSection):
     def shuffler(self, grouping: Grouping | None = None) -> ImperfectShuffler:  # noqa: ARG002
         """The imperfect shuffler."""
         return imperfect_shuffler(imperfection=self.imperfection, construction=self.construction, offsets=self.offsets)
+
+    @property
+    def num_rows(self) -> int | None:
+        """As many as there are offsets."""
+        return None if self.offsets is None else len(self.offsets)
+
+    def shuffler_of(self, rows: NDArray[np.int64]) -> ImperfectShuffler:
+        """The shuffler for the people of these rows, with their own offsets."""
+        offsets = None if self.offsets is None else np.asarray(self.offsets)[rows]
+        return imperfect_shuffler(imperfection=self.imperfection, construction=self.construction, offsets=offsets)
 
     @property
     def gamma(self) -> float:

@@ -22,7 +22,7 @@ from shuffledp.tasks.groups import GroupsSection
 from shuffledp.tasks.protocols import Circumstances, as_written, with_protocol
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
-from shuffledp.tasks.shufflers import ShufflerSection, UniformSection
+from shuffledp.tasks.shufflers import ROW, ShufflerSection, UniformSection
 
 __all__ = [
     "Missing",
@@ -262,6 +262,13 @@ class Task(Described):
     def targets(self) -> tuple[str, ...]:
         """One name per row of the estimate."""
         return self.randomizer.targets_of(self.value if self.value.isprintable() else repr(self.value))
+
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """The columns that go to the shuffler beside each report: those it keeps, or the number of the row."""
+        if self.shuffler.keeps_public:
+            return self.public
+        return () if self.shuffler.num_rows is None else (ROW,)
 
     def parts(self) -> tuple["Task", ...]:
         """The tasks of single columns: itself."""

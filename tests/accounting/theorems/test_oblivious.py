@@ -55,6 +55,17 @@ def test_a_remainder_that_is_no_less_than_delta_leaves_the_local_guarantee():
     assert "apart from a remainder below 1e-06" in " ".join(statement.remarks)
 
 
+@pytest.mark.parametrize("cost", [2.0, 3.0])
+def test_a_shuffle_that_costs_as_much_as_one_report_tells_is_said_to_buy_nothing(cost):
+    promised = account(protocol(cost), delta=DELTA).remarks[-1]
+    assert promised.startswith(f"This shuffle buys nothing: its epsilon1 = {cost:g} is no less than epsilon0 = 2,")
+    shuffle = ImperfectShuffleModel(num_users=PEOPLE, imperfection=cost, construction="cayley")
+    imperfect = account(ProtocolModel(local=RESPONSE, shuffle=shuffle), delta=DELTA)
+    assert imperfect.basis.theorem == "local-dp"
+    assert imperfect.remarks[-1].startswith(f"This shuffle buys nothing: its gamma = {cost:g} is")
+    assert "buys nothing" not in str(account(protocol(1.99), delta=DELTA))
+
+
 def test_colluding_people_hide_nobody():
     found = account(protocol(0.3), delta=DELTA, honest_fraction=0.5)
     assert found.guarantee.epsilon == pytest.approx(uniform_epsilon(DELTA, PEOPLE // 2) + 0.3, rel=1e-9)

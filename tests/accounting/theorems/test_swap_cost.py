@@ -191,8 +191,8 @@ def test_why_nothing_is_amplified_is_one_sentence_for_all_theorems_about_uniform
     groups = Groups.from_labels([0] * (PEOPLE - 3) + [1, 2, 3])
     statement = account(protocol(MallowsShuffler(groups=groups, alpha=1.0)), delta=DELTA)
     assert statement.remarks[-1] == (
-        "No amplification by shuffling is stated: theorems about uniform shuffles do not apply to a 'mallows' shuffle, "
-        "and swap-cost gives no less: 2."
+        "No amplification by shuffling is stated: theorems about uniform shuffles do not apply to a shuffle of kind "
+        "'mallows', and swap-cost gives no less: 2."
     )
 
 

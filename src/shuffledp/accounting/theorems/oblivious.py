@@ -67,7 +67,7 @@ class ObliviousShuffle(Theorem):
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Shuffles that are known to hide exchanges of two people."""
-        return model.shuffle.exchange_privacy is not None
+        return super().concerns(model) and model.shuffle.exchange_privacy is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of the blanket bounds at delta - delta1, plus epsilon1; epsilon0 if that is less."""

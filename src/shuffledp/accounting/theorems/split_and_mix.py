@@ -98,9 +98,9 @@ class SplitAndMixRounds(Theorem):
         statement = super().stating(model, guarantee, delta=delta)
         bits = math.floor(_Bound.of(model).security_bits)
         return statement.remarking(
-            f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. That their shuffles are as good as "
-            "they promise, and independent of each other, is assumed, not measured. One round of each value may be "
-            "worse than promised, or not shuffled at all, and all this still holds; with two, nothing is promised."
+            f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. One round of each value may be "
+            "worse than promised, or not shuffled at all, and all this still holds; with two, nothing is promised, and "
+            "without any shuffle nothing is left."
         )
 
 

@@ -1,12 +1,16 @@
 """The way of the data: how many answers came in, how many reports went out, and what was taken off on the way."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp._numerals import factor_in_digits, in_digits
+from shuffledp.calibrate import split_and_mix_certificate
 from shuffledp.models import LabelMeaning, ProtocolModel, ShuffleModel
+from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count, count_of, listed
+from shuffledp.shufflers import ParallelShuffleModel
 from shuffledp.tasks import DataFlow, Missing, Outcome
 
 __all__ = ["flow_section"]
@@ -53,6 +57,7 @@ def flow_section(outcome: Outcome) -> Section:
             _MISSING[outcome.task.missing],
             *_planned(flow, model),
             *_attached(outcome),
+            *_certificate(outcome),
             *_imperfect(model),
             *_detached(flow),
         ],
@@ -78,7 +83,9 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
     else:
-        shuffled = Step(name="Shuffled", count=count(users * messages), note=f"by {_shuffle(model.shuffle)}")
+        product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
+        note = f"{product}by {_shuffle(model.shuffle)}"
+        shuffled = Step(name="Shuffled", count=count(users * messages), note=note)
     return (
         Step(name="Randomized", count=count(users), note=randomized),
         shuffled,
@@ -91,8 +98,27 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
 
 
 def _shuffle(shuffle: ShuffleModel) -> str:
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles"
     article = "an" if shuffle.kind[0] in "aeiou" else "a"
     return f"{article} {shuffle.kind} shuffle"
+
+
+def _certificate(outcome: Outcome) -> tuple[str, ...]:
+    """What one person sent, and what is certified about the shuffles of additive shares, unless it is withdrawn."""
+    local, shuffle = outcome.model.local, outcome.model.shuffle
+    if not isinstance(local, SplitAndMixModel):
+        return ()
+    found = split_and_mix_certificate(local, shuffle)
+    sent = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
+    if outcome.seeded:
+        return (sent,)
+    bits = f"{math.floor(10 * found.security_bits) / 10:.1f}"
+    return (
+        f"{sent} The shuffled messages are certified to be within 2^\N{MINUS SIGN}{bits} of telling nothing but the "
+        f"noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
+        f"delta = {in_digits(found.delta, 'at most')}.",
+    )
 
 
 def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
