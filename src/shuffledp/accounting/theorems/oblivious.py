@@ -53,7 +53,7 @@ class ObliviousShuffle(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A shuffle that promises something about exchanges, one common randomizer, and a blanket bound."""
-        promise = model.shuffle.exchange_privacy
+        promise = _promise(model)
         promised = Hypothesis(
             name="exchange-privacy",
             requirement=f"a shuffle known to hide exchanges of two people, apart from a remainder below {delta:g}",
@@ -67,11 +67,11 @@ class ObliviousShuffle(Theorem):
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Shuffles that are known to hide exchanges of two people."""
-        return super().concerns(model) and model.shuffle.exchange_privacy is not None
+        return super().concerns(model) and _promise(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of the blanket bounds at delta - delta1, plus epsilon1; epsilon0 if that is less."""
-        cost, remainder = model.shuffle.exchange_privacy or (math.inf, 1.0)
+        cost, remainder = _promise(model) or (math.inf, 1.0)
         left = delta if remainder == 0 else math.nextafter(delta - remainder, 0.0)
         local = model.local.guarantee
         epsilon0 = local.epsilon if local.delta <= delta else math.inf
@@ -82,14 +82,19 @@ class ObliviousShuffle(Theorem):
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The uniform delta at epsilon - epsilon1, plus delta1; below epsilon1 what follows from that."""
-        cost, remainder = model.shuffle.exchange_privacy or (math.inf, 1.0)
+        cost, remainder = _promise(model) or (math.inf, 1.0)
         uniform = partial(uniform_delta, model, model.shuffle.num_honest)
         found = raised(uniform, np.array([epsilon]), cost=cost, remainder=remainder)
         return min(float(found[0]), LocalOnly().delta(model, epsilon=epsilon))
 
     def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same for many epsilons."""
-        cost, remainder = model.shuffle.exchange_privacy or (math.inf, 1.0)
+        cost, remainder = _promise(model) or (math.inf, 1.0)
         uniform = partial(uniform_curve, model, model.shuffle.num_honest)
         found = raised(uniform, epsilons, cost=cost, remainder=remainder)
         return np.minimum(found, LocalOnly().curve(model, epsilons=epsilons))
+
+
+def _promise(model: ProtocolModel) -> tuple[float, float] | None:
+    """(epsilon1, delta1); None where nothing is known, and for a uniform shuffle, which blanket bounds are about."""
+    return None if model.shuffle.is_uniform else model.shuffle.exchange_privacy
