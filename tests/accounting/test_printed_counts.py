@@ -140,6 +140,7 @@ def test_a_precision_that_is_no_integer_loses_more_than_epsilon(row):
     assert hockey_stick((1 - up) * low + up * high, law, epsilon) > 0
 
 
+@pytest.mark.filterwarnings("ignore:With a probability of up to")  # of a sum that wraps around, which is not the point
 def test_with_an_integer_precision_the_loss_is_epsilon():
     assert printed_loss(16, 1.0) == pytest.approx(1.0, rel=1e-12)
     for users, epsilon in product((10, 1000), (1.0, 3.0)):

@@ -69,6 +69,7 @@ def test_people_who_stay_away_or_collude_are_made_up_for():
     assert stated(model, gamma=0.5, colluding=3001) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:With a probability of up to")  # of a sum that wraps around, which is not the point
 @pytest.mark.parametrize(("users", "gamma"), [(50, 0.0), (100, 0.5), (300, 1.0), (1000, 0.5)])
 def test_messages_suffice_for_those_who_are_left_and_not_only_for_all(users, gamma):
     usual = USUAL | {"num_users": users, "imperfection": gamma}

@@ -298,7 +298,7 @@ def test_the_formula_for_one_report_each_is_attained_on_a_cycle_of_four():
         laws = positions(name, rounds)
         exactly = exact(name, rounds, "single", 0)[EPSILONS == 0.7][0]
         formula = with_hidden_sizes(laws, 0, 1.0, 0.7)
-        assert (formula == pytest.approx(exactly, rel=1e-9)) is attained
+        assert bool(formula == pytest.approx(exactly, rel=1e-9)) is attained
         assert exactly <= formula * (1 + 1e-12)
 
 

@@ -42,7 +42,8 @@ class FrequencySummary(Summary):
             raise invalid(f"{self.model.domain_size} counts of 0 or more", shape_of_counts=self.counts.shape)
 
     def __add__(self, other: "FrequencySummary") -> "FrequencySummary":
-        if (self.model, self.dummies, self.arrival_share) != (other.model, other.dummies, other.arrival_share):
+        mine = (self.model, self.dummies, self.arrival_share)
+        if not isinstance(other, FrequencySummary) or mine != (other.model, other.dummies, other.arrival_share):
             raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
         return replace(self, counts=self.counts + other.counts, num_reports=self.num_reports + other.num_reports)
 

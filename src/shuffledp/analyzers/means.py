@@ -52,7 +52,8 @@ class MeanSummary(Summary):
             raise invalid(f"{dimension} sums of squares of 0 or more", len_squares=len(self.squares))
 
     def __add__(self, other: "MeanSummary") -> "MeanSummary":
-        if (self.model, self.dummies, self.arrival_share) != (other.model, other.dummies, other.arrival_share):
+        mine = (self.model, self.dummies, self.arrival_share)
+        if not isinstance(other, MeanSummary) or mine != (other.model, other.dummies, other.arrival_share):
             raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
         return replace(
             self,

@@ -109,6 +109,10 @@ class NetworkAll(Theorem):
         size = 0 if walks is None else walks.num_users
         return (*shape, *reports, blanket_bound(model, size=size, delta=delta))
 
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks."""
+        return super().concerns(model) and walks_of(model) is not None
+
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of both at so many people as come with near certainty; epsilon0 at most."""
         walks, epsilon0 = walks_of(model), model.local.epsilon0
@@ -173,6 +177,10 @@ class NetworkSingle(Theorem):
         reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
         size = 0 if walks is None else walks.num_users
         return (*shape, *reports, moderate_epsilon0(model), blanket_bound(model, size=size, delta=delta))
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks."""
+        return super().concerns(model) and walks_of(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0."""
