@@ -173,3 +173,6 @@ def test_every_printed_bound_has_a_flag_and_no_statement():
     for theorem in ("5.3", "5.4", "5.5", "5.6", "eq. (7)"):
         assert len(FLAGS[theorem]) > 40
     assert not hasattr(printed_network, "PrivacyStatement")
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

@@ -91,3 +91,6 @@ def test_a_local_remainder_is_refused():
     assert local.guarantee == LocalDP(epsilon=1.0, delta=1e-3)
     with pytest.raises(HypothesisError, match="local delta"):
         reveal(stationary("K3"), local=local)
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

@@ -65,3 +65,6 @@ def test_the_smallest_graphs():
     assert Graph.from_edges([], 3).spectral_gap == 0
     complete = Graph.random_regular(299, 300, SeededSource(1))
     assert complete.spectrum == pytest.approx((-1 / 299, -1 / 299), abs=1e-9)
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

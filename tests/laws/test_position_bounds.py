@@ -131,3 +131,6 @@ def test_bad_input_is_refused():
         position_bounds(PAW, 1, submissions=0)
     with pytest.raises(InvalidParameterError, match="num_rounds must be an integer that is 0 or more"):
         position_bounds(PAW, -1)
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

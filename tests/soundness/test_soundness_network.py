@@ -555,3 +555,6 @@ def test_a_colluding_neighbor_sees_at_least_what_is_stated():
     statement = account(model, delta=1e-3)
     assert statement.basis.theorem == "local-dp"
     assert any("num_colluding=1" in remark for remark in statement.remarks)
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

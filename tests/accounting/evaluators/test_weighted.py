@@ -101,3 +101,6 @@ def test_what_is_always_there_is_counted():
     values, masses = np.array([1e-9, -1e-9]), np.array([1e-3, 1e-3])
     found = above(values, masses, [1.0], [2], shift=0.25)
     assert 0.25 <= found <= 0.2502
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

@@ -224,3 +224,6 @@ def test_the_first_hop_counts_only_what_moves():
         given = replace(plain, local=response)
         exactly = 0.2 * (response.p - math.exp(epsilon) * response.q)
         assert NetworkFirstHop().delta(given, epsilon=epsilon) == pytest.approx(exactly, rel=1e-9)
+
+
+pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
