@@ -16,10 +16,11 @@ from shuffledp._described import Described
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import LocalDP
-from shuffledp.shuffle_models import DummyReports, LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, ShuffleModel, SwapWindows
 
 __all__ = [
     "LARGEST_WRAP_PROBABILITY",
+    "ColludingShuffleModel",
     "DummyReports",
     "FrequencyModel",
     "LabelMeaning",

@@ -9,7 +9,7 @@ from shuffledp._described import Described
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.statements import Trust
 
-__all__ = ["DummyReports", "LabelMeaning", "ShuffleModel", "SwapWindows"]
+__all__ = ["ColludingShuffleModel", "DummyReports", "LabelMeaning", "ShuffleModel", "SwapWindows"]
 
 
 class LabelMeaning(StrEnum):
@@ -154,3 +154,28 @@ class ShuffleModel(Described):
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust for the shuffle to be what it says."""
         return (Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS)
+
+
+class ColludingShuffleModel(ShuffleModel):
+    """A shuffle that says of how many of its people nothing is hidden, wherever they are.
+
+    Args:
+        num_colluding: people who may work together with the analyst, and hide nobody.
+    """
+
+    __slots__ = ()
+    num_colluding: int
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The same shuffle, of which so many people are counted: nobody knows where the others are."""
+        return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
+
+    def _check_colluding(self) -> None:
+        _validate.integer_at_least(0, num_colluding=self.num_colluding)
+        if self.num_colluding > self.num_users:
+            raise _validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)

@@ -22,6 +22,14 @@ TERNARY = KaryRandomizedResponse(epsilon0=1.5, domain_size=3)
 SIXTEEN = KaryRandomizedResponse(epsilon0=2.0, domain_size=16)
 
 
+class Blind(FrequencyAnalyzer):
+    """Takes every view for one of a uniform shuffle, which neither loses reports nor adds any."""
+
+    def summarize(self, view):
+        object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
+        return super().summarize(view)
+
+
 class Frequencies(AnalyzerContract):
     """Relative frequencies, of a batch that is given by its counts."""
 
@@ -118,11 +126,6 @@ class TestLossesOnTheWay(Frequencies):
     shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, dropout=0.02)
 
     def test_an_error_that_ignores_the_losses_is_found_out(self):
-        class Blind(FrequencyAnalyzer):
-            def summarize(self, view):
-                object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
-                return super().summarize(view)
-
         results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
         estimates = np.array([each.estimate for each in results])
         assert coverage(estimates, np.array([each.margin for each in results]), self.truth).max() < 0.9
@@ -133,11 +136,6 @@ class TestSinglesAndDummies(Frequencies):
     shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single", dummies=randomizer, dummy_value=1)
 
     def test_an_estimator_that_ignores_the_dummies_is_found_out(self):
-        class Blind(FrequencyAnalyzer):
-            def summarize(self, view):
-                object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
-                return super().summarize(view)
-
         results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
         estimates = np.array([each.estimate for each in results])
         assert bias_in_standard_errors(estimates, self.truth).max() > 10
@@ -154,11 +152,6 @@ class TestTernaryThroughSubmittersAndDummies(Frequencies):
     randomizer, shuffler, counts = TERNARY, SubmitterShuffler(TERNARY), (60, 140, 100)
 
     def test_an_estimator_that_ignores_the_dummies_is_found_out(self):
-        class Blind(FrequencyAnalyzer):
-            def summarize(self, view):
-                object.__setattr__(view, "shuffle", UniformShuffler().model(view.shuffle.num_users))
-                return super().summarize(view)
-
         results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
         estimates = np.array([each.estimate for each in results])
         margins = np.array([each.margin for each in results])

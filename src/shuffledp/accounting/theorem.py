@@ -89,15 +89,6 @@ class Theorem(ABC):
             remarks=(*model.local.remarks, *(model.shuffle.remarks if Trust.SHUFFLER in trust else ())),
         )
 
-    def state_at(self, model: ProtocolModel, *, epsilon: float) -> PrivacyStatement:
-        """The theorem's statement about a model at an epsilon, with the delta that it gives there.
-
-        Raises:
-            HypothesisError: if a hypothesis does not hold at that delta.
-        """
-        delta = self.delta_at(model, epsilon=epsilon)
-        return self.stating(model, CentralDP(epsilon=epsilon, delta=delta), delta=delta)
-
     def applies(self, model: ProtocolModel, *, delta: float) -> bool:
         """True if every hypothesis holds."""
         return all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=delta))

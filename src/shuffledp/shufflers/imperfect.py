@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports, View
 from shuffledp.laws import sample_mallows, sample_noisy_sort
-from shuffledp.models import LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.models import ColludingShuffleModel, LabelMeaning, SwapWindows
 from shuffledp.permutations import compose
 from shuffledp.randomness import resolve_source
 from shuffledp.table import Table, frozen
@@ -45,7 +45,7 @@ CONSTRUCTIONS = ("cayley", "delay")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImperfectShuffleModel(ShuffleModel):
+class ImperfectShuffleModel(ColludingShuffleModel):
     """What is public about an imperfect shuffle.
 
     Args:
@@ -54,7 +54,8 @@ class ImperfectShuffleModel(ShuffleModel):
         construction: how the order is drawn: "cayley", "delay", or "assumed" for a shuffler that somebody else runs and
             whose imperfection is their promise.
         reordered: whether something else, independent of it, reorders what comes out.
-        num_colluding: people who may work together with the analyst, and hide nobody.
+        num_colluding: people who may work together with the analyst, and hide nobody. Given the places of their
+            reports, the order of the others is gamma-imperfect still.
     """
 
     kind: ClassVar[str] = "imperfect"
@@ -70,24 +71,12 @@ class ImperfectShuffleModel(ShuffleModel):
         _checked_loss(imperfection=self.imperfection)
         _validate.instance_of(bool, reordered=self.reordered)
         _validate.one_of((*CONSTRUCTIONS, "assumed"), construction=self.construction)
-        _checked_colluding(self)
+        self._check_colluding()
 
     @property
     def is_uniform(self) -> bool:
         """Without imperfection every order is equally likely, so that a report's place tells nothing."""
         return self.imperfection == 0 and self.num_colluding == 0
-
-    @property
-    def num_honest(self) -> int:
-        """Users who do not collude."""
-        return self.num_users - self.num_colluding
-
-    def counting(self, num_honest: int) -> Self:
-        """The same shuffle, of which so many people are counted.
-
-        Given the places of the others' reports, the order of theirs is gamma-imperfect still.
-        """
-        return replace(self, num_colluding=self.num_users - num_honest)
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
         """One window of everybody honest: exchanging two people costs the imperfection, wherever they are."""
@@ -112,7 +101,7 @@ class ImperfectShuffleModel(ShuffleModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObliviousShuffleModel(ShuffleModel):
+class ObliviousShuffleModel(ColludingShuffleModel):
     """What is public about a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
 
     Args:
@@ -134,7 +123,7 @@ class ObliviousShuffleModel(ShuffleModel):
         _validate.integer_at_least(1, num_users=self.num_users)
         _checked_loss(epsilon=self.epsilon)
         _validate.probability(delta=self.delta)
-        _checked_colluding(self)
+        self._check_colluding()
 
     @property
     def is_oblivious(self) -> bool:
@@ -145,15 +134,6 @@ class ObliviousShuffleModel(ShuffleModel):
     def exchange_privacy(self) -> tuple[float, float]:
         """The promise."""
         return (self.epsilon, self.delta)
-
-    @property
-    def num_honest(self) -> int:
-        """Users who do not collude."""
-        return self.num_users - self.num_colluding
-
-    def counting(self, num_honest: int) -> Self:
-        """The same shuffle, of which so many people are counted: the promise is about exchanges of honest people."""
-        return replace(self, num_colluding=self.num_users - num_honest)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -381,9 +361,3 @@ def _checked_loss(**losses: float) -> None:
     for name, loss in losses.items():
         if math.isinf(loss):
             raise _validate.invalid("finite: an infinite one promises nothing", **{name: loss})
-
-
-def _checked_colluding(model: ImperfectShuffleModel | ObliviousShuffleModel) -> None:
-    _validate.integer_at_least(0, num_colluding=model.num_colluding)
-    if model.num_colluding > model.num_users:
-        raise _validate.invalid(f"at most num_users={model.num_users}", num_colluding=model.num_colluding)

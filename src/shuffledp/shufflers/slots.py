@@ -2,10 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from shuffledp.flow import Reports, View
 from shuffledp.groups import Groups, reference_order
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.laws import shuffle_around
-from shuffledp.models import LabelMeaning, ShuffleModel
+from shuffledp.models import ColludingShuffleModel, LabelMeaning
 from shuffledp.permutations import is_permutation
 from shuffledp.randomness import resolve_source
 from shuffledp.table import Table
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _STEP = 1.25  # between the sizes of windows that are tried: fewer of them only make the swap-cost theorem less tight
 
 
-class SlotShuffleModel(ShuffleModel):
+class SlotShuffleModel(ColludingShuffleModel):
     """A shuffle that hides the order inside groups, described without the groups themselves.
 
     Args:
@@ -51,16 +51,6 @@ class SlotShuffleModel(ShuffleModel):
     delta: float
     largest_group: int
     num_alone: int
-    num_colluding: int
-
-    @property
-    def num_honest(self) -> int:
-        """Users who do not collude."""
-        return self.num_users - self.num_colluding
-
-    def counting(self, num_honest: int) -> Self:
-        """The same shuffle, of which so many people are counted: nobody knows where the others are."""
-        return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
 
     @property
     def d_sigma(self) -> DSigmaPrivacy | None:
@@ -77,7 +67,8 @@ class SlotShuffleModel(ShuffleModel):
         _validate.integer_at_least(1, num_users=self.num_users)
         _validate.nonnegative(alpha=self.alpha)
         _validate.probability(delta=self.delta)
-        for name in ("largest_group", "num_alone", "num_colluding"):
+        self._check_colluding()
+        for name in ("largest_group", "num_alone"):
             _validate.integer_at_least(0, **{name: getattr(self, name)})
             if getattr(self, name) > self.num_users:
                 raise _validate.invalid(f"at most num_users={self.num_users}", **{name: getattr(self, name)})

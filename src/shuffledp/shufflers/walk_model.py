@@ -1,11 +1,11 @@
 """What is public about network shuffling: reports that walk along a graph of people before they are handed in."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
-from shuffledp.models import DummyReports, LabelMeaning, ShuffleModel
+from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning
 from shuffledp.statements import Trust
 
 __all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
@@ -14,7 +14,7 @@ PROTOCOLS = ("all", "single", "padded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomWalkShuffleModel(ShuffleModel):
+class RandomWalkShuffleModel(ColludingShuffleModel):
     """What is public about a shuffle by random walks on a graph of people.
 
     What is said of positions holds for everybody: whoever a report starts at, and whatever the data.
@@ -70,15 +70,14 @@ class RandomWalkShuffleModel(ShuffleModel):
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
-        _validate.integer_at_least(0, num_rounds=self.num_rounds, num_colluding=self.num_colluding)
+        _validate.integer_at_least(0, num_rounds=self.num_rounds)
         _validate.one_of(PROTOCOLS, protocol=self.protocol)
         for name in ("laziness", "dropout", "offline"):
             checked_chances(**{name: getattr(self, name)})
         checked_submissions(self.protocol, self.submissions)
         _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
-        if self.num_colluding > self.num_users:
-            raise _validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
+        self._check_colluding()
         self._check_positions()
 
     def _check_positions(self) -> None:
@@ -100,15 +99,6 @@ class RandomWalkShuffleModel(ShuffleModel):
     def survival(self) -> float:
         """The chance that a report is not lost on its way."""
         return float((1 - self.dropout) ** self.num_rounds)
-
-    @property
-    def num_honest(self) -> int:
-        """Users who do not collude."""
-        return self.num_users - self.num_colluding
-
-    def counting(self, num_honest: int) -> Self:
-        """The same walks, of which so many people are counted as honest."""
-        return replace(self, num_colluding=self.num_users - num_honest)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -75,6 +75,8 @@ def raised(uniform: Callable[[Floats], Floats], epsilons: Floats, *, cost: float
     A curve of delta is convex in exp(epsilon) and falls with a slope of -1 at most, so that at an epsilon below the
     cost it is exp(cost) - exp(epsilon) higher than at the cost, at most.
     """
+    if math.isinf(cost) or remainder >= 1:
+        return np.ones(len(epsilons))
     left = np.maximum(np.nextafter(epsilons - cost, -np.inf), 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         missing = np.exp(epsilons) * np.expm1(cost - epsilons) * _ROUND_UP

@@ -82,7 +82,15 @@ _FINE, _COARSE = 32, 8  # blocks of their number
 _ANY_DELTA = 0.5
 
 
-class NetworkAll(Theorem):
+class _OfWalks(Theorem):
+    """Base of theorems about random walks."""
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks."""
+        return super().concerns(model) and walks_of(model) is not None
+
+
+class NetworkAll(_OfWalks):
     """Nearly uniform positions, or separation: whichever says more. For each protocol."""
 
     id: ClassVar[str] = "network-all"
@@ -108,10 +116,6 @@ class NetworkAll(Theorem):
         reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
         size = 0 if walks is None else walks.num_users
         return (*shape, *reports, blanket_bound(model, size=size, delta=delta))
-
-    def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks."""
-        return super().concerns(model) and walks_of(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of both at so many people as come with near certainty; epsilon0 at most."""
@@ -155,7 +159,7 @@ class NetworkAll(Theorem):
         return np.minimum(np.minimum(near, apart), local)
 
 
-class NetworkSingle(Theorem):
+class NetworkSingle(_OfWalks):
     """One report of each person, or equally many: p_i = P_i, on any graph, after any number of rounds."""
 
     id: ClassVar[str] = "network-single"
@@ -177,10 +181,6 @@ class NetworkSingle(Theorem):
         reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
         size = 0 if walks is None else walks.num_users
         return (*shape, *reports, moderate_epsilon0(model), blanket_bound(model, size=size, delta=delta))
-
-    def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks."""
-        return super().concerns(model) and walks_of(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0."""
