@@ -19,7 +19,7 @@ Slots = tuple[tuple[float, int], ...]  # (weight, how many slots have it)
 
 _SMALLEST = 1e-24  # probability of a histogram that is left out where there are too many
 _CHUNK = 1_000_000  # numbers held at a time
-FEW = 3_000_000  # histograms: so many are enumerated without leaving any out
+FEW = 500_000  # histograms: so many are enumerated without leaving any out
 
 
 def num_states(num_kinds: int, slots: Slots, chances: Floats) -> float:
@@ -45,7 +45,7 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
     """E of max over guesses w of sum over slots of weight * (values[w, z] - values[0, z]), z independent of law chances.
 
-    Left out are histograms of probability below 1e-24, if there are more than a few million.
+    Left out are histograms of probability below 1e-24, if there are more than half a million.
     """
     relative = values - values[:1]
     order = np.argsort(chances, kind="stable")
