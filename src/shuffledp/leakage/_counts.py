@@ -43,7 +43,7 @@ def _stirling(n: Floats) -> Floats:
 
 
 def _deviance(x: Floats, mean: ArrayLike) -> Floats:
-    """x log(x / mean) + mean - x, without cancellation where x is near the mean; ``mean`` above 0."""
+    """The deviance x log(x / mean) + mean - x, without cancellation where x is near the mean; ``mean`` above 0."""
     mean = np.asarray(mean, dtype=np.float64)
     v = (x - mean) / (x + mean)
     series = np.zeros_like(v)

@@ -1,7 +1,7 @@
 """The expectation of the largest of several sums where histograms are too many: convolution, sampling, normal limit."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots) -> tuple[float
     """A lower and an upper bound of the expected excess for two guesses, from the law of their difference on a grid.
 
     Each value is split among two grid points with its mean kept: the difference S becomes S + M with E[M | S] = 0, and
-    its positive part can only grow (Jensen). It grows by |M| at most, and only where |S + M| <= |M|; Hoeffding bounds M.
+    its positive part can only grow (Jensen). It grows by |M| at most, and only where |S + M| <= |M|; M is bounded by
+    Hoeffding's inequality.
     """
     difference = values[1] - values[0]
     mean = float(difference @ chances)
@@ -70,7 +71,7 @@ def by_sampling(
     chances: Floats, values: Floats, slots: Slots, source: "RandomSource | None"
 ) -> tuple[float, float, float]:
     """The expected excess from 200,000 draws: the mean, and an interval of confidence 99.9 %."""
-    generator = np.random.Generator(resolve_source(source).bit_generator)
+    generator = np.random.Generator(cast(Any, resolve_source(source).bit_generator))
     relative = (values - values[:1]).T
     chances = chances / chances.sum()
     step = max(1, _CHUNK // (relative.size + len(chances)))

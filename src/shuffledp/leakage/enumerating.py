@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,9 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 
 
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
-    """E of max over guesses w of sum over slots of weight * (values[w, z] - values[0, z]), z independent of law chances.
+    """E of the largest, over guesses w, sum over slots of weight * (values[w, z] - values[0, z]).
+
+    Reports z are independent, of law ``chances``.
 
     Left out are histograms of probability below 1e-24, if there are more than half a million.
     """
@@ -93,9 +95,9 @@ def _spread(
     """All further kinds, of which the last takes what is left."""
     mass, left, sums = state
     for kind in range(1, len(chances) - 1):
-        low, high = (0, count) if full else window(count, chances[kind])
-        low, high = np.minimum(low, left), np.minimum(high, left)
-        sizes = high - low + 1
+        inside = (0, count) if full else window(count, chances[kind])
+        low = np.minimum(inside[0], left)
+        sizes = np.minimum(inside[1], left) - low + 1
         rows = np.repeat(np.arange(mass.size), sizes)
         counts = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[rows]
         share = min(1.0, chances[kind] / chances[kind:].sum())
@@ -112,7 +114,7 @@ def exact_mean_best(chances: NDArray[Any], values: NDArray[Any], count: int) -> 
     kinds, total = len(chances), Fraction(0)
     for bars in combinations(range(count + kinds - 1), kinds - 1):
         ends = (-1, *bars, count + kinds - 1)
-        histogram = [after - before - 1 for before, after in zip(ends, ends[1:], strict=False)]
+        histogram = [after - before - 1 for before, after in pairwise(ends)]
         ways = math.factorial(count)
         chance = Fraction(1)
         for number, each in zip(histogram, chances, strict=True):

@@ -97,9 +97,7 @@ def shuffled_vulnerability(
     return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, OBLIVIOUS), decay=decay(found))
 
 
-def shuffled_fraction(
-    prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int
-) -> Fraction:
+def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
     """The value of `shuffled_vulnerability` as an exact fraction, from a channel of fractions.
 
     Args:
@@ -128,9 +126,7 @@ def shuffled_fraction(
     return exact_mean_best(found.chances, found.values, int(num_users))
 
 
-def best_guess(
-    found: Scores, slots: Slots, *, method: str = "auto", source: "RandomSource | None" = None
-) -> Best:
+def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "RandomSource | None" = None) -> Best:
     """The expected excess of the best guess, where slots have these weights.
 
     Args:
@@ -211,7 +207,9 @@ def _by_enumeration(small: Scores, slots: Slots) -> float:
 def _by_max_load(small: Scores, slots: Slots) -> float:
     pattern = _pattern(small) if len(slots) == 1 else None
     if pattern is None:
-        raise InvalidParameterError("method='max-load' needs a uniform shuffle, and guesses favored by one report each.")
+        raise InvalidParameterError(
+            "method='max-load' needs a uniform shuffle, and guesses favored by one report each."
+        )
     ((weight, count),) = slots
     base, extra, owner = pattern
     cells: dict[tuple[float, float], int] = {}

@@ -169,7 +169,7 @@ class _Loads:
         return float(thresholds[0] + ((1 - within[:-1]) * steps).sum())
 
     def common_weight(self) -> float:
-        """For weights of 1: a sum over integers m: all of them, or in blocks at nodes with weights that are exact for polynomials."""
+        """For weights of 1: a sum over all integers m, or over nodes of blocks in which its terms are smooth."""
         (kind, *others), balls = self.kinds, self.balls
         if not others and kind.count <= 2:
             return balls * (1.0 if kind.count == 1 else 0.5 + central_binomial(balls // 2) / 2)
@@ -184,7 +184,7 @@ class _Loads:
         for kind in self.kinds:
             if kind.count > 2 * NEGLIGIBLE:
                 first = max(first, self._surely_exceeded(kind))
-        return first, min(self.balls, max(max(last for _, last in self.windows), first + 1))
+        return first, min(self.balls, max(*(last for _, last in self.windows), first + 1))
 
     def _surely_exceeded(self, kind: Cells) -> int:
         """A load that all bins of a kind keep to with probability exp(-46) at most: loads are negatively associated."""
@@ -220,11 +220,11 @@ class _Loads:
             return self._by_transforms(thresholds, largest)
         if work > _MOST_WORK:
             raise UnsupportedModelError(
-                f"the exact expectation for {self.balls} balls in {len(self.kinds)} kinds of bins would take {work:.1e} "
-                f"steps, at most {_MOST_WORK:.0e} are feasible. Use fewer balls, or method='monte-carlo'."
+                f"the exact expectation for {self.balls} balls in {len(self.kinds)} kinds of bins would take "
+                f"{work:.1e} steps; at most {_MOST_WORK:.0e} are feasible. Use fewer balls, or method='monte-carlo'."
             )
         total = np.zeros(thresholds.size)
-        chunk = max(1, _CHUNK // max(thresholds.size, max(last - first + 1 for first, last in self.windows)))
+        chunk = max(1, _CHUNK // max(thresholds.size, *(last - first + 1 for first, last in self.windows)))
         for start in range(0, largest + 1, chunk):
             frequencies = np.arange(start, min(start + chunk, largest + 1))
             total += self._terms(thresholds, frequencies) @ self._doubled(frequencies)

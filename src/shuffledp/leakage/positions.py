@@ -65,8 +65,10 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "RandomSource | None" = None) -> Best:
     """The best guess where the place of the target's report has this law; a bound where many weights are different.
 
-    Different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum kept,
-    which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
+    Where the exact value is not feasible, and no method is asked for by name, it is bounded by convexity: any law is a
+    mixture of uniform ones on its likeliest places. Many different weights are grouped: in a group, all but one become
+    the largest or the smallest one, with the sum kept, which makes the law more concentrated and the result an upper
+    bound. The lower bound gives a group one weight.
 
     Args:
         found: the scores.
@@ -79,13 +81,32 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
         UnsupportedModelError: if no evaluation is feasible.
     """
     if len(slots) <= _MOST_WEIGHTS:
-        return best_guess(found, slots, method=method, source=source)
+        try:
+            return best_guess(found, slots, method=method, source=source)
+        except UnsupportedModelError:
+            if method != "auto" or len(slots) == 1:
+                raise
+            return _by_mixture(found, slots)
     above, below = _grouped(slots)
     upper = best_guess(found, above, method=method, source=source)
     if upper.kind is Kind.ESTIMATE:
         return upper
     lower = best_guess(found, below, method=method, source=source)
     return Best(excess=upper.upper, lower=lower.lower, upper=upper.upper, kind=Kind.UPPER_BOUND, method=upper.method)
+
+
+def _by_mixture(found: Scores, slots: Slots) -> Best:
+    """With sorted weights w, uniform laws on the first h places have shares h (w_h - w_(h+1)) in the law."""
+    ordered = sorted(slots, reverse=True)
+    uniform = _uniform(found.reduced())
+    places, upper = 0, 0.0
+    for (weight, count), (following, _) in zip(ordered, [*ordered[1:], (0.0, 0)], strict=True):
+        places += count
+        upper += places * (weight - following) * uniform(places)
+    if math.isinf(upper):
+        raise UnsupportedModelError("not even a uniform shuffle is feasible here; method='monte-carlo' estimates.")
+    lower = min(upper, uniform(places))
+    return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method="mixture")
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:

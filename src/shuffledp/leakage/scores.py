@@ -5,8 +5,8 @@ report, a report v that is the person's own is worth
 
     c[w, v] = sum over x of pi(x) R(x, v) g(w, x) / q(v)
 
-to the guess w. Bayes' rule makes the expected gain after seeing shuffled reports the expectation of the largest, over w,
-of a weighted mean of c[w, z_j] over the reports z_j.
+to the guess w. By Bayes' rule the expected gain after seeing shuffled reports is the expectation of the largest, over
+w, weighted mean of c[w, z_j] over the reports z_j.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,13 @@
 """Somebody who knows everybody's value but one: what a uniform shuffle tells them about the last one.
 
-All others hold known values, so that their reports have a known law; the target's report hides among them. If all others
-hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v) given
-the target's value x: the same sum as for independent values, with other scores.
+All others hold known values, so that their reports have a known law; the target's report hides among them. If all
+others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
+given the target's value x: the same sum as for independent values, with other scores.
 """
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,8 +59,8 @@ def strong_vulnerability(
         UnsupportedModelError: if no exact evaluation is feasible.
 
     References:
-        Jurado et al. 2023, Section VI, for k-ary randomized response with p >= 1/k and a uniform prior; the general case
-        is our own.
+        Jurado et al. 2023, Section VI, for k-ary randomized response with p >= 1/k and a uniform prior; the general
+        case is our own.
 
     Example:
         >>> flip = Channel([[0.8, 0.2], [0.2, 0.8]])
@@ -76,7 +76,7 @@ def strong_vulnerability(
     if sum(known) == 0:
         found = _exact(_local_excess(matrix, given, worth), "one report")
     elif sum(count > 0 for count in known) == 1:
-        found = _all_equal(matrix, given, worth, known, method, source)
+        found = _among_equals(matrix, given, worth, known, method=method, source=source)
     else:
         found = _exact(_mixed_excess(matrix, given, worth, known), "enumeration")
     return _vulnerability(before, found, (KNOWN,))
@@ -120,8 +120,8 @@ def worst_strong_vulnerability(
         return worst
     matrix, given = matrix_of(channel).astype(np.float64), checked_prior(prior, size).astype(np.float64)
     local = _local_excess(matrix, given, checked_gain(gain, size).astype(np.float64))
-    best = Best(excess=worst.additive_leakage, lower=worst.additive_leakage, upper=max(local, worst.additive_leakage),
-                kind=Kind.LOWER_BOUND, method=worst.method)  # fmt: skip
+    excess = worst.additive_leakage
+    best = Best(excess=excess, lower=excess, upper=max(local, excess), kind=Kind.LOWER_BOUND, method=worst.method)
     return _vulnerability(worst.prior, best, (KNOWN, "all others hold the same value, the one that tells the most"))
 
 
@@ -135,7 +135,7 @@ def data_sets(num_values: int, people: int) -> Iterator[Counts]:
     """All counts of so many people over so many values."""
     for bars in combinations(range(people + num_values - 1), num_values - 1):
         ends = (-1, *bars, people + num_values - 1)
-        yield tuple(after - before - 1 for before, after in zip(ends, ends[1:], strict=False))
+        yield tuple(after - before - 1 for before, after in pairwise(ends))
 
 
 def _all_equal_sets(number: int, size: int, others: int) -> list[Counts]:
@@ -153,12 +153,6 @@ def _values_are_alike(channel: Channel) -> bool:
     return bool(np.allclose(matrix, response, rtol=1e-13, atol=0))
 
 
-def local_best(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Best:
-    """What the target's own report tells to somebody who knows which one it is."""
-    floats = matrix.astype(np.float64), prior.astype(np.float64), gain.astype(np.float64)
-    return _exact(_local_excess(*floats), "one report")
-
-
 def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
     weighted = (gain * prior) @ matrix
     first = int(np.argmax(gain @ prior))
@@ -169,25 +163,21 @@ def _exact(excess: float, method: str) -> Best:
     return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
 
 
-def _all_equal(
-    matrix: Floats, prior: Floats, gain: Floats, known: Counts, method: str, source: "RandomSource | None"
-) -> Best:
+def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
     """All others hold one value; reports that they never send can only be the target's."""
-    value, people = int(np.flatnonzero(known)[0]), sum(known) + 1
-    law = matrix[value]
+    law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
     found = scores(matrix, prior, gain, law)
-    best = best_guess(found, ((1 / people, people),), method=method, source=source)
-    missing = law <= 0
-    if not missing.any():
+    best = best_guess(found, ((1 / people, people),), **choices)
+    weighted = ((gain * prior) @ matrix)[:, law <= 0]
+    if not weighted.size:
         return best
-    weighted = ((gain * prior) @ matrix)[:, missing]
     shift = float(weighted.max(axis=0).sum()) + float(found.prior) - float((gain @ prior).max())
-    return Best(excess=max(0.0, best.excess + shift), lower=max(0.0, best.lower + shift),
-                upper=max(0.0, best.upper + shift), kind=best.kind, method=best.method)  # fmt: skip
+    lower, excess, upper = (max(0.0, each + shift) for each in (best.lower, best.excess, best.upper))
+    return Best(excess=excess, lower=lower, upper=upper, kind=best.kind, method=best.method)
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
-    """By the law of the others' histogram, one person at a time; axis i counts report i, the last one takes the rest."""
+    """By the law of the others' histogram, one person at a time: axis i counts report i, and the last has the rest."""
     people, outputs = sum(known), matrix.shape[1]
     cells = float(people + 2) ** (outputs - 1)
     if cells > _MOST_CELLS or _work(people, outputs) > _MOST_WORK:

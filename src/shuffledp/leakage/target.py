@@ -1,11 +1,11 @@
-"""What the release of any protocol tells about one person: `target_vulnerability`, for every randomizer and shuffler."""
+"""What the release of a protocol tells about one person, for every randomizer and every shuffler."""
 
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp import _validate
 from shuffledp.channels import Channel
@@ -21,7 +21,7 @@ from shuffledp.leakage.iid import (
 from shuffledp.leakage.max_load import expected_max_load
 from shuffledp.leakage.positions import best_at, slots_of, worst_within
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
-from shuffledp.leakage.strong import KNOWN, local_best, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.strong import KNOWN, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.statements import Kind
@@ -103,28 +103,28 @@ def target_vulnerability(
             return wide
     channel = _channel(model.local)
     if adversary == "strong":
-        return _strong(model, channel, prior, gain, others, method, source)
+        return _strong(model.shuffle, channel, prior, gain, others, method=method, source=source)
     size = len(channel.inputs)
     found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
     if positions is not None:
         best = best_at(found, slots_of(positions), method=method, source=source)
         return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
     if model.shuffle.is_uniform:
-        return shuffled_vulnerability(
-            prior, channel, gain, num_users=model.num_users, method=method, source=source
-        )
+        return shuffled_vulnerability(prior, channel, gain, num_users=model.num_users, method=method, source=source)
     return _by_places(model.shuffle, found, method, source)
 
 
 def _check_supported(model: ProtocolModel) -> None:
     local = model.local
-    if local.num_messages != 1 or model.shuffle.num_rounds != 1:
+    if local.num_messages != 1:
         raise UnsupportedModelError(
-            f"leakage is known for one report per person; {local.kind!r} sends num_messages={local.num_messages} in "
-            f"{model.shuffle.num_rounds} rounds. Use the differential privacy that shuffledp.account states."
+            f"leakage is known for one report per person; {local.kind!r} sends num_messages={local.num_messages}. Use "
+            "the differential privacy that shuffledp.account states."
         )
     if not local.is_common or local.is_adaptive:
-        raise UnsupportedModelError(f"leakage is known where everybody randomizes alike; {local.kind!r} does not say so.")
+        raise UnsupportedModelError(
+            f"leakage is known where everybody randomizes alike; {local.kind!r} does not say so."
+        )
 
 
 def _channel(local: LocalModel) -> Channel:
@@ -189,43 +189,41 @@ def _by_windows(shuffle: ShuffleModel, found: Scores) -> Vulnerability:
         upper = max(_least(found, each.sizes, each.costs, local.excess) for each in windows)
         if upper < worst:
             worst, reason = upper, "the worst law of places that the cost of exchanging two people allows"
-    best = Best(excess=worst, lower=0.0, upper=worst, kind=Kind.UPPER_BOUND, method="exchanges" if windows else "one report")
+    best = Best(
+        excess=worst, lower=0.0, upper=worst, kind=Kind.UPPER_BOUND, method="exchanges" if windows else "one report"
+    )
     falls = "zero" if decay(found) == "zero" else "unknown"
     return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, reason), decay=falls)
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
     """The least bound of several windows around one person; the promising ones only, since none needs to be tried."""
-    order = sorted(zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5)
+    order = sorted(
+        zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5
+    )
     return min([local, *(worst_within(found, size, cost) for size, cost in order[:3])])
 
 
 def _strong(
-    model: ProtocolModel,
+    shuffle: ShuffleModel,
     channel: Channel,
     prior: ArrayLike | None,
     gain: ArrayLike | None,
-    others: Any,
-    method: str,
-    source: "RandomSource | None",
+    others: ArrayLike | None,
+    **choices: Any,
 ) -> Vulnerability:
-    if others is not None and np.sum(others) != model.num_users - 1:
-        raise InvalidParameterError(f"others must be {model.num_users - 1} people; got {int(np.sum(others))}.")
-    if model.shuffle.is_uniform and others is not None:
-        return strong_vulnerability(prior, channel, gain, others=others, method=method, source=source)
-    if model.shuffle.is_uniform:
-        return worst_strong_vulnerability(
-            prior, channel, gain, num_users=model.num_users, method=method, source=source
-        )
-    matrix: NDArray[Any] = matrix_of(channel)
-    given, worth = checked_prior(prior, len(matrix)), checked_gain(gain, len(matrix))
-    best = local_best(matrix, given, worth)
-    laws = model.shuffle.position_laws()
-    exact = bool(laws) and any(law.counts == (1,) for law in laws)
-    before = float((worth @ given).max())
-    reason = "it is known which report is the target's" if exact else "as if it were known which report is the target's"
-    return Vulnerability(
-        value=before + best.excess, lower=before + (best.excess if exact else 0.0), upper=before + best.excess,
-        kind=Kind.EXACT if exact else Kind.UPPER_BOUND, prior=before, method="one report",
-        hypotheses=(KNOWN, reason), decay="none" if exact else "unknown", excess=best.excess,
-    )  # fmt: skip
+    """Exact for a uniform shuffle and for none; of others, what is left if the target's report is known."""
+    people = shuffle.num_users - 1
+    if others is not None and np.sum(np.asarray(others)) != people:
+        raise InvalidParameterError(f"others must be {people} people; got {np.sum(np.asarray(others))}.")
+    if shuffle.is_uniform and others is not None:
+        return strong_vulnerability(prior, channel, gain, others=others, **choices)
+    if shuffle.is_uniform:
+        return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
+    matrix = matrix_of(channel)
+    found = scores(matrix, checked_prior(prior, len(matrix)), checked_gain(gain, len(matrix)))
+    known = any(law.counts == (1,) for law in shuffle.position_laws())
+    best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
+    reason = "it is known which report is the target's"
+    hypotheses = (KNOWN, reason if known else f"as if {reason}")
+    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if known else "unknown")

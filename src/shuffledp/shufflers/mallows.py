@@ -14,7 +14,7 @@ from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups, blocks, windows
 from shuffledp.guarantees import DSigmaPrivacy
-from shuffledp.laws import DISTANCES, stay_probability, sample_mallows_blocks
+from shuffledp.laws import DISTANCES, sample_mallows_blocks, stay_probability
 from shuffledp.models import PositionLaw, SwapWindows
 from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing, window_sizes
 
@@ -129,15 +129,22 @@ class MallowsShuffleModel(SlotShuffleModel):
         return tuple(found)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """One law for each kind of block, of those whose place is known best; empty if there are colluders.
+        """A law for each kind of block in which places are known best; empty if there are colluders.
 
         Of Hamming's and Cayley's distance a report stays where it is with one probability, and all other places are
         equally likely. Of Kendall's, exchanging neighbors changes every probability by a factor of at most e^theta; so
-        nobody's law, sorted, falls faster than that of the person at the end of the block, e^(-theta) a place.
+        nobody's law, sorted, falls faster than that of the person at the end of the block, e^(-theta) a place. Blocks
+        that are no smaller and no more concentrated than another are left out.
         """
         if self.num_colluding:
             return ()
-        return tuple(_position_law(size, theta, self.distance) for size, theta, _ in self._kinds())
+        laws: list[PositionLaw] = []
+        most = -1.0
+        for size, theta, _ in sorted(self._kinds(), key=lambda kind: (kind[0], -kind[1])):
+            if (math.inf if size == 1 else theta) > most:
+                most = math.inf if size == 1 else theta
+                laws.append(_position_law(size, theta, self.distance))
+        return tuple(laws)
 
     def _cost(self, theta: float, window: int) -> float:
         return _product_rounded_up(theta, _CHANGES[self.distance](window - 1) if window > 1 else 0)
