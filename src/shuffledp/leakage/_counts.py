@@ -24,9 +24,16 @@ _TABLE = 16
 
 
 def _stirling_errors() -> Floats:
-    """log(n!) minus Stirling's formula, for the n where the series is too short."""
-    small = [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi) for n in range(1, _TABLE)]
-    return np.array([0.0, *small])
+    """log(n!) minus Stirling's formula, for the n where the series is too short: downward from where it is not.
+
+    One step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms.
+    """
+    error = float(sum(value * float(_TABLE) ** -(2 * place + 1) for place, value in enumerate(_STIRLING)))
+    found = []
+    for n in range(_TABLE - 1, 0, -1):
+        error += sum((2.0 * n + 1) ** (-2 * term) / (2 * term + 1) for term in range(20, 0, -1))
+        found.append(error)
+    return np.array([0.0, *reversed(found)])
 
 
 _SMALL = _stirling_errors()

@@ -23,6 +23,7 @@ _DRAWS = 200_000
 _CHUNK = 4_000_000
 _POINTS, _FEWER_POINTS = 2**20, 2**16
 _FEW_WEIGHTS = 8
+_ROUNDING = 1e-5  # of a grid that ends where the law ends
 _SURE = 23.0  # 2 exp(-2 * 23) = 2e-20
 
 
@@ -38,7 +39,8 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots) -> tuple[float
     centered = difference - mean
     spread = math.sqrt(sum(count * weight**2 for weight, count in slots) * float(centered**2 @ chances))
     highest = max(weight for weight, _ in slots) * float(np.abs(centered).max())
-    reach = spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE
+    most = sum(count * weight for weight, count in slots) * float(np.abs(centered).max())
+    reach = min(most, spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (1 + _ROUNDING)
     shift = mean * sum(count * weight for weight, count in slots)
     if reach == 0:
         return max(shift, 0.0), max(shift, 0.0)

@@ -23,6 +23,7 @@ __all__ = ["Scores", "checked_gain", "checked_prior", "decay", "scores"]
 Floats = NDArray[np.float64]
 
 _EQUAL = 1e-12
+_ROUNDING = 4e-15
 _MOST_COMPARED = 64  # guesses that are compared in pairs
 _SUM_TOLERANCE = 1e-9
 
@@ -159,9 +160,10 @@ def _rounded(values: Floats) -> Floats:
 
 
 def _undominated(values: Floats) -> NDArray[np.bool_]:
-    """Which rows no other one is at least as large as everywhere; of equal rows, the first."""
+    """Which rows no other one is at least as large as everywhere, up to rounding."""
     kept = np.ones(len(values), dtype=np.bool_)
-    for row in range(len(values)):
+    slack = _ROUNDING * float(np.abs(values).max())
+    for row in reversed(range(len(values))):
         others = values[kept & (np.arange(len(values)) != row)]
-        kept[row] = not (others >= values[row]).all(axis=1).any()
+        kept[row] = not (others >= values[row] - slack).all(axis=1).any()
     return kept

@@ -97,7 +97,8 @@ def target_vulnerability(
     if positions is not None and adversary != "uninformed":
         raise InvalidParameterError("positions must be left out unless adversary is 'uninformed'.")
     _check_supported(model)
-    if adversary == "uninformed" and prior is None and gain is None and positions is None:
+    plain = adversary == "uninformed" and prior is None and gain is None and positions is None
+    if plain and method in ("auto", "max-load"):
         wide = _wide_response(model)
         if wide is not None:
             return wide
