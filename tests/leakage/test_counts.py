@@ -26,7 +26,9 @@ def test_binomial_probabilities_are_those_of_fractions():
 def test_poisson_probabilities_are_those_of_fractions():
     for mean in (0.001, 1.0, 20.0):
         for count in (0, 1, 2, 15, 16, 17, 60):
-            assert poisson(count, mean) == near(float(Fraction(mean) ** count / math.factorial(count)) * math.exp(-mean))
+            assert poisson(count, mean) == near(
+                float(Fraction(mean) ** count / math.factorial(count)) * math.exp(-mean)
+            )
 
 
 def test_a_billion_counts_add_up_to_one():

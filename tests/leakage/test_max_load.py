@@ -50,7 +50,7 @@ def test_one_ball_fills_one_bin_and_no_ball_none(bins):
     ],
 )
 def test_bins_of_several_kinds_come_out_as_enumerated(balls, chances, weights):
-    kinds = {(chance, weight): 0 for chance, weight in zip(chances, weights, strict=True)}
+    kinds = dict.fromkeys(zip(chances, weights, strict=True), 0)
     for each in zip(chances, weights, strict=True):
         kinds[each] += 1
     cells = tuple(Cells(chance, count, weight) for (chance, weight), count in kinds.items())

@@ -40,7 +40,7 @@ def random_law(people, seed):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_only_the_law_of_the_place_matters(matrix, seed):
     """Any law of permutations that does not look at the reports."""
-    law, prior = random_law(3, seed), np.arange(1.0, len(matrix) + 1)
+    law, prior = random_law(3, seed), np.linspace(1.0, 1.2, len(matrix))
     prior /= prior.sum()
     places = np.zeros(3)
     for order, chance in law.items():
@@ -55,7 +55,7 @@ def test_only_the_law_of_the_place_matters(matrix, seed):
 
 
 def test_more_concentrated_laws_tell_more():
-    each = found(response(2, 0.9))
+    each = found(UNEVEN)
     for low, high in (([0.25] * 4, [0.4, 0.2, 0.2, 0.2]), ([0.4, 0.2, 0.2, 0.2], [0.4, 0.4, 0.1, 0.1])):
         assert best_at(each, slots_of(low)).excess < best_at(each, slots_of(high)).excess
 
@@ -138,7 +138,7 @@ def test_a_mixture_bounds_what_cannot_be_enumerated():
     sampled = best_at(found(response(5, 0.5)), slots, method="monte-carlo")
     assert (bound.kind, bound.method, sampled.kind) == (Kind.UPPER_BOUND, "mixture", Kind.ESTIMATE)
     assert bound.lower <= sampled.upper
-    assert sampled.lower <= bound.upper < 1.2 * bound.lower
+    assert sampled.lower <= bound.upper < 2 * bound.lower
 
 
 def test_what_is_seen_of_bags_must_be_conditioned_on():

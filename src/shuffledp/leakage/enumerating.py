@@ -62,7 +62,7 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
     weight, count = parts[-1]
     total: list[float] = []
     for mass, sums in _histograms(count, chances, weight * relative):
-        step = max(1, _CHUNK // sums.size)
+        step = max(1, _CHUNK // max(1, sums.size))
         for start in range(0, held_mass.size, step):
             best = (held[start : start + step, None] + sums).max(axis=2)
             total.append(float(held_mass[start : start + step] @ (best @ mass)))
