@@ -108,5 +108,5 @@ def test_bad_input_is_named(call, message):
 
 
 def test_too_many_data_sets_are_refused_with_the_way_out():
-    with pytest.raises(UnsupportedModelError, match="Use shuffledp.account, or worst_delta"):
+    with pytest.raises(UnsupportedModelError, match=r"Use shuffledp\.account, or worst_delta"):
         largest_delta(Channel(response(4, 0.7)), 0.5, num_users=100)

@@ -1,7 +1,7 @@
-"""What a uniform shuffle tells if values are independent: every method against the definition, and against each other."""
+"""What a uniform shuffle tells if values are independent: all methods against the definition and each other."""
 
 import math
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,17 +18,22 @@ from shuffledp.leakage import (
 from shuffledp.statements import Kind
 from shuffledp.testing import SeededSource
 
-UNEVEN = np.array([[F(1, 2), F(1, 3), F(1, 6)], [F(1, 4), F(1, 4), F(1, 2)]])
-TWIN = np.array([[F(3, 5), F(1, 5), F(1, 10), F(1, 10)], [F(1, 4), F(1, 2), F(1, 8), F(1, 8)]])
+UNEVEN = np.array([[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]])
+TWIN = np.array(
+    [
+        [Fraction(3, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 10)],
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 8), Fraction(1, 8)],
+    ]
+)
 CASES = [
-    (response(2, F(3, 4)), [F(1, 2), F(1, 2)], bayes(2)),
-    (response(2, F(1, 5)), [F(1, 2), F(1, 2)], bayes(2)),
-    (response(3, F(2, 3)), [F(1, 3)] * 3, bayes(3)),
-    (response(3, F(1)), [F(1, 2), F(1, 4), F(1, 4)], bayes(3)),
-    (response(3, F(1, 6)), [F(1, 3)] * 3, bayes(3)),
-    (UNEVEN, [F(1, 3), F(2, 3)], [[1, 0], [0, 1], [F(1, 2), F(3, 4)]]),
-    (UNEVEN, [F(0), F(1)], bayes(2)),
-    (TWIN, [F(2, 5), F(3, 5)], [[2, 0], [F(1, 2), 1]]),
+    (response(2, Fraction(3, 4)), [Fraction(1, 2), Fraction(1, 2)], bayes(2)),
+    (response(2, Fraction(1, 5)), [Fraction(1, 2), Fraction(1, 2)], bayes(2)),
+    (response(3, Fraction(2, 3)), [Fraction(1, 3)] * 3, bayes(3)),
+    (response(3, Fraction(1)), [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)], bayes(3)),
+    (response(3, Fraction(1, 6)), [Fraction(1, 3)] * 3, bayes(3)),
+    (UNEVEN, [Fraction(1, 3), Fraction(2, 3)], [[1, 0], [0, 1], [Fraction(1, 2), Fraction(3, 4)]]),
+    (UNEVEN, [Fraction(0), Fraction(1)], bayes(2)),
+    (TWIN, [Fraction(2, 5), Fraction(3, 5)], [[2, 0], [Fraction(1, 2), 1]]),
 ]
 
 
@@ -57,7 +62,11 @@ def test_methods_agree(users):
     ]
     lie, expected = 0.2, expected_max_load(users, 3) / users
     assert found == [near(lie + 0.4 * expected)] * 3
-    exact = shuffled_fraction([F(1, 3)] * 3, Channel(response(3, F(3, 5))), num_users=users) if users < 30 else found[0]
+    exact = (
+        shuffled_fraction([Fraction(1, 3)] * 3, Channel(response(3, Fraction(3, 5))), num_users=users)
+        if users < 30
+        else found[0]
+    )
     assert found[0] == near(exact)
 
 
@@ -189,8 +198,8 @@ def test_bad_input_is_named(call, message):
 def test_what_is_too_large_names_the_estimate():
     generator = np.random.default_rng(3)
     channel = Channel(generator.dirichlet(np.ones(9), size=3))
-    with pytest.raises(UnsupportedModelError, match="at most 1e\\+08 are feasible. method='monte-carlo' gives an est"):
+    with pytest.raises(UnsupportedModelError, match=r"at most 1e\+08 are feasible\. method='monte-carlo' gives an est"):
         shuffled_vulnerability(None, channel, num_users=10_000)
-    exact = Channel(response(5, F(1, 2)))
+    exact = Channel(response(5, Fraction(1, 2)))
     with pytest.raises(UnsupportedModelError, match="at most 200000 histograms"):
-        shuffled_fraction([F(1, 5)] * 5, exact, num_users=1000)
+        shuffled_fraction([Fraction(1, 5)] * 5, exact, num_users=1000)

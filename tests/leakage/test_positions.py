@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -147,7 +147,7 @@ def test_what_is_seen_of_bags_must_be_conditioned_on():
     alike, alone = (each.prior + best_at(each, slots_of(places)).excess for places in ([0.5, 0.5], [1.0]))
     opposite = alike  # both hold one report each; which one is the target's is not seen
     pinned = (alike + alone) / 2  # the other one's is always with the first holder: half the time the second has one
-    assert (opposite, pinned) == (near(F(5, 8)), near(F(11, 16)))
+    assert (opposite, pinned) == (near(Fraction(5, 8)), near(Fraction(11, 16)))
 
 
 @pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], [math.nan, 1.0]])

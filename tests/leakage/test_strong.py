@@ -1,7 +1,7 @@
 """Somebody who knows all other values: against the definition, for any channel, and for the worst others."""
 
 import itertools
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,13 +13,23 @@ from shuffledp.leakage import strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.strong import data_sets
 from shuffledp.statements import Kind
 
-HOLES = np.array([[F(1, 2), F(1, 2), F(0)], [F(0), F(1, 2), F(1, 2)], [F(1, 4), F(1, 2), F(1, 4)]])
+HOLES = np.array(
+    [
+        [Fraction(1, 2), Fraction(1, 2), Fraction(0)],
+        [Fraction(0), Fraction(1, 2), Fraction(1, 2)],
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)],
+    ]
+)
 CASES = [
-    (response(2, F(4, 5)), [F(1, 2), F(1, 2)], bayes(2)),
-    (response(2, F(1, 5)), [F(1, 2), F(1, 2)], bayes(2)),  # p < 1/2: the closed form would be wrong
-    (response(3, F(1, 6)), [F(1, 3)] * 3, bayes(3)),
-    (response(3, F(3, 4)), [F(1, 2), F(1, 3), F(1, 6)], [[1, 0, 0], [0, 2, 1]]),
-    (HOLES, [F(1, 3)] * 3, bayes(3)),
+    (response(2, Fraction(4, 5)), [Fraction(1, 2), Fraction(1, 2)], bayes(2)),
+    (
+        response(2, Fraction(1, 5)),
+        [Fraction(1, 2), Fraction(1, 2)],
+        bayes(2),
+    ),  # p < 1/2: the closed form would be wrong
+    (response(3, Fraction(1, 6)), [Fraction(1, 3)] * 3, bayes(3)),
+    (response(3, Fraction(3, 4)), [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [[1, 0, 0], [0, 2, 1]]),
+    (HOLES, [Fraction(1, 3)] * 3, bayes(3)),
 ]
 
 

@@ -97,8 +97,5 @@ def test_an_uninformed_adversary_learns_less_than_privacy_allows(size):
         model = response(size, 0.8, users)
         found = target_vulnerability(model)
         for delta in (0.0, 0.05, 1e-4):
-            if delta:
-                epsilon = account(model, delta=delta).guarantee.epsilon
-            else:
-                epsilon = model.local.epsilon0
+            epsilon = account(model, delta=delta).guarantee.epsilon if delta else model.local.epsilon0
             assert found.value <= math.exp(epsilon) / size + delta
