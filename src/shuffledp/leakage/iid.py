@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 METHODS = ("auto", "enumeration", "max-load", "convolution", "gaussian", "monte-carlo")
 
 _FEW_STATES = 2e5
-_MOST_STATES = 1e8
+_MOST_STATES = 3e7
 _MOST_EXACT = 200_000
 _LEAST_FOR_A_PATTERN = 3
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"

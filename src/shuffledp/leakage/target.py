@@ -88,7 +88,7 @@ def target_vulnerability(
         >>> model = ProtocolModel(local=local, shuffle=UniformShuffler().model(1000))
         >>> found = target_vulnerability(model)
         >>> round(found.prior, 6), round(found.value, 6)
-        (0.2, 0.204238)
+        (0.2, 0.20424)
     """
     _validate.instance_of(ProtocolModel, model=model)
     _validate.one_of(ADVERSARIES, adversary=adversary)
