@@ -34,8 +34,8 @@ def counts_within(noise, reach):
 def test_a_share_has_the_polya_law_and_wrong_parameters_are_rejected(rate, users, reach):
     counts = counts_within(polya_noise(rate, users, SAMPLES // 2), reach)
     assert_fits(counts, share_law(float(rate), 1 / users, reach))
-    assert_rejects(counts, share_law(1.05 * float(rate), 1 / users, reach))
-    assert_rejects(counts, share_law(float(rate), 1.05 / users, reach))
+    assert_rejects(counts, share_law(1.08 * float(rate), 1 / users, reach))
+    assert_rejects(counts, share_law(float(rate), 1.08 / users, reach))
 
 
 def test_rare_shares_have_the_polya_law_and_a_wrong_number_of_users_is_rejected():
