@@ -1,4 +1,4 @@
-"""Bayes vulnerability: the probability that one guess at the secret is right, by somebody who guesses as well as possible.
+"""Bayes vulnerability: the probability that the best guess at a secret is right.
 
 The same verbs as in `shuffledp.leakage.gain`, of which this is the case of a gain of 1 for the right guess and 0 else.
 If channel and prior are fractions, so are all answers.
@@ -10,7 +10,7 @@ from fractions import Fraction
 from numpy.typing import ArrayLike
 
 from shuffledp.channels import Channel, distribution, numbers
-from shuffledp.leakage._exact import plain
+from shuffledp.leakage._exact import growth, plain, ratio
 
 __all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
 
@@ -61,8 +61,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
     Raises:
         InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
     """
-    before = distribution(prior, len(channel.inputs)).max()
-    return max(posterior(prior, channel) - plain(before), 0 * plain(before))
+    return growth(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
@@ -75,8 +74,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fractio
     Raises:
         InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
     """
-    before = plain(distribution(prior, len(channel.inputs)).max())
-    return max(posterior(prior, channel) / before, before / before)
+    return ratio(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
 
 
 def capacity(channel: Channel) -> Fraction | float:

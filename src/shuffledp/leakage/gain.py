@@ -1,4 +1,4 @@
-"""Vulnerability for any gain: what the best action is worth on average, by a table of actions (rows) and secrets (columns).
+"""Vulnerability for any gain: what the best action is worth on average, by a table of actions and secrets.
 
 The same verbs as in `shuffledp.leakage.bayes`. If channel, prior and gain are fractions or integers, so are all answers
 but `capacity`, which solves a program in floats.
@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from shuffledp.channels import Channel, distribution, numbers, times
 from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage._exact import plain
+from shuffledp.leakage._exact import growth, plain, ratio
 
 __all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
 
@@ -31,8 +31,8 @@ def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
         gain: shape (actions, inputs); what each action is worth if that input is the secret.
 
     Raises:
-        InvalidParameterError: for a prior that is no probability distribution, a gain of another shape, or one whose best
-            action is worth less than 0.
+        InvalidParameterError: for a prior that is no probability distribution, a gain of another shape, or one whose
+            best action is worth less than 0.
     """
     table = numbers(gain, "gain", ndim=2)
     belief = distribution(prior, table.shape[1])
@@ -48,11 +48,12 @@ def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fra
         gain: shape (actions, inputs); what each action is worth if that input is the secret.
 
     Raises:
-        InvalidParameterError: for a prior that is no probability distribution, a gain of another shape, or one whose best
-            action is worth less than 0 for some output.
+        InvalidParameterError: for a prior that is no probability distribution, a gain of another shape, or one whose
+            best action is worth less than 0 for some output.
 
     References:
-        Alvim, Chatzikokolakis, Palamidessi and Smith 2012, *Measuring Information Leakage Using Generalized Gain Functions*.
+        Alvim, Chatzikokolakis, Palamidessi and Smith 2012, *Measuring Information Leakage Using Generalized Gain
+        Functions*.
 
     Example:
         >>> flip = Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
@@ -74,7 +75,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
         InvalidParameterError: as `posterior`.
     """
     after, before = _after_and_before(prior, channel, gain)
-    return max(after - before, 0 * before)
+    return growth(after, before)
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
@@ -91,15 +92,15 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: Arra
     after, before = _after_and_before(prior, channel, gain)
     if before <= 0:
         raise InvalidParameterError("gain must have an action worth more than 0 under the prior, for a ratio to exist.")
-    return max(after / before, before / before)
+    return ratio(after, before)
 
 
 def capacity(channel: Channel, gain: ArrayLike) -> float:
     """The largest multiplicative leakage of any prior, for this gain: at most `shuffledp.leakage.bayes.capacity`.
 
-    The largest average worth among weights on the inputs that make no action worth more than 1 beforehand. It is a convex
-    function of the weights; which action each output calls for is left to a mixed-integer linear program, exact up to
-    about 1e-6.
+    The largest average worth among weights on the inputs that make no action worth more than 1 beforehand. It is a
+    convex function of the weights; which action each output calls for is left to a mixed-integer linear program, exact
+    up to about 1e-6.
 
     Args:
         channel: what is seen of the secret.
@@ -174,8 +175,7 @@ def _after_and_before(
 ) -> tuple[Fraction | float, Fraction | float]:
     table = _table(gain, channel)
     belief = distribution(prior, len(channel.inputs))
-    after, before = posterior(belief, channel, table), plain(_values(table, belief[:, None])[0])
-    return (after, before) if isinstance(after, Fraction) else (after, float(before))
+    return posterior(belief, channel, table), plain(_values(table, belief[:, None])[0])
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
