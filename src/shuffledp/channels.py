@@ -18,7 +18,7 @@ from shuffledp._described import Described
 from shuffledp._validate import nonnegative, unmasked
 from shuffledp.errors import InvalidParameterError
 
-__all__ = ["Channel", "Hyper", "distribution", "numbers", "proportional_columns", "times"]
+__all__ = ["Channel", "Hyper", "distribution", "integers", "numbers", "proportional_columns", "times"]
 
 _ROW_SUM_TOLERANCE = 1e-9
 _SAME_DIRECTION = 1e-9  # columns of floats that differ by no more, where the largest entry is 1, are multiples
@@ -124,7 +124,7 @@ class Channel(Described):
         Example:
             >>> half, third = Fraction(1, 2), Fraction(1, 3)
             >>> Channel([[third, third, third], [half, half, 0]], outputs=("a", "b", "c")).reduced().outputs
-            ('a', 'c')
+            ('c', 'a')
         """
         groups = proportional_columns(self.matrix)
         matrix = np.stack([self.matrix[:, list(group)].sum(axis=1) for group in groups], axis=1)
@@ -266,10 +266,16 @@ def times(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """The product of two matrices: of fractions (over one denominator each, which is faster) or of floats."""
     if left.dtype != object or right.dtype != object:
         return left.astype(np.float64) @ right.astype(np.float64)
-    scales = [math.lcm(*{value.denominator for value in matrix.flat}) for matrix in (left, right)]
-    whole = [_scaled(matrix, scale) for matrix, scale in zip((left, right), scales, strict=True)]
-    scale = scales[0] * scales[1]
-    return np.asarray(np.vectorize(lambda value: Fraction(value, scale), otypes=[object])(whole[0] @ whole[1]))
+    (whole_left, scale_left), (whole_right, scale_right) = integers(left), integers(right)
+    scale = scale_left * scale_right
+    return np.asarray(np.vectorize(lambda value: Fraction(value, scale), otypes=[object])(whole_left @ whole_right))
+
+
+def integers(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Fractions as integers over one denominator, and that denominator."""
+    scale = math.lcm(*{value.denominator for value in matrix.flat})
+    whole = np.vectorize(lambda value: value.numerator * (scale // value.denominator), otypes=[object])(matrix)
+    return np.asarray(whole), scale
 
 
 def proportional_columns(matrix: NDArray[Any]) -> list[tuple[int, ...]]:
@@ -298,12 +304,8 @@ def proportional_columns(matrix: NDArray[Any]) -> list[tuple[int, ...]]:
 
 def _fractions(array: NDArray[Any]) -> NDArray[Any]:
     """Entry by entry; numpy's integers become Python's, which do not overflow."""
-    entries = [Fraction(int(value.numerator), int(value.denominator)) for value in array.flat]
+    entries = [e if type(e) is Fraction else Fraction(int(e.numerator), int(e.denominator)) for e in array.flat]
     return np.array([*entries, None], dtype=object)[:-1].reshape(array.shape)
-
-
-def _scaled(matrix: NDArray[Any], scale: int) -> NDArray[Any]:
-    return np.asarray(np.vectorize(lambda e: e.numerator * (scale // e.denominator), otypes=[object])(matrix))
 
 
 def _log_ratio(high: Any, low: Any) -> float:

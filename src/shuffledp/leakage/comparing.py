@@ -100,7 +100,7 @@ def _largest_error(given: NDArray[np.float64], wanted: NDArray[np.float64]) -> f
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if found.x is None:
+    if found.fun is None:
         raise InvalidParameterError("channel must have entries of similar size; the program of refinement failed.")
     return float(found.fun)
 

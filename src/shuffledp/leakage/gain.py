@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array, hstack, vstack
+from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
 from shuffledp.channels import Channel, distribution, numbers, times
 from shuffledp.errors import InvalidParameterError
@@ -20,7 +20,9 @@ from shuffledp.leakage._exact import growth, plain, ratio
 __all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
 
 _ROUNDING = 1e-12  # of the largest gain: less is no negative value
-_MOST_CHOICES = 20_000  # an action for every output, one by one
+_MOST_PARTS = 20_000  # triples of an input, an output and an action
+_MOST_NODES = 10_000  # of the search for the best actions
+_INSTEAD = "bayes.capacity(channel) is a bound for every gain."
 
 
 def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
@@ -107,8 +109,8 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
         gain: shape (actions, inputs), entries 0 or more.
 
     Raises:
-        InvalidParameterError: for a gain of another shape, a negative entry, one without an entry above 0, or more than
-            20,000 pairs of an action and an output; `shuffledp.leakage.bayes.capacity` is a bound for any gain.
+        InvalidParameterError: for a gain of another shape, a negative entry, one without an entry above 0, or a program
+            that is too large (20,000 triples of an input, an output and an action) or too hard.
 
     References:
         *The Science of Quantitative Information Flow* 2020, Section 7.1.
@@ -123,10 +125,10 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
         raise InvalidParameterError("gain must have entries that are 0 or more, and one above 0, for a capacity.")
     worthy = table.max(axis=0) > 0  # other inputs add nothing to either side of the ratio
     matrix = channel.reduced().matrix.astype(np.float64)
-    if matrix.shape[1] * len(table) > _MOST_CHOICES:
+    if matrix.size * len(table) > _MOST_PARTS:
         raise InvalidParameterError(
-            f"gain must leave at most {_MOST_CHOICES} pairs of an action and an output; got "
-            f"{matrix.shape[1] * len(table)}. bayes.capacity(channel) is a bound for every gain."
+            f"gain must leave at most {_MOST_PARTS} triples of an input, an output and an action; got "
+            f"{matrix.size * len(table)}. {_INSTEAD}"
         )
     return max(_best_ratio(matrix[worthy], table[:, worthy]), 1.0)
 
@@ -179,46 +181,32 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Maximize the sum of ``worth[y]`` over weights on inputs and one action for each output.
+    """Maximize what the actions are worth over weights on inputs, no action being worth more than 1 beforehand.
 
-    Variables: weights (inputs), worths (outputs), and 0 or 1 for each pair (output, action). With no action worth more
-    than 1, no worth exceeds the sum of its output's column, so that much slack switches a pair's constraint off.
+    Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair, which
+    chooses one action for each output. The parts for one output add up to the weights, and each part is worth at most 1
+    for any action if its pair is chosen, and is 0 if not.
     """
     (num_inputs, num_outputs), num_actions = matrix.shape, len(table)
     pairs = num_outputs * num_actions
-    rows = np.arange(pairs)
-    outputs, actions = rows // num_actions, rows % num_actions
-    slack = matrix.sum(axis=0)[outputs]
-    worth_of_pair = (table[actions] * matrix[:, outputs].T).astype(np.float64)
-    ones = np.ones(pairs)
-    chosen = hstack(
-        [csr_array(-worth_of_pair), coo_array((ones, (rows, outputs)), (pairs, num_outputs)), _diagonal(slack)]
+    each_action, each_output, each_pair = np.ones((1, num_actions)), eye_array(num_outputs), eye_array(pairs)
+    whole = kron(each_output, kron(each_action, eye_array(num_inputs)))
+    parts = hstack(
+        [kron(np.ones((num_outputs, 1)), -eye_array(num_inputs)), whole, csr_array((num_outputs * num_inputs, pairs))]
     )
-    one_each = hstack(
-        [
-            csr_array((num_outputs, num_inputs + num_outputs)),
-            coo_array((ones, (outputs, rows)), (num_outputs, pairs)),
-        ]
-    )
-    before = hstack([csr_array(table), csr_array((num_actions, num_outputs + pairs))])
-    upper = np.concatenate([slack, np.ones(num_outputs), np.ones(num_actions)])
-    lower = np.concatenate([np.full(pairs, -np.inf), np.ones(num_outputs), np.full(num_actions, -np.inf)])
-    objective = np.zeros(num_inputs + num_outputs + pairs)
-    objective[num_inputs : num_inputs + num_outputs] = -1
-    integral = np.concatenate([np.zeros(num_inputs + num_outputs), np.ones(pairs)])
-    most = np.concatenate([np.full(num_inputs + num_outputs, np.inf), np.ones(pairs)])
+    worth = kron(each_pair, csr_array(table))
+    bounded = hstack([csr_array((worth.shape[0], num_inputs)), worth, kron(each_pair, -np.ones((num_actions, 1)))])
+    chosen = hstack([csr_array((num_outputs, num_inputs * (1 + pairs))), kron(each_output, each_action)])
+    lower = np.concatenate([np.zeros(parts.shape[0]), np.full(bounded.shape[0], -np.inf), np.ones(num_outputs)])
+    upper = np.concatenate([np.zeros(parts.shape[0] + bounded.shape[0]), np.ones(num_outputs)])
+    gains = (matrix.T[:, None, :] * table[None]).ravel()
     found = milp(
-        objective,
-        constraints=LinearConstraint(vstack([chosen, one_each, before]), lower, upper),
-        integrality=integral,
-        bounds=Bounds(0, most),
-        options={"mip_rel_gap": 0.0},
+        np.concatenate([np.zeros(num_inputs), -gains, np.zeros(pairs)]),
+        constraints=LinearConstraint(vstack([parts, bounded, chosen]), lower, upper),
+        integrality=np.concatenate([np.zeros(num_inputs * (1 + pairs)), np.ones(pairs)]),
+        bounds=Bounds(0, np.inf),
+        options={"mip_rel_gap": 0.0, "node_limit": _MOST_NODES},
     )
-    if found.x is None:
-        raise InvalidParameterError("gain must have numbers of similar size; the program for its capacity failed.")
+    if found.status != 0:
+        raise InvalidParameterError(f"gain must have a simpler program for its capacity. {_INSTEAD}")
     return float(-found.fun)
-
-
-def _diagonal(values: NDArray[np.float64]) -> Any:
-    index = np.arange(len(values))
-    return coo_array((values, (index, index)), (len(values), len(values)))

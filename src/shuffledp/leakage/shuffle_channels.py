@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._validate import instance_of, integer_at_least, invalid
-from shuffledp.channels import Channel
+from shuffledp.channels import Channel, integers
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage.comparing import equivalent, refines
 
@@ -185,14 +185,16 @@ def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
     sizes = [_num_histograms(num_users, many) for many in local.matrix.shape]
     seen = tuple(histograms(num_users, num_reports))
     place = {each: index for index, each in enumerate(seen)}
-    rows = np.full(sizes, Fraction(0) if local.is_exact else 0.0, dtype=object if local.is_exact else np.float64)
+    exact = local.is_exact
+    matrix, scale = integers(local.matrix) if exact else (local.matrix, 1)
+    rows = np.full(sizes, Fraction(0) if exact else 0.0, dtype=object if exact else np.float64)
     laws: dict[Counts, dict[Counts, Any]] = {(0,) * num_values: {(0,) * num_reports: 1}}
     for _ in range(num_users):
-        laws = _with_one_more(laws, local.matrix)
+        laws = _with_one_more(laws, matrix)
     inputs = tuple(histograms(num_users, num_values))
     for row, counts in zip(rows, inputs, strict=True):
         for histogram, probability in laws[counts].items():
-            row[place[histogram]] = probability
+            row[place[histogram]] = Fraction(probability, scale**num_users) if exact else probability
     return Channel(rows, inputs, seen)
 
 
