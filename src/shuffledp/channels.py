@@ -284,14 +284,16 @@ def proportional_columns(matrix: NDArray[Any]) -> list[tuple[int, ...]]:
     Groups come in descending order of their columns, each divided by its largest entry. For floats, columns that differ
     by at most 1e-9 after that division count as multiples.
     """
+    if matrix.dtype == object:
+        exact: dict[tuple[int, ...], list[int]] = {}
+        for index, column in enumerate(integers(matrix)[0].T):
+            if common := math.gcd(*column):
+                exact.setdefault(tuple(column // common), []).append(index)
+        order = sorted(exact, key=lambda column: [Fraction(value, max(column)) for value in column], reverse=True)
+        return [tuple(exact[column]) for column in order]
     largest = matrix.max(axis=0)
     used = np.flatnonzero(largest > 0)
     directions = matrix[:, used] / largest[used]
-    if matrix.dtype == object:
-        exact: dict[tuple[Fraction, ...], list[int]] = {}
-        for index, column in zip(used.tolist(), directions.T, strict=True):
-            exact.setdefault(tuple(column), []).append(index)
-        return [tuple(exact[column]) for column in sorted(exact, reverse=True)]
     groups: list[tuple[tuple[float, ...], tuple[int, ...]]] = []
     left = np.arange(len(used))
     while len(left):
@@ -333,10 +335,12 @@ def _as_matrix(entries: Sequence[Sequence[Any]] | NDArray[Any]) -> NDArray[Any]:
         raise InvalidParameterError("matrix must be a table of numbers, with rows of one length.") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidParameterError(f"matrix must be a table with rows and columns; got matrix.shape={matrix.shape}.")
-    for index, row in enumerate(matrix):
+    weights, one = integers(matrix) if exact else (matrix, 1)
+    for index, row in enumerate(weights):
         total = row.sum()
-        if not all(value >= 0 for value in row):
+        if not (row >= 0).all():
             raise InvalidParameterError(f"matrix must have entries that are 0 or more; got another one in row {index}.")
-        if (total != 1) if exact else not abs(total - 1) <= _ROW_SUM_TOLERANCE:
-            raise InvalidParameterError(f"matrix must have rows that sum to 1; got a sum of {total} in row {index}.")
+        if (total != one) if exact else not abs(total - 1) <= _ROW_SUM_TOLERANCE:
+            shown = Fraction(total, one) if exact else total
+            raise InvalidParameterError(f"matrix must have rows that sum to 1; got a sum of {shown} in row {index}.")
     return matrix

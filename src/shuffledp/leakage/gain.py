@@ -183,9 +183,9 @@ def _after_and_before(
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
     """Maximize what the actions are worth over weights on inputs, no action being worth more than 1 beforehand.
 
-    Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair, which
-    chooses one action for each output. The parts for one output add up to the weights, and each part is worth at most 1
-    for any action if its pair is chosen, and is 0 if not.
+    Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
+    which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at
+    most 1 for any action if its pair is chosen, and is 0 if not.
     """
     (num_inputs, num_outputs), num_actions = matrix.shape, len(table)
     pairs = num_outputs * num_actions
