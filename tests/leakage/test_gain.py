@@ -4,10 +4,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage import bayes, gain
 from tests.leakage.small import (
     FLIP,
     HALF,
@@ -17,6 +13,10 @@ from tests.leakage.small import (
     random_channel,
     random_fractions,
 )
+
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.leakage import bayes, gain
 
 BELIEF = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 IDENTITY = np.eye(3, dtype=int)
