@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.leakage.small import FLIP, HALF, ONE, QUARTER, THREE, ZERO, as_floats, best_over_strategies, random_fractions
 
+from leakage.small import FLIP, HALF, ONE, QUARTER, THREE, ZERO, as_floats, best_over_strategies, random_fractions
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import bayes

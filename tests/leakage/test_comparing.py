@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.leakage.small import FLIP, HALF, QUARTER, THREE, as_floats, random_channel
 
+from leakage.small import FLIP, HALF, QUARTER, THREE, as_floats, random_channel
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import gain

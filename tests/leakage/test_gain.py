@@ -4,7 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.leakage.small import (
+
+from leakage.small import (
     FLIP,
     HALF,
     THREE,
@@ -13,7 +14,6 @@ from tests.leakage.small import (
     random_channel,
     random_fractions,
 )
-
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import bayes, gain

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.leakage.small import FLIP, HALF, THREE, as_floats, random_channel, random_fractions
+from scipy.stats import binom
 
+from leakage.small import FLIP, HALF, THREE, as_floats, random_channel, random_fractions
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import bayes, gain, joint_prior, record_channel, record_prior
@@ -89,9 +90,7 @@ def test_a_reduced_randomizer_is_the_law_of_the_histogram_whoever_has_which_valu
         assert reduced.matrix[reduced.inputs.index(counts(values, k))].tolist() == list(law.values())
 
 
-def test_histograms_of_a_hundred_people_are_those_of_two_binomials():
-    from scipy.stats import binom
-
+def test_histograms_of_sixty_people_are_those_of_two_binomials():
     channel = reduced_randomized_response_channel(60, 2, Fraction(3, 4))
     row = channel.matrix[channel.inputs.index((40, 20))].astype(float)
     law = np.convolve(binom.pmf(range(41), 40, 0.75), binom.pmf(range(21), 20, 0.25))
@@ -368,9 +367,9 @@ def test_a_channel_too_large_to_be_written_out_is_refused_at_once_and_another_wa
 
 
 def test_the_refusal_says_what_is_feasible():
-    with pytest.raises(InvalidParameterError, match="num_users must be at most 10 .* got num_users=11"):
+    with pytest.raises(InvalidParameterError, match=r"num_users must be at most 10 .* got num_users=11"):
         shuffle_channel(11, 2)
-    with pytest.raises(InvalidParameterError, match="num_users must be at most 6 .* got num_users=7"):
+    with pytest.raises(InvalidParameterError, match=r"num_users must be at most 6 .* got num_users=7"):
         randomized_response_channel(7, 3, HALF)
 
 
