@@ -392,3 +392,62 @@ def test_histograms_come_with_most_people_at_the_first_values_first():
 def test_channels_that_do_not_follow_each_other_are_refused():
     with pytest.raises(InvalidParameterError, match="after must have inputs"):
         cascade(reduced_shuffle_channel(2, 2), shuffle_channel(2, 2))
+
+
+# ---- printed numbers ------------------------------------------------------------------------------------------------
+
+
+def vulnerability_in_a_crowd(num_users, prior):
+    """One person's, shuffled only: the mean of the most frequent value's share among values drawn from the prior.
+
+    If the prior is not uniform, a value that is seen often may still be the guess for another reason; for one's own value
+    the share of each among those seen is the posterior belief, whatever the prior.
+    """
+    return sum(
+        math.factorial(num_users)
+        * math.prod(Fraction(p) ** c / math.factorial(c) for p, c in zip(prior, histogram, strict=True))
+        * Fraction(max(histogram), num_users)
+        for histogram in histograms(num_users, len(prior))
+    )
+
+
+FAIR, SKEWED, FAIR_THREE = [HALF, HALF], [Fraction(7, 10), Fraction(3, 10)], [THIRD, THIRD, THIRD]
+
+
+def excess(num_users, prior):
+    return float(vulnerability_in_a_crowd(num_users, prior) - max(prior))
+
+
+@pytest.mark.parametrize("prior", [FAIR, SKEWED, FAIR_THREE], ids=["fair", "skewed", "three"])
+def test_after_a_shuffle_the_belief_about_one_person_is_the_histogram(prior):
+    for num_users in (1, 2, 3, 4):
+        channel = reduced_shuffle_channel(num_users, len(prior))
+        shown = record_channel(joint_prior(prior, num_users), channel, 0)
+        assert bayes.posterior(prior, shown) == vulnerability_in_a_crowd(num_users, prior)
+
+
+def test_the_vulnerability_among_200_people_is_not_the_printed_one():
+    value = float(vulnerability_in_a_crowd(200, FAIR))
+    assert value == pytest.approx(0.5281742395046283, rel=1e-12)
+    assert round(value, 4) == 0.5282 != 0.5286
+
+
+def test_leakage_under_the_uniform_prior_falls_with_the_square_root_of_the_crowd():
+    assert excess(400, FAIR) / excess(100, FAIR) == pytest.approx(1 / 2, rel=5e-3)
+    assert excess(120, FAIR_THREE) / excess(30, FAIR_THREE) == pytest.approx(1 / 2, rel=2e-2)
+
+
+def test_leakage_under_a_prior_with_one_best_guess_falls_exponentially():
+    assert excess(100, SKEWED) < excess(50, SKEWED) ** 1.7
+    assert excess(200, SKEWED) < excess(100, SKEWED) ** 1.7
+
+
+def test_the_constant_of_the_limit_is_that_of_the_largest_normal_number():
+    for num_users, prior, largest in (
+        (1000, FAIR, 1 / math.sqrt(math.pi)),
+        (150, FAIR_THREE, 1.5 / math.sqrt(math.pi)),
+    ):
+        values = len(prior)
+        scaled = excess(num_users, prior) * math.sqrt(values * num_users)
+        assert scaled == pytest.approx(largest, rel=3e-2)
+        assert scaled < 0.85 * math.sqrt(math.log(values))  # the printed constant
