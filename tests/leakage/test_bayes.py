@@ -99,3 +99,11 @@ def test_what_is_no_prior_is_refused(verb, prior):
 def test_a_vulnerability_needs_a_prior(prior):
     with pytest.raises(InvalidParameterError, match="prior must"):
         bayes.prior(prior)
+
+
+def test_arguments_in_the_wrong_order_are_named():
+    for verb in (bayes.posterior, bayes.additive_leakage, bayes.multiplicative_leakage, bayes.strategy):
+        with pytest.raises(InvalidParameterError, match="channel must be a Channel; got channel of type list"):
+            verb(FLIP, [HALF, HALF])
+    with pytest.raises(InvalidParameterError, match="channel must be a Channel"):
+        bayes.capacity(FLIP.matrix)

@@ -163,3 +163,11 @@ def test_a_secret_that_nothing_is_gained_from_adds_nothing_to_the_capacity():
 def test_what_has_no_capacity_is_refused(table, message):
     with pytest.raises(InvalidParameterError, match=message):
         gain.capacity(FLIP, table)
+
+
+def test_arguments_in_the_wrong_order_are_named():
+    for verb in ASKING:
+        with pytest.raises(InvalidParameterError, match="channel must be a Channel; got channel of type list"):
+            verb(FLIP, [HALF, HALF], TABLE)
+    with pytest.raises(InvalidParameterError, match="channel must be a Channel"):
+        gain.capacity(TABLE, FLIP)

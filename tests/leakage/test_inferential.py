@@ -137,3 +137,8 @@ def test_what_is_no_prior_on_data_sets_is_refused(prior):
 def test_a_joint_prior_needs_a_prior_and_few_people(prior, num_users, message):
     with pytest.raises(InvalidParameterError, match=message):
         joint_prior(prior, num_users)
+
+
+def test_arguments_in_the_wrong_order_are_named():
+    with pytest.raises(InvalidParameterError, match="channel must be a Channel; got channel of type list"):
+        inferential_loss(PAIR, HOUSEHOLD)

@@ -164,6 +164,16 @@ def test_counting_and_randomizing_commute_for_any_randomizer():
         np.testing.assert_allclose(floats.matrix, after.matrix.astype(float), rtol=1e-12)
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (6, 2), (4, 3), (5, 3), (3, 4), (4, 4), (2, 6)])
+def test_the_propositions_hold_for_more_people(n, k):
+    for p in (Fraction(1, k), Fraction(3, 5), Fraction(9, 10)):
+        randomize, shuffle, count, randomize_counts = channels(n, k, p)
+        assert cascade(randomize, shuffle) == cascade(shuffle, randomize)
+        assert cascade(count, randomize_counts) == cascade(randomize, count)
+        assert equivalent(cascade(randomize, shuffle), cascade(randomize, count))
+
+
 def test_equivalent_forms_leak_the_same_under_any_prior_and_gain():
     rng = np.random.default_rng(4)
     randomize, shuffle, count, randomize_counts = channels(3, 2, Fraction(3, 4))
@@ -398,7 +408,7 @@ def test_channels_that_do_not_follow_each_other_are_refused():
 
 
 def vulnerability_in_a_crowd(num_users, prior):
-    """One person's, shuffled only: the mean share of the most frequent value, everybody's being drawn from the prior."""
+    """One person's, shuffled only: the mean share of the most frequent of values drawn from the prior."""
     return sum(
         math.factorial(num_users)
         * math.prod(Fraction(p) ** c / math.factorial(c) for p, c in zip(prior, histogram, strict=True))

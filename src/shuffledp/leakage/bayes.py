@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from numpy.typing import ArrayLike
 
+from shuffledp._validate import instance_of
 from shuffledp.channels import Channel, distribution, numbers
 from shuffledp.leakage._exact import growth, plain, ratio
 
@@ -48,6 +49,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
         >>> posterior(None, flip), posterior([Fraction(9, 10), Fraction(1, 10)], flip)
         (Fraction(3, 4), Fraction(9, 10))
     """
+    instance_of(Channel, channel=channel)
     return plain(channel.joint(prior).max(axis=0).sum())
 
 
@@ -93,6 +95,7 @@ def capacity(channel: Channel) -> Fraction | float:
         >>> capacity(Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]))
         Fraction(3, 2)
     """
+    instance_of(Channel, channel=channel)
     return plain(channel.matrix.max(axis=0).sum())
 
 
@@ -106,6 +109,7 @@ def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashab
     Raises:
         InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
     """
+    instance_of(Channel, channel=channel)
     joint = channel.joint(prior)
     best, comes = joint.argmax(axis=0), joint.max(axis=0) > 0
     return {

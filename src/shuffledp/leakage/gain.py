@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
+from shuffledp._validate import instance_of
 from shuffledp.channels import Channel, distribution, numbers, times
 from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage._exact import growth, plain, ratio
@@ -153,6 +154,7 @@ def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict
 
 
 def _table(gain: ArrayLike, channel: Channel) -> NDArray[Any]:
+    instance_of(Channel, channel=channel)
     table = numbers(gain, "gain", ndim=2)
     if table.shape[1] != len(channel.inputs):
         raise InvalidParameterError(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp._validate import integer_at_least, invalid
+from shuffledp._validate import instance_of, integer_at_least, invalid
 from shuffledp.channels import Channel, distribution, numbers
 from shuffledp.errors import InvalidParameterError
 
@@ -59,7 +59,8 @@ def record_channel(prior: ArrayLike | None, channel: Channel, person: int) -> Ch
         InvalidParameterError: for inputs that are no data sets, somebody who is not in them, or a prior that is no
             probability distribution on them.
     """
-    joint, values = channel.joint(prior), _values_of(channel, person)
+    values = _values_of(channel, person)
+    joint = channel.joint(prior)
     rows = {value: joint[[v == value for v in values]].sum(axis=0) for value in dict.fromkeys(values)}
     possible = {value: row / row.sum() for value, row in rows.items() if row.sum() > 0}
     return Channel(np.array(list(possible.values())), tuple(possible), channel.outputs)
@@ -76,7 +77,8 @@ def record_prior(prior: ArrayLike | None, channel: Channel, person: int) -> NDAr
     Raises:
         InvalidParameterError: as `record_channel`.
     """
-    belief, values = distribution(prior, len(channel.inputs)), _values_of(channel, person)
+    values = _values_of(channel, person)
+    belief = distribution(prior, len(channel.inputs))
     masses = [belief[[v == value for v in values]].sum() for value in dict.fromkeys(values)]
     return np.array([mass for mass in masses if mass > 0])
 
@@ -111,6 +113,7 @@ def joint_prior(prior: ArrayLike, num_users: int) -> NDArray[Any]:
 
 
 def _num_records(channel: Channel) -> int:
+    instance_of(Channel, channel=channel)
     sizes = {len(data_set) if isinstance(data_set, tuple) else 0 for data_set in channel.inputs}
     if len(sizes) != 1 or 0 in sizes:
         raise InvalidParameterError("channel must have data sets as inputs: tuples of one length, a value per person.")

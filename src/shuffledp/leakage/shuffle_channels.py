@@ -213,6 +213,8 @@ def cascade(first: Channel, *others: Channel) -> Channel:
         >>> cascade(randomize, shuffle) == cascade(shuffle, randomize)
         True
     """
+    for each in (first, *others):
+        instance_of(Channel, others=each)
     return reduce(Channel.cascade, others, first)
 
 
