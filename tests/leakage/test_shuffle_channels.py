@@ -202,6 +202,14 @@ def test_both_together_are_refined_from_either_alone_and_not_the_other_way_round
     assert not refines(randomize, shuffle)
 
 
+def test_refinement_is_found_where_entries_are_of_very_different_size():
+    randomize, _, count, _ = channels(5, 2, Fraction(999, 1000))
+    both = cascade(randomize, count)
+    assert refines(randomize, both)
+    assert refines(count, both)
+    assert not refines(both, count)
+
+
 # ---- tables of the paper: three people, two values a and b, chance p of the truth, pb = 1 - p ------------------------
 
 SHUFFLED = [  # by the number of b: the four columns are the histograms a:3, a:2, a:1 and a:0
