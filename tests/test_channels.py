@@ -281,6 +281,7 @@ def test_a_joint_distribution_is_exact_if_both_are():
     [
         ([HALF, QUARTER], "prior must sum to 1; got a sum of 3/4"),
         ([0.5, 0.4], "prior must sum to 1; got a sum of 0.9"),
+        ([HALF, HALF - Fraction(1, 10**30)], "prior must sum to 1"),
         ([0.5, 0.5 + 1e-6], "prior must sum to 1"),
         ([1.5, -0.5], "prior must have entries that are 0 or more"),
         ([Fraction(3, 2), -HALF], "prior must have entries that are 0 or more"),

@@ -42,6 +42,16 @@ def test_exact_channels_differ_however_little_and_floats_only_beyond_rounding():
     assert not equivalent(as_floats(FLIP), Channel([[0.75 + 1e-6, 0.25 - 1e-6], [0.25, 0.75]]))
 
 
+def test_floats_of_the_same_columns_with_slightly_other_probabilities_are_not_equivalent():
+    def mixture(shift):
+        return Channel(
+            [[0.5 - 2 * shift, 0.25 - shift, 0.25 + 3 * shift], [0.25 - shift, 0.5 - 2 * shift, 0.25 + 3 * shift]]
+        )
+
+    assert equivalent(mixture(0), mixture(1e-12))
+    assert not equivalent(mixture(0), mixture(1e-6))
+
+
 def test_equivalent_channels_have_the_same_hyper_and_others_a_prior_that_tells_them_apart():
     rng = np.random.default_rng(1)
     first = random_channel(rng, 3, 4)

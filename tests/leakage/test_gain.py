@@ -79,7 +79,10 @@ def test_losses_are_allowed_as_long_as_some_action_avoids_them():
 
 def test_a_zero_that_floats_miss_is_no_negative_value():
     third = 1 / 3
-    assert gain.prior([third, third, third], [[0.1, 0.2, -0.3]]) == pytest.approx(0, abs=1e-15)
+    for table in ([[0.1, 0.2, -0.3]], [[-0.1, -0.2, 0.3]], [[0.3, -0.1, -0.2]], [[-0.3, 0.1, 0.2]]):
+        assert gain.prior([third, third, third], table) == pytest.approx(0, abs=1e-15)
+    with pytest.raises(InvalidParameterError, match="an action worth 0 or more"):
+        gain.prior([third, third, third], [[0.1, 0.2, -0.3 - 1e-9]])
 
 
 @pytest.mark.parametrize("verb", ASKING)

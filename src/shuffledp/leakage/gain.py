@@ -124,14 +124,13 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
     table = _table(gain, channel).astype(np.float64)
     if (table < 0).any() or not (table > 0).any():
         raise InvalidParameterError("gain must have entries that are 0 or more, and one above 0, for a capacity.")
-    worthy = table.max(axis=0) > 0  # other inputs add nothing to either side of the ratio
     matrix = channel.reduced().matrix.astype(np.float64)
     if matrix.size * len(table) > _MOST_PARTS:
         raise InvalidParameterError(
             f"gain must leave at most {_MOST_PARTS} triples of an input, an output and an action; got "
             f"{matrix.size * len(table)}. {_INSTEAD}"
         )
-    return max(_best_ratio(matrix[worthy], table[:, worthy]), 1.0)
+    return max(_best_ratio(matrix, table), 1.0)
 
 
 def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict[Hashable, int]:
