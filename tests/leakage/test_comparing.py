@@ -70,6 +70,16 @@ def test_what_is_made_of_a_channel_is_refined_from_it():
         assert not refines(first.cascade(after), first)
 
 
+def test_what_is_made_of_a_lopsided_channel_of_floats_is_refined_from_it():
+    """Solved with usual tolerances alone, some of these come out with errors of up to 1e-7."""
+    rng = np.random.default_rng(0)
+    for concentration in (1.0, 0.05, 0.3) * 8:
+        inputs, given, made = rng.integers(3, 16, 3)
+        first = Channel(rng.dirichlet(np.full(given, concentration), inputs))
+        after = Channel(rng.dirichlet(np.full(made, concentration), given))
+        assert refines(first, first.cascade(after))
+
+
 def test_refinement_is_lost_by_a_change_of_a_millionth():
     given = THREE.cascade(Channel([[HALF, HALF], [QUARTER, 3 * QUARTER], [Fraction(0), Fraction(1)]]))
     assert refines(THREE, given)
