@@ -186,3 +186,132 @@ def test_a_description_of_something_else_is_refused(change):
         Channel.from_dict(FLIP.to_dict() | change)
     with pytest.raises(InvalidParameterError, match="must have a matrix"):
         Channel.from_dict({})
+
+
+# ---- reduced channels and hyper-distributions ------------------------------------------------------------------------
+
+THIRD = Fraction(1, 3)
+# Outputs: "b" and "d" are multiples of each other, "never" does not come.
+WASTEFUL = Channel(
+    [[HALF, THIRD, ZERO, Fraction(1, 6)], [QUARTER, HALF, ZERO, QUARTER]], ("no", "yes"), ("a", "b", "never", "d")
+)
+
+
+def as_floats(channel):
+    return Channel(channel.matrix.astype(np.float64), channel.inputs, channel.outputs)
+
+
+def test_a_reduced_channel_drops_what_never_comes_and_merges_what_says_the_same():
+    reduced = WASTEFUL.reduced()
+    assert reduced.inputs == ("no", "yes")
+    assert dict(zip(reduced.outputs, reduced.matrix.T.tolist(), strict=True)) == {
+        "a": [HALF, QUARTER],
+        "b": [HALF, THREE_QUARTERS],
+    }
+    assert reduced.is_exact
+
+
+def test_a_reduced_channel_of_floats_has_the_same_columns():
+    exact, floats = WASTEFUL.reduced(), as_floats(WASTEFUL).reduced()
+    assert floats.outputs == exact.outputs
+    np.testing.assert_allclose(floats.matrix, exact.matrix.astype(np.float64), rtol=1e-12)
+
+
+@pytest.mark.parametrize("channel", [WASTEFUL, SKEWED, ERASURE, as_floats(WASTEFUL), FLIP.product(ERASURE)])
+def test_reducing_twice_is_reducing_once_and_the_order_of_outputs_does_not_matter(channel):
+    reduced = channel.reduced()
+    assert reduced.reduced() == reduced
+    backwards = Channel(channel.matrix[:, ::-1], channel.inputs, channel.outputs[::-1]).reduced()
+    np.testing.assert_allclose(backwards.matrix.astype(float), reduced.matrix.astype(float), rtol=1e-12)
+
+
+def test_columns_that_are_nearly_multiples_are_merged_in_floats_only():
+    tiny = Fraction(1, 10**12)
+    exact = Channel([[HALF, HALF], [HALF + tiny, HALF - tiny]])
+    assert exact.reduced().matrix.shape == (2, 2)
+    assert as_floats(exact).reduced().matrix.shape == (2, 1)
+    assert Channel([[0.5, 0.5], [0.5 + 1e-6, 0.5 - 1e-6]]).reduced().matrix.shape == (2, 2)
+
+
+def test_a_column_of_small_numbers_is_not_taken_for_one_that_never_comes():
+    rare = Channel([[1 - 1e-200, 1e-200, 0.0], [1.0, 0.0, 0.0]])
+    assert rare.reduced().matrix.shape == (2, 2)
+
+
+@pytest.mark.parametrize("prior", [[THREE_QUARTERS, QUARTER], [ONE, ZERO], None])
+def test_a_hyper_averages_to_its_prior(prior):
+    hyper = WASTEFUL.hyper(prior)
+    assert hyper.outer.sum() == 1
+    assert (hyper.inners.sum(axis=0) == 1).all()
+    assert (hyper.inners @ hyper.outer).tolist() == (prior or [HALF, HALF])
+    assert len({tuple(column) for column in hyper.inners.T.tolist()}) == len(hyper.outer)
+
+
+def test_posteriors_follow_bayes_rule():
+    hyper = WASTEFUL.hyper([THREE_QUARTERS, QUARTER])
+    assert hyper.posterior("a") == {"no": Fraction(6, 7), "yes": Fraction(1, 7)}
+    assert hyper.posterior("b") == hyper.posterior("d") == {"no": Fraction(2, 3), "yes": THIRD}
+    assert dict(zip(hyper.outputs, hyper.outer.tolist(), strict=True)) == {
+        ("a",): Fraction(7, 16),
+        ("b", "d"): Fraction(9, 16),
+    }
+    floats = as_floats(WASTEFUL).hyper([0.75, 0.25]).posterior("d")
+    assert floats == pytest.approx({"no": 2 / 3, "yes": 1 / 3})
+
+
+def test_a_certain_prior_leaves_one_belief():
+    assert WASTEFUL.hyper([0, 1]).outer.tolist() == [1]
+
+
+@pytest.mark.parametrize(("prior", "output"), [(None, "never"), (None, "zebra"), ([1, 0], "b2")])
+def test_there_is_no_belief_after_what_the_prior_excludes(prior, output):
+    with pytest.raises(InvalidParameterError, match="output must be one that the prior lets happen"):
+        WASTEFUL.hyper(prior).posterior(output)
+    with pytest.raises(InvalidParameterError, match="output must be"):
+        ERASURE.hyper([1, 0]).posterior("yes")
+
+
+def test_a_joint_distribution_is_exact_if_both_are():
+    assert FLIP.joint([1, 0]).tolist() == [[THREE_QUARTERS, QUARTER], [0, 0]]
+    assert FLIP.joint([0.5, 0.5]).dtype == SKEWED.joint(None).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ([HALF, QUARTER], "prior must sum to 1; got a sum of 3/4"),
+        ([0.5, 0.4], "prior must sum to 1; got a sum of 0.9"),
+        ([HALF, HALF - Fraction(1, 10**30)], "prior must sum to 1"),
+        ([0.5, 0.5 + 1e-6], "prior must sum to 1"),
+        ([1.5, -0.5], "prior must have entries that are 0 or more"),
+        ([Fraction(3, 2), -HALF], "prior must have entries that are 0 or more"),
+        ([0.5, 0.25, 0.25], "one probability for each of 2 inputs; got 3"),
+        ([[0.5, 0.5]], "prior must have 1 dimension"),
+        ([], "prior must have 1 dimension"),
+        (0.5, "prior must have 1 dimension"),
+        ([np.nan, 1.0], "prior must have finite numbers only"),
+        ([np.inf, 0.0], "prior must have finite numbers only"),
+        (["a", "b"], "prior must be an array of numbers"),
+        ([True, False], "prior must be an array of numbers"),
+        ([1j, 0], "prior must be an array of numbers"),
+        (np.ma.masked_array([0.5, 0.5], [True, False]), "prior must be complete"),
+    ],
+)
+def test_what_is_no_prior_is_refused(prior, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        FLIP.hyper(prior)
+
+
+def test_integers_of_numpy_do_not_overflow_in_exact_priors():
+    many = 2**40
+    big = Channel([[Fraction(1, many), 1 - Fraction(1, many)], [HALF, HALF]])
+    joint = big.joint(np.array([1, 0])) @ np.array([[Fraction(1, many)], [ONE]])
+    assert joint[0, 0] == Fraction(1, many**2) + 1 - Fraction(1, many)
+
+
+def test_exact_cascades_are_those_of_fractions_multiplied_one_by_one():
+    rng = np.random.default_rng(1)
+    weights = [[[Fraction(int(w)) for w in row] for row in rng.integers(1, 50, (3, 3))] for _ in range(2)]
+    first, second = (Channel([[w / sum(row) for w in row] for row in table]) for table in weights)
+    product = first.matrix @ second.matrix
+    assert first.cascade(second).matrix.tolist() == product.tolist()

@@ -138,7 +138,7 @@ def test_bad_arguments_are_named(name, arguments):
 
 
 def test_binomials_are_good_to_thirteen_digits():
-    pairs = [(n, k) for n in (1, 2, 5, 30, 1000, 10**6) for k in {0, 1, 2, n // 3, n // 2, n} if k <= n]
+    pairs = [(n, k) for n in (1, 2, 5, 30, 1000, 10**5) for k in {0, 1, 2, n // 3, n // 2, n} if k <= n]
     found = log_binomial(np.array([float(n) for n, _ in pairs]), np.array([float(k) for _, k in pairs]))
     for (n, k), value in zip(pairs, found, strict=True):
         exact = _log_of_integer(math.comb(n, k))

@@ -41,7 +41,7 @@ def exact(laws: list[LossLaw], repeats: int, step: float, epsilons: list[float])
         ]
 
 
-@pytest.mark.parametrize("repeats", [1, 7, 40])
+@pytest.mark.parametrize("repeats", [1, 7, pytest.param(40, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-40])
 @pytest.mark.parametrize("infinite", [0.0, 1e-12])
 def test_sums_are_above_the_exact_ones_and_close_where_asked(repeats, delta, infinite):

@@ -47,7 +47,7 @@ def sigma(parts):
 @pytest.mark.parametrize(("per_block", "batches"), [(True, (2, 0, 3)), (False, (1, 1, 1, 1, 1))])
 def test_the_view_has_the_law_of_the_shuffler_and_another_concentration_is_rejected(per_block, batches):
     reports, shuffler = whose(5), shuffler_of(per_block=per_block)
-    found = Counter(sigma(streamed(shuffler, batches, reports)) for _ in range(6000))
+    found = Counter(sigma(streamed(shuffler, batches, reports)) for _ in range(9000))
     right, wrong = law_of(shuffler), law_of(shuffler_of(per_block=per_block, concentration=0.65))
     assert set(found) <= set(right)
     by_chance = sorted(right, key=right.get)

@@ -87,7 +87,7 @@ def product_law(dimension, depth, p, cells):
 def test_the_product_with_the_true_vector_has_its_law_and_a_coin_wrong_by_a_fiftieth_is_rejected(dimension):
     model = PrivUnit(epsilon0=2.0, dimension=dimension).model
     vector = np.ones(dimension) / math.sqrt(dimension)
-    reports = PrivUnit.from_model(model).randomize(np.tile(vector, (SAMPLES // 5, 1)))["vector"]
+    reports = PrivUnit.from_model(model).randomize(np.tile(vector, (SAMPLES // 2, 1)))["vector"]
     edges, law = product_law(dimension, model.depth, model.p, cells=10)
     depths = np.clip((1 - reports @ vector) / 2, 0, 1)
     counts = np.histogram(depths, bins=edges)[0]

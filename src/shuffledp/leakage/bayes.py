@@ -1,0 +1,119 @@
+"""Bayes vulnerability: the probability that the best guess at a secret is right.
+
+The same verbs as in `shuffledp.leakage.gain`, of which this is the case of a gain of 1 for the right guess and 0 else.
+If channel and prior are fractions, so are all answers.
+"""
+
+from collections.abc import Hashable
+from fractions import Fraction
+
+from numpy.typing import ArrayLike
+
+from shuffledp._validate import instance_of
+from shuffledp.channels import Channel, distribution, numbers
+from shuffledp.leakage._exact import growth, plain, ratio
+
+__all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
+
+
+def prior(prior: ArrayLike) -> Fraction | float:
+    """The probability of a right guess before anything is seen: the largest entry of the prior.
+
+    Args:
+        prior: shape (inputs,); adds up to 1.
+
+    Raises:
+        InvalidParameterError: if the prior is no probability distribution.
+
+    References:
+        Smith 2009, *On the Foundations of Quantitative Information Flow*.
+    """
+    belief = numbers(prior, "prior", ndim=1)
+    return plain(distribution(belief, len(belief)).max())
+
+
+def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
+    """The probability of a right guess by somebody who sees the channel's output.
+
+    Formula: sum over outputs y of the largest ``prior[x] * matrix[x, y]``.
+
+    Args:
+        prior: shape (inputs,); adds up to 1; None is the uniform prior.
+        channel: what is seen of the secret.
+
+    Raises:
+        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+
+    Example:
+        >>> flip = Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
+        >>> posterior(None, flip), posterior([Fraction(9, 10), Fraction(1, 10)], flip)
+        (Fraction(3, 4), Fraction(9, 10))
+    """
+    instance_of(Channel, channel=channel)
+    return plain(channel.joint(prior).max(axis=0).sum())
+
+
+def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
+    """How much the probability of a right guess grows by what is seen: a number from 0 to 1.
+
+    Args:
+        prior: shape (inputs,); adds up to 1; None is the uniform prior.
+        channel: what is seen of the secret.
+
+    Raises:
+        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    """
+    return growth(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
+
+
+def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
+    """How many times as likely a right guess becomes by what is seen: a number that is 1 or more.
+
+    Args:
+        prior: shape (inputs,); adds up to 1; None is the uniform prior.
+        channel: what is seen of the secret.
+
+    Raises:
+        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    """
+    return ratio(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
+
+
+def capacity(channel: Channel) -> Fraction | float:
+    """The largest multiplicative leakage of any prior, and of any gain that is never negative.
+
+    Formula: the sum of the largest entries of the columns. The uniform prior attains it.
+
+    Args:
+        channel: what is seen of the secret.
+
+    References:
+        Alvim, Chatzikokolakis, McIver, Morgan, Palamidessi and Smith 2020, *The Science of Quantitative Information
+        Flow*, Theorems 7.2 and 7.5.
+
+    Example:
+        >>> capacity(Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]))
+        Fraction(3, 2)
+    """
+    instance_of(Channel, channel=channel)
+    return plain(channel.matrix.max(axis=0).sum())
+
+
+def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashable]:
+    """A best guess for every output that can come: the most likely input, the first of them if several are.
+
+    Args:
+        prior: shape (inputs,); adds up to 1; None is the uniform prior.
+        channel: what is seen of the secret.
+
+    Raises:
+        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    """
+    instance_of(Channel, channel=channel)
+    joint = channel.joint(prior)
+    best, comes = joint.argmax(axis=0), joint.max(axis=0) > 0
+    return {
+        output: channel.inputs[guess]
+        for output, guess, possible in zip(channel.outputs, best, comes, strict=True)
+        if possible
+    }
