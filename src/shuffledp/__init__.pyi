@@ -3,6 +3,9 @@
 # putting claims to the test: sdp.attacks.audit
 from . import attacks as attacks
 from . import calibrate as calibrate
+
+# what can be guessed about one person
+from . import leakage as leakage
 from ._version import __version__ as __version__
 from .accounting import Bracket as Bracket
 from .accounting import account as account

@@ -16,7 +16,14 @@ from shuffledp._described import Described
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import LocalDP
-from shuffledp.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.shuffle_models import (
+    ColludingShuffleModel,
+    DummyReports,
+    LabelMeaning,
+    PositionLaw,
+    ShuffleModel,
+    SwapWindows,
+)
 
 __all__ = [
     "LARGEST_WRAP_PROBABILITY",
@@ -27,6 +34,7 @@ __all__ = [
     "LocalModel",
     "MeanModel",
     "PersonalLosses",
+    "PositionLaw",
     "ProtocolModel",
     "ShuffleModel",
     "SumModel",

@@ -9,7 +9,7 @@ from shuffledp._described import Described
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.statements import Trust
 
-__all__ = ["ColludingShuffleModel", "DummyReports", "LabelMeaning", "ShuffleModel", "SwapWindows"]
+__all__ = ["ColludingShuffleModel", "DummyReports", "LabelMeaning", "PositionLaw", "ShuffleModel", "SwapWindows"]
 
 
 class LabelMeaning(StrEnum):
@@ -66,6 +66,21 @@ class SwapWindows(Described):
     sizes: tuple[int, ...]
     costs: tuple[float, ...]
     people: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionLaw(Described):
+    """Where one person's report is, as far as can be told without looking into reports.
+
+    Args:
+        weights: different probabilities of places.
+        counts: how many places have each; all together have probability 1.
+        whose: whose report it is, in words.
+    """
+
+    weights: tuple[float, ...]
+    counts: tuple[int, ...]
+    whose: str = "anybody"
 
 
 class ShuffleModel(Described):
@@ -130,6 +145,17 @@ class ShuffleModel(Described):
     def swap_windows(self) -> tuple[SwapWindows, ...]:
         """Windows of the people who are mixed least; everybody is mixed as well as somebody here. None if not known."""
         return ()
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """Laws of places of which one is everybody's, or more concentrated than theirs; empty where none is known.
+
+        They are exact given everything that is seen besides the reports: what is seen must not tell more on some days.
+        """
+        return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
+
+    def position_windows(self) -> tuple[SwapWindows, ...]:
+        """As `swap_windows`, where exchanging two people in what is seen besides the reports costs so much."""
+        return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
 
     @property
     def num_honest(self) -> int:

@@ -106,3 +106,20 @@ def test_displacement_of_draws():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(InvalidParameterError, match=message):
         call()
+
+
+@pytest.mark.parametrize("theta", [0.0, 1e-9, 0.3, 2.0, 30.0, math.inf])
+@pytest.mark.parametrize("distance", ["hamming", "cayley"])
+def test_how_likely_an_item_stays_and_that_other_places_are_alike(distance, theta):
+    law = laws.mallows_law(5, theta, distance=distance)
+    places = [float(mean(law, lambda each, place=place: each[2] == place)) for place in range(5)]
+    stays = laws.stay_probability(5, theta, distance=distance)
+    assert places[2] == pytest.approx(stays, rel=1e-9)
+    assert places[:2] + places[3:] == pytest.approx([(1 - stays) / 4] * 4, abs=1e-12)
+
+
+def test_staying_of_many_items_follows_the_limit():
+    assert laws.stay_probability(10**6, 5.0, distance="hamming") == pytest.approx(math.exp(5) / 10**6)
+    assert laws.stay_probability(1, 0.5, distance="cayley") == 1.0
+    with pytest.raises(InvalidParameterError, match="distance must be one of 'hamming', 'cayley'"):
+        laws.stay_probability(5, 1.0, distance="kendall")

@@ -24,6 +24,7 @@ from shuffledp.laws.moments import (
     kendall_position_law,
     log_partition,
     sampled_displacement,
+    stay_probability,
 )
 from shuffledp.laws.noisy_sort import NOISES, sample_noisy_sort
 from shuffledp.laws.position_bounds import PositionBounds, position_bounds
@@ -98,6 +99,7 @@ __all__ = [
     "sampled_displacement",
     "shuffle_around",
     "sort_spreads",
+    "stay_probability",
     "stream_buffer",
     "uniform_gaps",
     "unseen_probability",

@@ -18,12 +18,14 @@ __all__ = [
     "kendall_position_law",
     "log_partition",
     "sampled_displacement",
+    "stay_probability",
 ]
 
 Floats = NDArray[np.float64]
 
 _SERIES = 1e-2  # below it closed forms lose digits, and two terms of a series are good to 1e-10 of the result
 _NEGLIGIBLE = 50.0
+_NEVER = 1e18
 
 
 def log_partition(num_items: int, concentration: float, *, distance: str = "kendall") -> float:
@@ -116,6 +118,43 @@ def _squared(x: float | Floats) -> Floats:
     """exp(-x) / (1 - exp(-x))^2."""
     out: Floats = np.exp(-x) / np.expm1(-x) ** 2
     return out
+
+
+def stay_probability(num_items: int, concentration: float, *, distance: str) -> float:
+    """The probability that a given item stays in its place; it moves to each other place with equal probability.
+
+    For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's exp(theta) (1 - B) / n, where B is the
+    probability of n under a Poisson law of mean exp(theta) - 1 that is cut off beyond n (Erlang's formula).
+
+    Args:
+        num_items: n, 1 or more.
+        concentration: "theta" in papers; 0 or more, infinity included.
+        distance: "hamming" or "cayley".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> stay_probability(4, 0.0, distance="hamming")
+        0.25
+    """
+    _validate.integer_at_least(1, num_items=num_items)
+    _validate.nonnegative(concentration=concentration)
+    _validate.one_of(("hamming", "cayley"), distance=distance)
+    if num_items == 1 or concentration == math.inf:
+        return 1.0
+    if distance == "cayley":
+        return 1 / (1 + (num_items - 1) * math.exp(-concentration))
+    if concentration == 0:
+        return 1 / num_items
+    # With x = 1 / B, Erlang's recursion is x -> 1 + x count / mean; all terms are positive.
+    fewer = math.exp(-concentration) / -math.expm1(-concentration)  # 1 / mean
+    before = inverse = 1.0
+    for count in range(1, num_items + 1):
+        before, inverse = inverse, 1 + inverse * count * fewer
+        if inverse > _NEVER:
+            return math.exp(concentration) / num_items
+    return min(1.0, (1 + fewer) * before / inverse)  # 1 - B is n / mean times the quotient of two x
 
 
 def kendall_position_law(num_items: int, concentration: float, rank: int) -> Floats:

@@ -1,18 +1,45 @@
 """Leakage: how much better somebody guesses a secret after seeing what a channel, or a protocol, shows.
 
 `bayes` counts right guesses and `gain` whatever a table says that guesses are worth, with the same verbs in each.
-`shuffle_channels` writes small protocols out as channels.
+`shuffle_channels` writes small protocols out as channels, and `target_vulnerability` answers for protocols of any size.
 """
 
 from shuffledp.leakage import bayes, gain, shuffle_channels
+from shuffledp.leakage.bridge import (
+    bridge_prior,
+    delta_from_vulnerability,
+    delta_of_pair,
+    largest_delta,
+    vulnerability_from_delta,
+    worst_delta,
+)
+from shuffledp.leakage.iid import shuffled_fraction, shuffled_vulnerability
 from shuffledp.leakage.inferential import inferential_loss, joint_prior, record_channel, record_prior
+from shuffledp.leakage.max_load import binary_vulnerability, expected_max_load
+from shuffledp.leakage.strong import strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.target import target_vulnerability
+from shuffledp.leakage.vulnerability import Vulnerability
 
 __all__ = [
+    "Vulnerability",
     "bayes",
+    "binary_vulnerability",
+    "bridge_prior",
+    "delta_from_vulnerability",
+    "delta_of_pair",
+    "expected_max_load",
     "gain",
     "inferential_loss",
     "joint_prior",
+    "largest_delta",
     "record_channel",
     "record_prior",
     "shuffle_channels",
+    "shuffled_fraction",
+    "shuffled_vulnerability",
+    "strong_vulnerability",
+    "target_vulnerability",
+    "vulnerability_from_delta",
+    "worst_delta",
+    "worst_strong_vulnerability",
 ]

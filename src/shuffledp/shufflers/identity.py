@@ -7,7 +7,7 @@ import numpy as np
 
 from shuffledp import _validate
 from shuffledp.flow import Reports, View
-from shuffledp.models import LabelMeaning, ShuffleModel
+from shuffledp.models import LabelMeaning, PositionLaw, ShuffleModel
 from shuffledp.statements import Trust
 from shuffledp.table import Table
 
@@ -36,6 +36,10 @@ class IdentityShuffleModel(ShuffleModel):
     def keeps_places(self) -> bool:
         """Labels are the senders' numbers."""
         return True
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """Everybody's report is where everybody knows it to be."""
+        return (PositionLaw(weights=(1.0,), counts=(1,)),)
 
     @property
     def trust(self) -> tuple[Trust, ...]:

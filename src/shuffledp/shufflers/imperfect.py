@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports, View
-from shuffledp.laws import sample_mallows, sample_noisy_sort
-from shuffledp.models import ColludingShuffleModel, LabelMeaning, SwapWindows
+from shuffledp.laws import sample_mallows, sample_noisy_sort, stay_probability
+from shuffledp.models import ColludingShuffleModel, LabelMeaning, PositionLaw, SwapWindows
 from shuffledp.permutations import compose
 from shuffledp.randomness import resolve_source
 from shuffledp.table import Table, frozen
@@ -82,6 +82,14 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         """One window of everybody honest: exchanging two people costs the imperfection, wherever they are."""
         size = max(1, self.num_honest)
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """For orders of the Mallows law that nothing reorders: one place is likelier, and all others are equal."""
+        if self.num_colluding or self.reordered or self.construction != "cayley" or self.num_users == 1:
+            return super(ImperfectShuffleModel, self).position_laws()
+        stays = stay_probability(self.num_users, self.imperfection, distance="cayley")
+        others = (1 - stays) / (self.num_users - 1)
+        return (PositionLaw(weights=(stays, others), counts=(1, self.num_users - 1)),)
 
     @property
     def remarks(self) -> tuple[str, ...]:

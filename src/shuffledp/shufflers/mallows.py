@@ -14,8 +14,8 @@ from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups, blocks, windows
 from shuffledp.guarantees import DSigmaPrivacy
-from shuffledp.laws import DISTANCES, sample_mallows_blocks
-from shuffledp.models import SwapWindows
+from shuffledp.laws import DISTANCES, sample_mallows_blocks, stay_probability
+from shuffledp.models import PositionLaw, SwapWindows
 from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing, window_sizes
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = ["MallowsShuffleModel", "MallowsShuffler"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+
+_NEGLIGIBLE = 45.0  # places of weight below exp(-45) are left out
 
 # By how much exchanging two people whose ranks are so far apart changes a distance, at most.
 _CHANGES: dict[str, Callable[[Any], Any]] = {  # of a number or an array of them
@@ -125,6 +127,24 @@ class MallowsShuffleModel(SlotShuffleModel):
             costs = tuple(self._cost(theta, window) for window in sizes)
             found.append(SwapWindows(sizes=self._honest(sizes), costs=costs, people=size * count))
         return tuple(found)
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """A law for each kind of block in which places are known best; empty if there are colluders.
+
+        Of Hamming's and Cayley's distance a report stays where it is with one probability, and all other places are
+        equally likely. Of Kendall's, exchanging neighbors changes every probability by a factor of at most e^theta; so
+        nobody's law, sorted, falls faster than that of the person at the end of the block, e^(-theta) a place. Blocks
+        that are no smaller and no more concentrated than another are left out.
+        """
+        if self.num_colluding:
+            return ()
+        laws: list[PositionLaw] = []
+        most = -1.0
+        for size, theta, _ in sorted(self._kinds(), key=lambda kind: (kind[0], -kind[1])):
+            if (math.inf if size == 1 else theta) > most:
+                most = math.inf if size == 1 else theta
+                laws.append(_position_law(size, theta, self.distance))
+        return tuple(laws)
 
     def _cost(self, theta: float, window: int) -> float:
         return _product_rounded_up(theta, _CHANGES[self.distance](window - 1) if window > 1 else 0)
@@ -257,6 +277,23 @@ class MallowsShuffler(SlotShuffler):
             return DSigmaPrivacy(alpha=math.inf, groups_digest=groups.digest)
         losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, costs, strict=True)}
         return DSigmaPrivacy(alpha=max(_product_rounded_up(*each) for each in losses), groups_digest=groups.digest)
+
+
+def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
+    if theta == math.inf or size == 1:
+        return PositionLaw(weights=(1.0,), counts=(1,), whose="people whose reports are not moved")
+    whose = f"people in blocks of {size}"
+    if theta == 0:
+        return PositionLaw(weights=(1 / size,), counts=(size,), whose=whose)
+    if distance != "kendall":
+        stays = stay_probability(size, theta, distance=distance)
+        return PositionLaw(weights=(stays, (1 - stays) / (size - 1)), counts=(1, size - 1), whose=whose)
+    places = np.arange(min(size, math.ceil(_NEGLIGIBLE / theta)))
+    weights = np.exp(-theta * places)
+    weights = np.maximum(weights / weights.sum(), 0.0)
+    return PositionLaw(
+        weights=tuple(weights.tolist()), counts=(1,) * places.size, whose=f"people at an end of blocks of {size}"
+    )
 
 
 def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:

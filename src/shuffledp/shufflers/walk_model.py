@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
-from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning
+from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
 from shuffledp.statements import Trust
 
 __all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
@@ -89,6 +89,16 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
                 f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
                 f"got {len(self.position_counts)}."
             )
+
+    def position_windows(self) -> tuple[SwapWindows, ...]:
+        """One window of everybody, if all reports arrive: given who holds how many, exchanging two costs gamma_t.
+
+        Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
+        products, and exchanging two people changes one by a factor of at most exp(gamma_t).
+        """
+        if self.protocol != "all" or self.dropout or self.offline or self.num_colluding:
+            return ()
+        return (SwapWindows(sizes=(self.num_users,), costs=(self.near_uniformity,), people=self.num_users),)
 
     @property
     def dummies(self) -> DummyReports | None:

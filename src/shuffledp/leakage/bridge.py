@@ -1,0 +1,175 @@
+"""From vulnerability to differential privacy and back, exactly: one ordered pair of values and one prior at a time.
+
+If somebody who knows all other values guesses whether the target's is x or x', with the prior 1 / (1 + e^epsilon) on x,
+then the vulnerability V of that guess and the hockey-stick divergence from x to x' tell the same:
+
+    delta(x, x') = (1 + e^epsilon) V - e^epsilon.
+
+The delta of the mechanism is the largest over both orders of all pairs **and over the others' values**. One direction
+alone understates it, nine times on examples; and a vulnerability with a uniform prior over more than two values says
+nothing exact about delta.
+"""
+
+import math
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _validate
+from shuffledp.channels import Channel
+from shuffledp.errors import UnsupportedModelError
+from shuffledp.leakage.strong import all_feasible, data_sets, strong_vulnerability
+from shuffledp.leakage.vulnerability import Vulnerability
+
+__all__ = [
+    "bridge_prior",
+    "delta_from_vulnerability",
+    "delta_of_pair",
+    "largest_delta",
+    "vulnerability_from_delta",
+    "worst_delta",
+]
+
+_LARGEST_EPSILON = 700.0
+_SAME_PRIOR = 1e-9
+
+
+def bridge_prior(epsilon: float) -> tuple[float, float]:
+    """The prior (on x, on x') with which guessing tells the delta from x to x'.
+
+    Args:
+        epsilon: in nats, from 0 to 700.
+
+    Raises:
+        InvalidParameterError: if it is out of range.
+    """
+    _checked(epsilon)
+    odds = math.exp(-epsilon)
+    return odds / (1 + odds), 1 / (1 + odds)
+
+
+def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: float) -> float:
+    """The delta of one ordered pair and of fixed values of the others, from the vulnerability with `bridge_prior`.
+
+    It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
+
+    Args:
+        vulnerability: with exactly that prior; a `Vulnerability` keeps digits that the difference loses.
+        epsilon: in nats, from 0 to 700.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or the vulnerability is below what the prior gives.
+
+    Example:
+        >>> round(delta_from_vulnerability(0.75, 0.0), 9)
+        0.5
+    """
+    before = bridge_prior(epsilon)[1]
+    if isinstance(vulnerability, Vulnerability):
+        if abs(vulnerability.prior - before) > _SAME_PRIOR:
+            raise _validate.invalid(f"one with the prior {before:.12g} of bridge_prior", prior=vulnerability.prior)
+        excess = vulnerability.additive_leakage
+    else:
+        _validate.probability(vulnerability=vulnerability)
+        if vulnerability < before - _SAME_PRIOR:
+            raise _validate.invalid(f"at least what the prior gives, {before:.12g}", vulnerability=vulnerability)
+        excess = vulnerability - before
+    return min(1.0, max(0.0, (1 + math.exp(epsilon)) * excess))
+
+
+def vulnerability_from_delta(delta: float, epsilon: float) -> float:
+    """How often the guess between two values is right, with `bridge_prior`: (delta + e^epsilon) / (1 + e^epsilon).
+
+    For a mechanism that is (epsilon, delta)-private it is an upper bound for every pair and for all others' values.
+
+    Args:
+        delta: from 0 to 1.
+        epsilon: in nats, from 0 to 700.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> vulnerability_from_delta(0.5, 0.0)
+        0.75
+    """
+    _validate.probability(delta=delta)
+    on_first, on_second = bridge_prior(epsilon)
+    return delta * on_first + on_second
+
+
+def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, others: ArrayLike) -> float:
+    """The hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
+
+    Args:
+        channel: the local randomizer of everybody.
+        first: the target's value under the first law, as the number of an input.
+        second: under the second law; another one.
+        epsilon: in nats, from 0 to 700.
+        others: how many of the others hold each value.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if no exact evaluation is feasible.
+    """
+    _validate.instance_of(Channel, channel=channel)
+    size = len(channel.inputs)
+    for name, value in (("first", first), ("second", second)):
+        _validate.integer_at_least(0, **{name: value})
+        if value >= size:
+            raise _validate.invalid(f"below the number of inputs, {size}", **{name: value})
+    if first == second:
+        raise _validate.invalid(f"another value than first={first}", second=second)
+    prior = np.zeros(size)
+    prior[[first, second]] = bridge_prior(epsilon)
+    guesses = np.eye(size)[[first, second]]
+    return delta_from_vulnerability(strong_vulnerability(prior, channel, guesses, others=others), epsilon)
+
+
+def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float:
+    """The largest `delta_of_pair` over both orders of all pairs, for fixed values of the others.
+
+    Args:
+        channel: the local randomizer of everybody.
+        epsilon: in nats, from 0 to 700.
+        others: how many of the others hold each value.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if no exact evaluation is feasible.
+    """
+    _validate.instance_of(Channel, channel=channel)
+    pairs = permutations(range(len(channel.inputs)), 2)
+    return max((delta_of_pair(channel, first, second, epsilon, others=others) for first, second in pairs), default=0.0)
+
+
+def largest_delta(channel: Channel, epsilon: float, *, num_users: int) -> float:
+    """The exact delta of a uniform shuffle of this randomizer: the largest over pairs, orders and others' values.
+
+    Args:
+        channel: the local randomizer of everybody.
+        epsilon: in nats, from 0 to 700.
+        num_users: 1 or more.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if there are too many data sets to try all.
+    """
+    _validate.instance_of(Channel, channel=channel)
+    _validate.integer_at_least(1, num_users=num_users)
+    _checked(epsilon)
+    if not all_feasible(channel, int(num_users) - 1):
+        raise UnsupportedModelError(
+            f"the exact delta needs all values of {num_users - 1} others, which are too many for "
+            f"{len(channel.inputs)} values and {len(channel.outputs)} kinds of reports. Use shuffledp.account, or "
+            "worst_delta for values that you choose."
+        )
+    sets = data_sets(len(channel.inputs), int(num_users) - 1)
+    return max(worst_delta(channel, epsilon, others=others) for others in sets)
+
+
+def _checked(epsilon: float) -> None:
+    _validate.nonnegative(epsilon=epsilon)
+    if epsilon > _LARGEST_EPSILON:
+        raise _validate.invalid(f"at most {_LARGEST_EPSILON:g}", epsilon=epsilon)

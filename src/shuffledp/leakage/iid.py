@@ -1,0 +1,244 @@
+"""People whose values are independent and of one prior: what shuffled reports tell, for any channel and any gain.
+
+**Theorem.** If the permutation is independent of the data and puts the target's report into slot j with probability
+w_j, the posterior vulnerability is E[max over guesses of the sum over slots of w_j c[guess, z_j]], with independent
+reports z_j of law q and the scores c of `shuffledp.leakage.scores`. For a uniform shuffle it is
+E[max over guesses of the mean of c[guess, z]] over all n reports.
+
+Proof. Given the target's value x, reports z have probability sum_j w_j R(x, z_j) prod_{i != j} q(z_i)
+= prod_i q(z_i) sum_j w_j R(x, z_j) / q(z_j). Multiply by pi(x) g(guess, x), sum over x, and take the best guess.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage.approximating import CONFIDENCE, by_convolution, by_normal_limit, by_sampling
+from shuffledp.leakage.enumerating import Slots, exact_mean_best, expected_excess, num_states
+from shuffledp.leakage.max_load import Cells, expected_largest
+from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.statements import Kind
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["METHODS", "Best", "as_vulnerability", "best_guess", "shuffled_fraction", "shuffled_vulnerability"]
+
+Floats = NDArray[np.float64]
+
+METHODS = ("auto", "enumeration", "max-load", "convolution", "gaussian", "monte-carlo")
+
+_FEW_STATES = 2e5
+_MOST_STATES = 3e7
+_MOST_EXACT = 200_000
+_LEAST_FOR_A_PATTERN = 3
+INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
+ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
+OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The expected excess of the best guess over the one that was best beforehand, and how it was found."""
+
+    excess: float
+    lower: float
+    upper: float
+    kind: Kind
+    method: str
+
+
+def shuffled_vulnerability(
+    prior: ArrayLike | None,
+    channel: Channel,
+    gain: ArrayLike | None = None,
+    *,
+    num_users: int,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Vulnerability:
+    """What a uniform shuffle of reports through a channel tells about one person, if values are independent.
+
+    Args:
+        prior: of every person's value, one probability for each input of the channel; None is uniform.
+        channel: the local randomizer of everybody.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        num_users: n, 1 or more.
+        method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms), "max-load" (if
+            each guess is favored by one report) and "convolution" (two guesses; a bound to about 1e-6). By name only,
+            estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of confidence 99.9 %.
+        source: randomness of "monte-carlo"; None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or the method does not apply.
+        UnsupportedModelError: if no exact evaluation is feasible; the message names the estimate that is.
+
+    References:
+        Our own; for k-ary randomized response and a uniform prior Jurado et al. 2023, Theorem 22.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> flip = Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
+        >>> round(shuffled_vulnerability(None, flip, num_users=3).value, 6)
+        0.625
+    """
+    _validate.integer_at_least(1, num_users=num_users)
+    _validate.instance_of(Channel, channel=channel)
+    size = len(channel.inputs)
+    found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
+    best = best_guess(found, ((1 / int(num_users), int(num_users)),), method=method, source=source)
+    return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, OBLIVIOUS), decay=decay(found))
+
+
+def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
+    """The value of `shuffled_vulnerability` as an exact fraction, from a channel of fractions.
+
+    Args:
+        prior: fractions that sum to 1.
+        channel: with a matrix of fractions.
+        gain: fractions; None is 1 for the right value and 0 otherwise.
+        num_users: n, 1 or more.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range or not of fractions.
+        UnsupportedModelError: if there are more than 200,000 histograms.
+    """
+    _validate.integer_at_least(1, num_users=num_users)
+    _validate.instance_of(Channel, channel=channel)
+    size = len(channel.inputs)
+    given, worth = checked_prior(prior, size), np.array(np.eye(size, dtype=np.int64), dtype=object)
+    worth = worth if gain is None else checked_gain(gain, size)
+    if not (channel.is_exact and given.dtype == object and worth.dtype == object):
+        raise InvalidParameterError("prior, channel and gain must all be of fractions; use shuffled_vulnerability.")
+    found = scores(channel.matrix, given, worth)
+    slots: Slots = ((1.0, int(num_users)),)
+    if num_states(len(found.chances), slots, found.chances.astype(np.float64)) > _MOST_EXACT:
+        raise UnsupportedModelError(
+            f"an exact fraction needs at most {_MOST_EXACT} histograms; use shuffled_vulnerability, right to 1e-12."
+        )
+    return exact_mean_best(found.chances, found.values, int(num_users))
+
+
+def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "RandomSource | None" = None) -> Best:
+    """The expected excess of the best guess, where slots have these weights.
+
+    Args:
+        found: the scores.
+        slots: (weight, number of slots that have it); all weights add up to 1.
+        method: as for `shuffled_vulnerability`.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if the method does not apply.
+        UnsupportedModelError: if no exact evaluation is feasible.
+    """
+    _validate.one_of(METHODS, method=method)
+    small = found.reduced()
+    chances, values = small.chances, small.values
+    chosen = _chosen(small, slots) if method == "auto" else method
+    if chosen == "monte-carlo":
+        excess, lower, upper = by_sampling(chances, values, slots, source)
+        return Best(excess=excess, lower=lower, upper=upper, kind=Kind.ESTIMATE, method=chosen)
+    if chosen in ("convolution", "gaussian") and len(values) != 2:
+        raise InvalidParameterError(f"method={chosen!r} is for two guesses of which neither is always better.")
+    if chosen == "convolution":
+        lower, upper = by_convolution(chances, values, slots)
+        return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=chosen)
+    if chosen == "gaussian":
+        excess = by_normal_limit(chances, values, slots)
+        return Best(excess=excess, lower=0.0, upper=float("inf"), kind=Kind.ESTIMATE, method=chosen)
+    excess = _by_max_load(small, slots) if chosen == "max-load" else _by_enumeration(small, slots)
+    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=chosen)
+
+
+def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str) -> Vulnerability:
+    """The value with its prior and what is assumed."""
+    prior = float(found.prior)
+    highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
+    if prior + best.excess < 0:
+        raise InvalidParameterError("gain must not make the best guess worth less than 0 after all; add a constant.")
+    sampled = (f"the interval misses the truth with probability {1 - CONFIDENCE:.1g}",)
+    return Vulnerability(
+        value=min(prior + best.excess, highest),
+        lower=prior + best.lower if best.lower < best.upper else min(prior + best.excess, highest),
+        upper=min(prior + best.upper, highest) if best.upper >= best.excess else highest,
+        kind=best.kind,
+        prior=prior,
+        method=best.method,
+        hypotheses=hypotheses + (sampled if best.method == "monte-carlo" else ()),
+        decay=decay,
+        excess=best.excess,
+    )
+
+
+def _chosen(small: Scores, slots: Slots) -> str:
+    """The first method that is exact and feasible; a bound for two guesses."""
+    states = num_states(len(small.chances), slots, small.chances) * len(small.values)
+    if len(small.values) == 1 or states <= _FEW_STATES:
+        return "enumeration"
+    if len(slots) == 1 and _pattern(small) is not None:
+        return "max-load"
+    if states <= _MOST_STATES:
+        return "enumeration"
+    if len(small.values) == 2:
+        return "convolution"
+    raise UnsupportedModelError(
+        f"the exact value would take about {states:.1e} steps ({len(small.values)} guesses, {len(small.chances)} kinds "
+        f"of reports), and at most {_MOST_STATES:.0e} are feasible. method='monte-carlo' gives an estimate."
+    )
+
+
+def _by_enumeration(small: Scores, slots: Slots) -> float:
+    if len(small.values) == 1:
+        return 0.0
+    states = num_states(len(small.chances), slots, small.chances) * len(small.values)
+    if states > _MOST_STATES:
+        raise InvalidParameterError(f"method must be another one: an enumeration would take {states:.1e} steps.")
+    return max(0.0, expected_excess(small.chances, small.values, slots))
+
+
+def _by_max_load(small: Scores, slots: Slots) -> float:
+    pattern = _pattern(small) if len(slots) == 1 else None
+    if pattern is None:
+        raise InvalidParameterError(
+            "method='max-load' needs a uniform shuffle, and guesses favored by one report each."
+        )
+    ((weight, count),) = slots
+    base, extra, owner = pattern
+    cells: dict[tuple[float, float], int] = {}
+    for chance, worth in zip(small.chances, extra, strict=True):
+        # Cells of one kind up to rounding are of one kind: k of them cost as much as one.
+        key = (float(f"{chance:.13g}"), float(f"{worth:.13g}") if owner is not None else 0.0)
+        cells[key] = cells.get(key, 0) + 1
+    kinds = tuple(Cells(chance, number, worth) for (chance, worth), number in cells.items())
+    total = sum(kind.probability * kind.count for kind in kinds)
+    kinds = tuple(Cells(kind.probability / total, kind.count, kind.weight) for kind in kinds)
+    best = weight * (count * float(base @ small.chances) + expected_largest(count, kinds))
+    return max(0.0, best - weight * count * float(small.prior))
+
+
+def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
+    """Base and extra of each report, if it favors one guess and says the same for all others; each guess is favored.
+
+    Then the largest sum is the sum of the bases plus the largest, over guesses, of extra times load.
+    """
+    values = small.values
+    if len(values) < _LEAST_FOR_A_PATTERN:
+        return None
+    ordered = np.sort(values, axis=0)
+    tolerance = 1e-11 * float(np.abs(values).max())
+    if (ordered[-2] - ordered[0] > tolerance).any():
+        return None
+    extra = ordered[-1] - ordered[-2]
+    owner = values.argmax(axis=0)
+    favoring = owner[extra > tolerance]
+    if np.unique(favoring).size != favoring.size or favoring.size < len(values) - 1:
+        return None
+    return ordered[-2], np.where(extra > tolerance, extra, 0.0), owner

@@ -1,0 +1,169 @@
+"""What each report says for each guess: the numbers that every formula about shuffled reports is made of.
+
+With the prior pi of a person's value x, the local channel R, the gain g(w, x) of the guess w, and the law q of one
+report, a report v that is the person's own is worth
+
+    c[w, v] = sum over x of pi(x) R(x, v) g(w, x) / q(v)
+
+to the guess w. By Bayes' rule the expected gain after seeing shuffled reports is the expectation of the largest, over
+w, weighted mean of c[w, z_j] over the reports z_j.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+
+__all__ = ["Scores", "checked_gain", "checked_prior", "decay", "scores"]
+
+Floats = NDArray[np.float64]
+
+_EQUAL = 1e-12
+_ROUNDING = 4e-15
+_MOST_COMPARED = 64  # guesses that are compared in pairs
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The law of one report, and what each report says for each guess.
+
+    Args:
+        chances: q, shape (reports,), above 0; sums to 1.
+        values: c, shape (guesses, reports).
+    """
+
+    chances: NDArray[Any]
+    values: NDArray[Any]
+
+    @property
+    def prior(self) -> Any:
+        """The expected gain of the best guess beforehand."""
+        return (self.values @ self.chances).max()
+
+    @property
+    def best(self) -> int:
+        """The first guess that is best beforehand."""
+        return int(np.argmax((self.values @ self.chances).astype(np.float64)))
+
+    def reduced(self) -> "Scores":
+        """The same without guesses that another one dominates, and with reports that say the same taken together.
+
+        The best guess beforehand comes first. As floats; entries that agree to 1e-12 are taken for equal.
+        """
+        chances, values = self.chances.astype(np.float64), self.values.astype(np.float64)
+        _, first = np.unique(_rounded(values), axis=0, return_index=True)
+        values = values[np.sort(first)]
+        order = np.argsort(-(values @ chances), kind="stable")
+        values = values[order]
+        if len(values) <= _MOST_COMPARED:
+            values = values[_undominated(values)]
+        _, place = np.unique(_rounded(values - values[:1]), axis=1, return_inverse=True)
+        place = place.ravel()
+        mass = np.bincount(place, weights=chances)
+        merged = np.array([np.bincount(place, weights=chances * row) for row in values]) / mass
+        return Scores(mass, merged)
+
+
+def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any], law: NDArray[Any] | None = None) -> Scores:
+    """The scores of reports with this channel, prior and gain; exact for fractions.
+
+    Args:
+        matrix: the channel, shape (values, reports).
+        prior: shape (values,).
+        gain: shape (guesses, values).
+        law: of the reports that hide the person's own; None if the others have the same prior. Where it is 0, scores
+            are left out.
+    """
+    weighted = (gain * prior) @ matrix
+    chances = prior @ matrix if law is None else law
+    kept = chances > 0
+    return Scores(chances[kept], weighted[:, kept] / chances[kept])
+
+
+def decay(found: Scores) -> str:
+    """How what is learned falls with the number of people who are shuffled uniformly.
+
+    "zero" if one of the guesses that are best beforehand is best for every report; "inverse-square-root" if two of
+    them differ; else "exponential".
+    """
+    values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
+    means, scale = values @ chances, max(1.0, float(np.abs(values).max()))
+    tied = values[means >= means.max() - _EQUAL * scale]
+    highest = values.max(axis=0)
+    if any((row >= highest - _EQUAL * scale).all() for row in tied):
+        return "zero"
+    return "inverse-square-root" if (np.ptp(tied, axis=0) > _EQUAL * scale).any() else "exponential"
+
+
+def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
+    """A prior over so many values, uniform if None; fractions stay fractions.
+
+    Raises:
+        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1.
+    """
+    if prior is None:
+        return np.full(size, 1 / size)
+    given = _table(prior, "prior")
+    if given.shape != (size,):
+        raise InvalidParameterError(f"prior must be {size} probabilities; got prior.shape={given.shape}.")
+    if not all(each >= 0 for each in given):
+        raise InvalidParameterError("prior must be probabilities of 0 or more.")
+    total = given.sum()
+    if not abs(total - 1) <= _SUM_TOLERANCE:
+        raise InvalidParameterError(f"prior must sum to 1; got a sum of {float(total):.12g}.")
+    return given if given.dtype == object else given / total
+
+
+def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
+    """A gain of guesses about so many values: the identity (right or wrong) if None.
+
+    Raises:
+        InvalidParameterError: for a wrong shape, or entries that are no finite numbers.
+    """
+    if gain is None:
+        return np.eye(size)
+    given = _table(gain, "gain")
+    if given.ndim != 2 or given.shape[1] != size or not given.shape[0]:
+        raise InvalidParameterError(
+            f"gain must be a table with a row for each guess and {size} columns; got gain.shape={given.shape}."
+        )
+    if not np.isfinite(given.astype(np.float64)).all():
+        raise InvalidParameterError("gain must have finite entries.")
+    return given
+
+
+def _table(entries: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        table = np.array(entries)
+        return table if table.dtype == object and table.ndim else table.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+
+
+def matrix_of(channel: Channel) -> NDArray[Any]:
+    """The matrix of a channel; of floats, with rows that sum to 1 to the last place."""
+    if channel.is_exact:
+        return channel.matrix
+    normalized: NDArray[Any] = channel.matrix / channel.matrix.sum(axis=1, keepdims=True)
+    return normalized
+
+
+def _rounded(values: Floats) -> Floats:
+    scale = float(np.abs(values).max()) or 1.0
+    out: Floats = np.round(values / scale, 12) * scale + 0.0
+    return out
+
+
+def _undominated(values: Floats) -> NDArray[np.bool_]:
+    """Which rows no other one is at least as large as everywhere, up to rounding."""
+    kept = np.ones(len(values), dtype=np.bool_)
+    slack = _ROUNDING * float(np.abs(values).max())
+    for row in reversed(range(len(values))):
+        others = values[kept & (np.arange(len(values)) != row)]
+        kept[row] = not (others >= values[row] - slack).all(axis=1).any()
+    return kept

@@ -1,0 +1,232 @@
+"""Somebody who knows everybody's value but one: what a uniform shuffle tells them about the last one.
+
+All others hold known values, so that their reports have a known law; the target's report hides among them. If all
+others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
+given the target's value x: the same sum as for independent values, with other scores.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage.iid import Best, best_guess
+from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, scores
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.statements import Kind
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
+
+Floats = NDArray[np.float64]
+Counts = tuple[int, ...]
+
+_MOST_CELLS = 5_000_000
+_MOST_WORK = 2_000_000_000
+_MOST_SEARCH = 500_000_000
+KNOWN = "the others' values are known, and everybody randomizes alike"
+
+
+def strong_vulnerability(
+    prior: ArrayLike | None,
+    channel: Channel,
+    gain: ArrayLike | None = None,
+    *,
+    others: ArrayLike,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Vulnerability:
+    """What a uniform shuffle tells about one person, to somebody who knows everybody else's value.
+
+    Args:
+        prior: of the target's value; None is uniform.
+        channel: the local randomizer of everybody.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        others: how many of the others hold each value, one number for each input of the channel.
+        method: as for `shuffledp.leakage.shuffled_vulnerability`; where others hold different values, there is one.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if no exact evaluation is feasible.
+
+    References:
+        Jurado et al. 2023, Section VI, for k-ary randomized response with p >= 1/k and a uniform prior; the general
+        case is our own.
+
+    Example:
+        >>> flip = Channel([[0.8, 0.2], [0.2, 0.8]])
+        >>> round(strong_vulnerability(None, flip, others=[200, 0]).value, 9)
+        0.52111088
+    """
+    _validate.instance_of(Channel, channel=channel)
+    matrix = matrix_of(channel).astype(np.float64)
+    given = checked_prior(prior, len(matrix)).astype(np.float64)
+    worth = checked_gain(gain, len(matrix)).astype(np.float64)
+    known = _checked_others(others, len(matrix))
+    before = float((worth @ given).max())
+    if sum(known) == 0:
+        found = _exact(_local_excess(matrix, given, worth), "one report")
+    elif sum(count > 0 for count in known) == 1:
+        found = _among_equals(matrix, given, worth, known, method=method, source=source)
+    else:
+        found = _exact(_mixed_excess(matrix, given, worth, known), "enumeration")
+    return _vulnerability(before, found, (KNOWN,))
+
+
+def worst_strong_vulnerability(
+    prior: ArrayLike | None,
+    channel: Channel,
+    gain: ArrayLike | None = None,
+    *,
+    num_users: int,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Vulnerability:
+    """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
+
+    Where there are too many, it is the largest of those where all others hold one value, and so a lower bound: mixed
+    values may tell slightly more, as they do for two values.
+
+    Args:
+        prior: as for `strong_vulnerability`.
+        channel: as there.
+        gain: as there.
+        num_users: n, 1 or more.
+        method: as there.
+        source: as there.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if no exact evaluation is feasible.
+    """
+    _validate.integer_at_least(1, num_users=num_users)
+    _validate.instance_of(Channel, channel=channel)
+    size, others = len(channel.inputs), int(num_users) - 1
+    every = all_feasible(channel, others)
+    alike = prior is None and gain is None and _values_are_alike(channel)
+    tried = data_sets(size, others) if every else _all_equal_sets(1 if alike else size, size, others)
+    found = [strong_vulnerability(prior, channel, gain, others=each, method=method, source=source) for each in tried]
+    worst = max(found, key=lambda each: each.value)
+    if every or worst.kind is not Kind.EXACT:
+        return worst
+    matrix, given = matrix_of(channel).astype(np.float64), checked_prior(prior, size).astype(np.float64)
+    local = _local_excess(matrix, given, checked_gain(gain, size).astype(np.float64))
+    excess = worst.additive_leakage
+    best = Best(excess=excess, lower=excess, upper=max(local, excess), kind=Kind.LOWER_BOUND, method=worst.method)
+    return _vulnerability(worst.prior, best, (KNOWN, "all others hold the same value, the one that tells the most"))
+
+
+def all_feasible(channel: Channel, others: int) -> bool:
+    """Whether all data sets of so many others can be tried."""
+    sets = math.comb(others + len(channel.inputs) - 1, others)
+    return sets * _work(others, len(channel.outputs)) <= _MOST_SEARCH
+
+
+def data_sets(num_values: int, people: int) -> Iterator[Counts]:
+    """All counts of so many people over so many values."""
+    for bars in combinations(range(people + num_values - 1), num_values - 1):
+        ends = (-1, *bars, people + num_values - 1)
+        yield tuple(after - before - 1 for before, after in pairwise(ends))
+
+
+def _all_equal_sets(number: int, size: int, others: int) -> list[Counts]:
+    """The data sets in which all others hold one of the first so many values."""
+    return [tuple(others if place == value else 0 for place in range(size)) for value in range(number)]
+
+
+def _values_are_alike(channel: Channel) -> bool:
+    """Whether values differ in nothing but their names, as for k-ary randomized response."""
+    matrix = channel.matrix.astype(np.float64)
+    if matrix.shape[0] != matrix.shape[1]:
+        return False
+    response = np.full_like(matrix, matrix[0, -1])
+    np.fill_diagonal(response, matrix[0, 0])
+    return bool(np.allclose(matrix, response, rtol=1e-13, atol=0))
+
+
+def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
+    weighted = (gain * prior) @ matrix
+    first = int(np.argmax(gain @ prior))
+    return float((weighted - weighted[first]).max(axis=0).sum())
+
+
+def _exact(excess: float, method: str) -> Best:
+    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
+
+
+def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+    """All others hold one value; reports that they never send can only be the target's."""
+    law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
+    found = scores(matrix, prior, gain, law)
+    best = best_guess(found, ((1 / people, people),), **choices)
+    weighted = ((gain * prior) @ matrix)[:, law <= 0]
+    if not weighted.size:
+        return best
+    shift = float(weighted.max(axis=0).sum()) + float(found.prior) - float((gain @ prior).max())
+    lower, excess, upper = (max(0.0, each + shift) for each in (best.lower, best.excess, best.upper))
+    return Best(excess=excess, lower=lower, upper=upper, kind=best.kind, method=best.method)
+
+
+def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
+    """By the law of the others' histogram, one person at a time: axis i counts report i, and the last has the rest."""
+    people, outputs = sum(known), matrix.shape[1]
+    cells = float(people + 2) ** (outputs - 1)
+    if cells > _MOST_CELLS or _work(people, outputs) > _MOST_WORK:
+        raise UnsupportedModelError(
+            f"the exact value for {people} others of different values and {outputs} kinds of reports would take "
+            f"{cells:.1e} histograms; at most {_MOST_CELLS:.0e} are feasible. Let all others hold the same value."
+        )
+    law = np.ones((1,) * (outputs - 1))
+    for row, count in zip(matrix, known, strict=True):
+        for _ in range(count):
+            law = _with_another(law, row)
+    views = np.array([_with_another(law, row).ravel() for row in matrix])
+    weighted = (gain * prior) @ views
+    first = int(np.argmax(gain @ prior))
+    return float((weighted - weighted[first]).max(axis=0).sum())
+
+
+def _with_another(law: Floats, row: Floats) -> Floats:
+    """The law of the histogram after one more report."""
+    more = np.zeros(tuple(size + 1 for size in law.shape))
+    inside = tuple(slice(0, size) for size in law.shape)
+    more[inside] = row[-1] * law
+    for axis, chance in enumerate(row[:-1].tolist()):
+        if chance:
+            more[(*inside[:axis], slice(1, None), *inside[axis + 1 :])] += chance * law
+    return more
+
+
+def _work(people: int, outputs: int) -> float:
+    return float(people + 2) ** outputs / max(1, outputs - 1) * outputs
+
+
+def _checked_others(others: ArrayLike, size: int) -> Counts:
+    given = np.asarray(others)
+    whole = given.dtype.kind in "iu" and given.shape == (size,)
+    if not whole or (given < 0).any():
+        raise InvalidParameterError(f"others must be {size} numbers of people of 0 or more; got shape {given.shape}.")
+    return tuple(given.tolist())
+
+
+def _vulnerability(prior: float, best: Best, hypotheses: tuple[str, ...]) -> Vulnerability:
+    return Vulnerability(
+        value=prior + best.excess,
+        lower=prior + best.lower,
+        upper=prior + best.upper,
+        kind=best.kind,
+        prior=prior,
+        method=best.method,
+        hypotheses=hypotheses,
+        decay="zero" if best.upper == 0 else "unknown",
+        excess=best.excess,
+    )

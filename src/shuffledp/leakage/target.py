@@ -1,0 +1,230 @@
+"""What the release of a protocol tells about one person, for every randomizer and every shuffler."""
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _validate
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage.iid import (
+    ABOUT_THE_TARGET,
+    INDEPENDENT,
+    OBLIVIOUS,
+    Best,
+    as_vulnerability,
+    shuffled_vulnerability,
+)
+from shuffledp.leakage.max_load import expected_max_load
+from shuffledp.leakage.positions import best_at, slots_of, worst_within
+from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
+from shuffledp.leakage.strong import KNOWN, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel, ShuffleModel
+from shuffledp.statements import Kind
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["ADVERSARIES", "target_vulnerability"]
+
+ADVERSARIES = ("uninformed", "strong")
+
+_LARGEST_MATRIX = 20_000_000
+
+
+def target_vulnerability(
+    model: ProtocolModel,
+    *,
+    prior: ArrayLike | None = None,
+    gain: ArrayLike | None = None,
+    adversary: str = "uninformed",
+    others: ArrayLike | None = None,
+    positions: ArrayLike | None = None,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Vulnerability:
+    """The expected gain of the best guess about one person, after seeing what the protocol releases.
+
+    The uninformed adversary knows that everybody's value is drawn independently from the prior; people who correlate,
+    such as households, leak more. The strong one knows everybody's value but the target's.
+
+    Guarantees:
+        1. Exact without a shuffle, for a uniform one, and where the law of the place of the target's report is known:
+           Mallows shuffles by Hamming's and Cayley's distance, by Kendall's for the person at an end of a block (nobody
+           else is worse off), and imperfect shuffles of the Mallows law.
+        2. Of other shuffles an upper bound over all that their description allows: imperfect and noisy ones by what it
+           costs to exchange two people, random walks given how many reports everybody hands in. Seeing the order of
+           reports never tells more than knowing which report is the target's, which is what is left else.
+        3. Where people are mixed differently, the value is for those who are mixed least.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: a probability for each value; None is uniform.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        adversary: "uninformed" or "strong".
+        others: for "strong", how many of the others hold each value; None is the worst case
+            (`shuffledp.leakage.worst_strong_vulnerability`).
+        positions: for "uninformed", the probabilities of the places of the target's report, given everything that is
+            seen besides the reports, in place of what the shuffler's description says.
+        method: as for `shuffledp.leakage.shuffled_vulnerability`.
+        source: randomness of "monte-carlo"; None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the law of reports is not written out, people send several reports or randomize
+            differently, or no exact evaluation is feasible.
+
+    References:
+        Jurado et al. 2023 for k-ary randomized response, a uniform prior and a uniform shuffle; the rest is our own
+        (docs/leakage-of-models.md).
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=5).model
+        >>> model = ProtocolModel(local=local, shuffle=UniformShuffler().model(1000))
+        >>> found = target_vulnerability(model)
+        >>> round(found.prior, 6), round(found.value, 6)
+        (0.2, 0.20424)
+    """
+    _validate.instance_of(ProtocolModel, model=model)
+    _validate.one_of(ADVERSARIES, adversary=adversary)
+    if others is not None and adversary != "strong":
+        raise InvalidParameterError("others must be left out unless adversary is 'strong'.")
+    if positions is not None and adversary != "uninformed":
+        raise InvalidParameterError("positions must be left out unless adversary is 'uninformed'.")
+    _check_supported(model)
+    plain = adversary == "uninformed" and prior is None and gain is None and positions is None
+    if plain and method in ("auto", "max-load"):
+        wide = _wide_response(model)
+        if wide is not None:
+            return wide
+    channel = _channel(model.local)
+    if adversary == "strong":
+        return _strong(model.shuffle, channel, prior, gain, others, method=method, source=source)
+    size = len(channel.inputs)
+    found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
+    if positions is not None:
+        best = best_at(found, slots_of(positions), method=method, source=source)
+        return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
+    if model.shuffle.is_uniform:
+        return shuffled_vulnerability(prior, channel, gain, num_users=model.num_users, method=method, source=source)
+    return _by_places(model.shuffle, found, method, source)
+
+
+def _check_supported(model: ProtocolModel) -> None:
+    local = model.local
+    if local.num_messages != 1:
+        raise UnsupportedModelError(
+            f"leakage is known for one report per person; {local.kind!r} sends num_messages={local.num_messages}. Use "
+            "the differential privacy that shuffledp.account states."
+        )
+    if not local.is_common or local.is_adaptive:
+        raise UnsupportedModelError(
+            f"leakage is known where everybody randomizes alike; {local.kind!r} does not say so."
+        )
+
+
+def _channel(local: LocalModel) -> Channel:
+    channel = None
+    outputs = getattr(local, "domain_size", 0) if isinstance(local, FrequencyModel) else 0
+    if outputs**2 <= _LARGEST_MATRIX:
+        channel = local.sufficient_channel()
+    if channel is None:
+        raise UnsupportedModelError(
+            f"leakage needs the randomizer as a table, and that of {local.kind!r} is too large or not written out. For "
+            "k-ary randomized response with a uniform prior any number of values is feasible."
+        )
+    return channel
+
+
+def _wide_response(model: ProtocolModel) -> Vulnerability | None:
+    """k-ary randomized response through a uniform shuffle, uniform prior: q + (p - q) E[max load] / n, for any k."""
+    local, shape = model.local, model.local.two_level
+    if not isinstance(local, FrequencyModel) or shape is None or not model.shuffle.is_uniform:
+        return None
+    size = local.domain_size
+    if shape.overlap or abs(shape.share * size - 1) > 1e-12 or size < 3:
+        return None
+    excess = (local.p - local.q) * (expected_max_load(model.num_users, size) / model.num_users - 1 / size)
+    value = 1 / size + excess
+    return Vulnerability(
+        value=value, lower=value, upper=value, kind=Kind.EXACT, prior=1 / size, method="max-load",
+        hypotheses=_hypotheses(OBLIVIOUS), decay="inverse-square-root", excess=excess,
+    )  # fmt: skip
+
+
+def _hypotheses(last: str) -> tuple[str, ...]:
+    return (INDEPENDENT, ABOUT_THE_TARGET, last)
+
+
+def _local(found: Scores) -> Best:
+    """Whose report is whose is known: nothing that a shuffle shows tells more."""
+    values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
+    excess = float((values - values[found.best]).max(axis=0) @ chances)
+    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="one report")
+
+
+def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "RandomSource | None") -> Vulnerability:
+    """By the laws of places that the description gives, or by what exchanges cost."""
+    laws = shuffle.position_laws()
+    if not laws:
+        return _by_windows(shuffle, found)
+    each = [(best_at(found, slots_of(law), method=method, source=source), law) for law in laws]
+    best, law = max(each, key=lambda pair: pair[0].excess)
+    upper = max(pair[0].upper for pair in each)
+    best = replace(best, upper=upper)
+    alone = law.counts == (1,)
+    falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
+    return as_vulnerability(found, best, hypotheses=_hypotheses(f"{OBLIVIOUS}; about {law.whose}"), decay=falls)
+
+
+def _by_windows(shuffle: ShuffleModel, found: Scores) -> Vulnerability:
+    """An upper bound: for those who are mixed least, the best of the windows around them; never above one report's."""
+    local, windows = _local(found), shuffle.position_windows()
+    worst, reason = local.excess, "as if it were known which report is the target's"
+    if windows:
+        upper = max(_least(found, each.sizes, each.costs, local.excess) for each in windows)
+        if upper < worst:
+            worst, reason = upper, "the worst law of places that the cost of exchanging two people allows"
+    best = Best(
+        excess=worst, lower=0.0, upper=worst, kind=Kind.UPPER_BOUND, method="exchanges" if windows else "one report"
+    )
+    falls = "zero" if decay(found) == "zero" else "unknown"
+    return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, reason), decay=falls)
+
+
+def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
+    """The least bound of several windows around one person; the promising ones only, since none needs to be tried."""
+    order = sorted(
+        zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5
+    )
+    return min([local, *(worst_within(found, size, cost) for size, cost in order[:3])])
+
+
+def _strong(
+    shuffle: ShuffleModel,
+    channel: Channel,
+    prior: ArrayLike | None,
+    gain: ArrayLike | None,
+    others: ArrayLike | None,
+    **choices: Any,
+) -> Vulnerability:
+    """Exact for a uniform shuffle and for none; of others, what is left if the target's report is known."""
+    people = shuffle.num_users - 1
+    if others is not None and np.sum(np.asarray(others)) != people:
+        raise InvalidParameterError(f"others must be {people} people; got {np.sum(np.asarray(others))}.")
+    if shuffle.is_uniform and others is not None:
+        return strong_vulnerability(prior, channel, gain, others=others, **choices)
+    if shuffle.is_uniform:
+        return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
+    matrix = matrix_of(channel)
+    found = scores(matrix, checked_prior(prior, len(matrix)), checked_gain(gain, len(matrix)))
+    known = any(law.counts == (1,) for law in shuffle.position_laws())
+    best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
+    reason = "it is known which report is the target's"
+    hypotheses = (KNOWN, reason if known else f"as if {reason}")
+    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if known else "unknown")

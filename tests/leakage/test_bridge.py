@@ -1,0 +1,112 @@
+"""The bridge between vulnerability and delta, in both directions; what it does not say is shown too."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from leakage.brute import known_views, response
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage import (
+    bridge_prior,
+    delta_from_vulnerability,
+    delta_of_pair,
+    largest_delta,
+    strong_vulnerability,
+    vulnerability_from_delta,
+    worst_delta,
+)
+
+UNEVEN = np.array([[0.5, 0.3, 0.2], [0.25, 0.25, 0.5], [0.1, 0.8, 0.1]])
+EPSILONS = (0.0, 0.2, 0.7, 2.0)
+
+
+def near(value, rel=1e-11):
+    return pytest.approx(value, rel=rel, abs=1e-15)
+
+
+def hockey_stick(first, second, epsilon):
+    views = {*first, *second}
+    return sum(max(first.get(v, 0.0) - math.exp(epsilon) * second.get(v, 0.0), 0.0) for v in views)
+
+
+@pytest.mark.parametrize("matrix", [response(2, 0.8), response(3, 0.5), UNEVEN], ids=["k=2", "k=3", "uneven"])
+def test_the_delta_of_every_ordered_pair_is_its_hockey_stick_divergence(matrix):
+    size, channel = len(matrix), Channel(matrix)
+    for epsilon in EPSILONS:
+        largest = 0.0
+        for others in itertools.combinations_with_replacement(range(size), 3):
+            views = known_views(matrix, others)
+            counts = np.bincount(others, minlength=size)
+            expected = {
+                (x, z): hockey_stick(views[x], views[z], epsilon) for x, z in itertools.permutations(range(size), 2)
+            }
+            for (x, z), delta in expected.items():
+                assert delta_of_pair(channel, x, z, epsilon, others=counts) == near(delta)
+            assert worst_delta(channel, epsilon, others=counts) == near(max(expected.values()))
+            largest = max(largest, *expected.values())
+        assert largest_delta(channel, epsilon, num_users=4) == near(largest)
+
+
+def test_there_and_back():
+    for epsilon in EPSILONS:
+        for delta in (0.0, 1e-9, 0.3, 1.0):
+            there = vulnerability_from_delta(delta, epsilon)
+            assert delta_from_vulnerability(there, epsilon) == pytest.approx(delta, abs=1e-14)
+    assert bridge_prior(700.0)[1] == 1.0
+
+
+def test_one_direction_alone_understates_delta():
+    channel = Channel(response(2, 0.8))
+    there, back = (delta_of_pair(channel, *pair, 0.3, others=[200, 0]) for pair in ((0, 1), (1, 0)))
+    assert there / back > 8  # the target agrees with the others under the first law
+    assert worst_delta(channel, 0.3, others=[200, 0]) == there
+    assert worst_delta(channel, 0.3, others=[0, 200]) == near(there)
+
+
+def test_the_worst_others_depend_on_epsilon():
+    channel = Channel(response(2, 0.8))
+    deltas = {epsilon: [worst_delta(channel, epsilon, others=[k, 60 - k]) for k in range(61)] for epsilon in (0.0, 0.5)}
+    assert int(np.argmax(deltas[0.0])) == 30
+    assert int(np.argmax(deltas[0.5])) != 30
+
+
+def test_a_uniform_prior_on_three_values_says_nothing_exact():
+    matrix = response(3, 0.6)
+    uniform = strong_vulnerability(None, Channel(matrix), others=[3, 0, 0]).value
+    assert abs(2 * uniform - 1 - largest_delta(Channel(matrix), 0.0, num_users=4)) > 0.05
+    two = strong_vulnerability(None, Channel(response(2, 0.6)), others=[3, 0]).value
+    assert 2 * two - 1 == near(worst_delta(Channel(response(2, 0.6)), 0.0, others=[3, 0]))
+
+
+FLIP = Channel(response(2, 0.75))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bridge_prior(-0.1), "epsilon must be a number that is 0 or more"),
+        (lambda: bridge_prior(701.0), "epsilon must be at most 700"),
+        (lambda: bridge_prior(math.nan), "epsilon must be"),
+        (lambda: vulnerability_from_delta(1.5, 0.0), "delta must be a number from 0 to 1"),
+        (lambda: delta_from_vulnerability(1.5, 0.0), "vulnerability must be a number from 0 to 1"),
+        (lambda: delta_from_vulnerability(0.4, 0.0), "vulnerability must be at least what the prior gives, 0.5"),
+        (
+            lambda: delta_from_vulnerability(strong_vulnerability(None, FLIP, others=[1, 0]), 1.0),
+            "prior must be one with the prior 0.731",
+        ),
+        (lambda: delta_of_pair(FLIP, 0, 2, 0.0, others=[1, 0]), "second must be below the number of inputs, 2"),
+        (lambda: delta_of_pair(FLIP, 1, 1, 0.0, others=[1, 0]), "second must be another value than first=1"),
+        (lambda: largest_delta(FLIP, 0.0, num_users=0), "num_users must be an integer that is 1 or more"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
+
+
+def test_too_many_data_sets_are_refused_with_the_way_out():
+    with pytest.raises(UnsupportedModelError, match=r"Use shuffledp\.account, or worst_delta"):
+        largest_delta(Channel(response(4, 0.7)), 0.5, num_users=100)

@@ -1,0 +1,161 @@
+"""Shuffles that are not uniform: the law of the place, the worst law that exchanges allow, and what bags tell."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from leakage.brute import bayes, response, shuffled_views, vulnerability
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.laws import kendall_position_law, mallows_law
+from shuffledp.leakage.iid import best_guess
+from shuffledp.leakage.positions import _mixture_bound, _normal_bound, _uniform, best_at, slots_of, worst_within
+from shuffledp.leakage.scores import scores
+from shuffledp.models import PositionLaw
+from shuffledp.statements import Kind
+
+UNEVEN = np.array([[0.5, 1 / 3, 1 / 6], [0.25, 0.25, 0.5]])
+
+
+def found(matrix, prior=None):
+    matrix = np.array(matrix, dtype=np.float64)
+    prior = np.full(len(matrix), 1 / len(matrix)) if prior is None else np.array(prior)
+    return scores(matrix, prior, np.eye(len(matrix)))
+
+
+def near(value, rel=1e-11):
+    return pytest.approx(float(value), rel=rel, abs=1e-15)
+
+
+def random_law(people, seed):
+    generator = np.random.default_rng(seed)
+    orders = list(itertools.permutations(range(people)))
+    return dict(zip(orders, generator.dirichlet(np.full(len(orders), 0.4)).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("matrix", [response(2, 0.8), UNEVEN, response(3, 0.6)], ids=["k=2", "uneven", "k=3"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_only_the_law_of_the_place_matters(matrix, seed):
+    """Any law of permutations that does not look at the reports."""
+    law, prior = random_law(3, seed), np.linspace(1.0, 1.2, len(matrix))
+    prior /= prior.sum()
+    places = np.zeros(3)
+    for order, chance in law.items():
+        places[order.index(0)] += chance
+    expected = vulnerability(shuffled_views(np.array(matrix), prior, 3, law), prior, bayes(len(matrix)))
+    each = found(matrix, prior)
+    assert each.prior + best_at(each, slots_of(places)).excess == near(expected)
+    if len(matrix) == 2:
+        bound = best_guess(each, slots_of(places), method="convolution")
+        assert bound.lower <= expected - each.prior + 1e-14
+        assert expected - each.prior <= bound.upper + 1e-14
+
+
+def test_more_concentrated_laws_tell_more():
+    each = found(UNEVEN)
+    for low, high in (([0.25] * 4, [0.4, 0.2, 0.2, 0.2]), ([0.4, 0.2, 0.2, 0.2], [0.4, 0.4, 0.1, 0.1])):
+        assert best_at(each, slots_of(low)).excess < best_at(each, slots_of(high)).excess
+
+
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+def test_nobody_is_worse_off_than_the_person_whose_law_the_model_gives(distance):
+    from shuffledp.shufflers.mallows import _position_law
+
+    for people, theta in ((4, 0.7), (5, 0.3)):
+        law, worst = mallows_law(people, theta, distance=distance), slots_of(_position_law(people, theta, distance))
+        given = np.sort(np.concatenate([np.full(count, weight) for weight, count in worst]))[::-1]
+        tightest = math.inf
+        for person in range(people):
+            places = np.zeros(people)
+            for w, chance in law.items():
+                places[w.index(person)] += float(chance)
+            sums = np.cumsum(np.sort(places)[::-1])
+            assert (sums <= np.cumsum(given) + 1e-12).all()
+            tightest = min(tightest, float(np.abs(sums - np.cumsum(given)).max()))
+        assert tightest < 1e-12
+
+
+def test_the_end_of_a_long_block_is_the_worst_place_of_kendalls_law():
+    people, theta = 30, 0.2
+    end = np.cumsum(np.sort(kendall_position_law(people, theta, 0))[::-1])
+    for rank in range(people):
+        assert (np.cumsum(np.sort(kendall_position_law(people, theta, rank))[::-1]) <= end + 1e-12).all()
+
+
+@pytest.mark.parametrize("matrix", [response(2, 0.8), UNEVEN, response(3, 0.7)], ids=["k=2", "uneven", "k=3"])
+@pytest.mark.parametrize("cost", [0.0, 0.5, 2.0, 5.0])
+def test_no_law_that_exchanges_allow_tells_more_than_the_worst(matrix, cost):
+    each, generator = found(matrix), np.random.default_rng(8)
+    for size in (1, 2, 4):
+        worst = worst_within(each, size, cost)
+        for _ in range(20):
+            places = np.exp(cost * generator.random(size) ** generator.choice([0.1, 1, 10]))
+            assert best_at(each, slots_of(places / places.sum())).excess <= worst + 1e-13
+        corners = []
+        for heavy in range(size):
+            places = np.exp(cost * (np.arange(size) < heavy))
+            corners.append(best_at(each, slots_of(places / places.sum())).excess)
+        if len(matrix[0]) == 2:
+            assert worst == near(max(corners))
+        else:
+            assert worst >= max(corners) - 1e-14
+
+
+def test_bounds_of_many_people_hold_where_the_maximum_is_known():
+    for prior in (None, [0.4, 0.6]):
+        small = found(response(2, 0.9), prior).reduced()
+        for cost in (0.3, 1.0, 3.0):
+            exact = worst_within(small, 120, cost)
+            assert exact <= _mixture_bound(_uniform(small), 120, cost) <= _uniform(small)(1) + 1e-12
+            assert exact <= _normal_bound(small, 120, cost)
+    small = found(response(2, 1.0)).reduced()
+    uniform = worst_within(small, 50_000, 0.0)
+    assert uniform < worst_within(small, 50_000, 1.0) < 1.3 * uniform
+    assert worst_within(small, 50_000, math.inf) == near(0.5)
+
+
+def test_many_weights_are_bounded_from_both_sides():
+    weights = np.exp(-0.05 * np.arange(120))
+    places = weights / weights.sum()
+    each = found(response(2, 0.9))
+    bound = best_at(each, slots_of(places))
+    direct = best_guess(each, slots_of(places), method="convolution")
+    assert bound.kind is Kind.UPPER_BOUND
+    assert bound.lower <= direct.upper
+    assert direct.lower <= bound.upper
+    assert bound.upper - bound.lower < 0.02 * bound.upper
+    sampled = best_guess(each, slots_of(places), method="monte-carlo")
+    assert sampled.lower <= bound.upper
+    assert bound.lower <= sampled.upper
+
+
+def test_a_mixture_bounds_what_cannot_be_enumerated():
+    slots = ((0.02, 1), (0.98 / 499, 499))
+    bound = best_at(found(response(5, 0.5)), slots)
+    sampled = best_at(found(response(5, 0.5)), slots, method="monte-carlo")
+    assert (bound.kind, bound.method, sampled.kind) == (Kind.UPPER_BOUND, "mixture", Kind.ESTIMATE)
+    assert bound.lower <= sampled.upper
+    assert sampled.lower <= bound.upper < 2 * bound.lower
+
+
+def test_what_is_seen_of_bags_must_be_conditioned_on():
+    """Two people, two holders, the target's report at either one: the other one's place matters."""
+    each = found(response(2, 0.75))
+    alike, alone = (each.prior + best_at(each, slots_of(places)).excess for places in ([0.5, 0.5], [1.0]))
+    opposite = alike  # both hold one report each; which one is the target's is not seen
+    pinned = (alike + alone) / 2  # the other one's is always with the first holder: half the time the second has one
+    assert (opposite, pinned) == (near(Fraction(5, 8)), near(Fraction(11, 16)))
+
+
+@pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], [math.nan, 1.0]])
+def test_places_that_are_no_law_are_refused(places):
+    with pytest.raises(InvalidParameterError, match="positions must"):
+        slots_of(places)
+
+
+def test_a_law_of_places_is_slots():
+    assert slots_of(PositionLaw(weights=(0.5, 0.25), counts=(1, 2))) == ((0.5, 1), (0.25, 2))
+    assert Channel(response(2, 0.75)).epsilon() == near(math.log(3))

@@ -1,0 +1,67 @@
+"""Scores: what each report says for each guess, reduced without changing any answer."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shuffledp.leakage.enumerating import exact_mean_best, expected_excess, num_states
+from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, scores
+
+
+def test_scores_are_exact_for_fractions_and_average_to_the_prior_gain():
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    found = scores(np.array([[half, half], [third, 1 - third]]), np.array([third, 1 - third]), np.eye(2, dtype=int))
+    assert found.chances.tolist() == [Fraction(7, 18), Fraction(11, 18)]
+    assert (found.values @ found.chances).tolist() == [third, 1 - third]
+    assert (found.prior, found.best) == (1 - third, 1)
+
+
+def test_reports_that_are_never_sent_are_left_out():
+    found = scores(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.array([0.5, 0.5]), np.eye(2))
+    assert found.values.shape == (2, 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_reducing_changes_no_expectation(seed):
+    generator = np.random.default_rng(seed)
+    chances, values = generator.dirichlet(np.ones(4)), generator.random((3, 4))
+    values = np.vstack([values, values[1] - 0.1, values[0]])  # dominated, and twice the same
+    chances, values = np.append(chances * 0.7, 0.3 * chances), np.hstack([values, values])  # each report twice
+    small = Scores(chances, values).reduced()
+    assert small.values.shape[0] <= 3
+    assert small.values.shape[1] <= 4
+    assert small.prior == pytest.approx(float(Scores(chances, values).prior))
+    slots = ((0.25, 4),)
+    best = (values @ chances).argmax()
+    order = np.array([best, *(row for row in range(5) if row != best)])
+    assert expected_excess(small.chances, small.values, slots) == pytest.approx(
+        expected_excess(chances, values[order], slots), abs=1e-13
+    )
+    assert decay(small) == decay(Scores(chances, values))
+
+
+def test_windows_leave_out_nothing_that_counts(monkeypatch):
+    from shuffledp.leakage import enumerating
+
+    chances, values = np.array([0.2, 0.3, 0.5]), np.array([[1.0, 0.2, 0.3], [0.1, 0.9, 0.4], [0.3, 0.3, 0.62]])
+    slots = ((0.0005, 300), (0.001, 850))
+    for case in (((1 / 700, 700),), slots[:1]):
+        full = expected_excess(chances, values, case)
+        monkeypatch.setattr(enumerating, "FEW", 0)
+        assert expected_excess(chances, values, case) == pytest.approx(full, rel=1e-11)
+        monkeypatch.undo()
+    assert num_states(3, ((1 / 10**6, 10**6),), chances) < 10**9 < (10**6) ** 2 / 2
+    assert num_states(1, slots, np.ones(1)) == 1
+
+
+def test_the_exact_mean_is_that_of_two_dice():
+    half = Fraction(1, 2)
+    assert exact_mean_best(np.array([half, half]), np.eye(2, dtype=object), 2) == Fraction(3, 4)
+
+
+def test_priors_and_gains_keep_fractions_and_get_defaults():
+    assert checked_prior([Fraction(1, 3), Fraction(2, 3)], 2).dtype == object
+    assert checked_prior(None, 4).tolist() == [0.25] * 4
+    assert checked_prior([1, 0], 2).tolist() == [1.0, 0.0]
+    assert checked_gain(None, 3).tolist() == np.eye(3).tolist()

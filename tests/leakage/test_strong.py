@@ -1,0 +1,118 @@
+"""Somebody who knows all other values: against the definition, for any channel, and for the worst others."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from leakage.brute import bayes, known_views, response, vulnerability
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage import strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.strong import data_sets
+from shuffledp.statements import Kind
+
+HOLES = np.array(
+    [
+        [Fraction(1, 2), Fraction(1, 2), Fraction(0)],
+        [Fraction(0), Fraction(1, 2), Fraction(1, 2)],
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)],
+    ]
+)
+CASES = [
+    (response(2, Fraction(4, 5)), [Fraction(1, 2), Fraction(1, 2)], bayes(2)),
+    (
+        response(2, Fraction(1, 5)),
+        [Fraction(1, 2), Fraction(1, 2)],
+        bayes(2),
+    ),  # p < 1/2: the closed form would be wrong
+    (response(3, Fraction(1, 6)), [Fraction(1, 3)] * 3, bayes(3)),
+    (response(3, Fraction(3, 4)), [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [[1, 0, 0], [0, 2, 1]]),
+    (HOLES, [Fraction(1, 3)] * 3, bayes(3)),
+]
+
+
+def near(value):
+    return pytest.approx(float(value), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_what_the_definition_says_whatever_the_others_hold(case):
+    matrix, prior, gain = case
+    channel, size = Channel(matrix.astype(float)), len(matrix)
+    for people in (0, 1, 2, 3):
+        worst = 0.0
+        for others in itertools.combinations_with_replacement(range(size), people):
+            expected = vulnerability(known_views(matrix, others), prior, gain)
+            counts = np.bincount(np.array(others, dtype=np.int64), minlength=size)
+            found = strong_vulnerability([float(p) for p in prior], channel, gain, others=counts)
+            assert found.value == near(expected)
+            assert found.prior == near(max(sum(p * g for p, g in zip(prior, row, strict=True)) for row in gain))
+            worst = max(worst, float(expected))
+        found = worst_strong_vulnerability([float(p) for p in prior], channel, gain, num_users=people + 1)
+        assert found.value == near(worst)
+        assert found.kind is Kind.EXACT
+
+
+def test_the_printed_formula_fails_below_one_over_k():
+    found = strong_vulnerability(None, Channel(response(2, 0.2)), others=[0, 0])
+    assert found.value == near(0.8)
+
+
+def test_the_formula_of_the_paper_for_three_values():
+    truth, people = 0.6, 12
+    lie = (1 - truth) / 2
+    for counts in ((11, 0, 0), (5, 4, 2)):
+        values = [value for value, count in enumerate(counts) for _ in range(count)]
+        law = {(): 1.0}
+        for value in values:
+            more = {}
+            for key, chance in law.items():
+                for report in range(3):
+                    new = tuple(sorted((*key, report)))
+                    more[new] = more.get(new, 0.0) + chance * (truth if report == value else lie)
+            law = more
+        views = {}
+        for key, chance in law.items():
+            for report in range(3):
+                views.setdefault(tuple(sorted((*key, report))), {})[report] = chance
+        total = sum(max(each.values()) for each in views.values())
+        found = strong_vulnerability(None, Channel(response(3, truth)), others=counts)
+        assert found.value == near(((truth - lie) * total + 3 * lie) / 3)
+    assert people == sum(counts) + 1
+
+
+def test_mixed_values_can_tell_more_than_equal_ones():
+    channel = Channel(response(2, 0.8))
+    equal, mixed = (strong_vulnerability(None, channel, others=others).value for others in ([60, 0], [30, 30]))
+    assert mixed > equal
+    assert worst_strong_vulnerability(None, channel, num_users=61).value == near(mixed)
+
+
+def test_for_many_people_the_worst_is_a_lower_bound_with_an_upper_one():
+    found = worst_strong_vulnerability(None, Channel(response(3, 0.6)), num_users=400)
+    assert found.kind is Kind.LOWER_BOUND
+    assert found.value == near(strong_vulnerability(None, Channel(response(3, 0.6)), others=[0, 399, 0]).value)
+    assert found.lower == found.value < found.upper == near(0.6)
+    mixed = strong_vulnerability(None, Channel(response(3, 0.6)), others=[100, 50, 49]).value
+    assert mixed < found.upper
+
+
+def test_all_data_sets_are_listed_once():
+    sets = list(data_sets(3, 4))
+    assert len(set(sets)) == len(sets) == 15
+    assert all(sum(each) == 4 and min(each) >= 0 for each in sets)
+    assert list(data_sets(1, 4)) == [(4,)]
+    assert list(data_sets(2, 0)) == [(0, 0)]
+
+
+@pytest.mark.parametrize("others", [[1, 2, 3], [-1, 2], [0.5, 1.5], 3])
+def test_others_that_are_no_counts_are_refused(others):
+    with pytest.raises(InvalidParameterError, match="others must be 2 numbers of people"):
+        strong_vulnerability(None, Channel(response(2, 0.7)), others=others)
+
+
+def test_too_many_mixed_values_are_refused_with_the_way_out():
+    with pytest.raises(UnsupportedModelError, match="Let all others hold the same value"):
+        strong_vulnerability(None, Channel(response(5, 0.7)), others=[100, 100, 0, 0, 0])
