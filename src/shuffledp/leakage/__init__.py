@@ -13,20 +13,31 @@ from shuffledp.leakage.bridge import (
     vulnerability_from_delta,
     worst_delta,
 )
+from shuffledp.leakage.examining import Capacity, TargetExamination, examine_target, target_capacity
+from shuffledp.leakage.guessing import BestGuess, best_guesses
 from shuffledp.leakage.iid import shuffled_fraction, shuffled_vulnerability
 from shuffledp.leakage.inferential import inferential_loss, joint_prior, record_channel, record_prior
 from shuffledp.leakage.max_load import binary_vulnerability, expected_max_load
 from shuffledp.leakage.strong import strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.target import target_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.leakage.ways import Comparison, Way, compare_ways
 
 __all__ = [
+    "BestGuess",
+    "Capacity",
+    "Comparison",
+    "TargetExamination",
     "Vulnerability",
+    "Way",
     "bayes",
+    "best_guesses",
     "binary_vulnerability",
     "bridge_prior",
+    "compare_ways",
     "delta_from_vulnerability",
     "delta_of_pair",
+    "examine_target",
     "expected_max_load",
     "gain",
     "inferential_loss",
@@ -38,6 +49,7 @@ __all__ = [
     "shuffled_fraction",
     "shuffled_vulnerability",
     "strong_vulnerability",
+    "target_capacity",
     "target_vulnerability",
     "vulnerability_from_delta",
     "worst_delta",

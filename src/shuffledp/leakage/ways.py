@@ -83,6 +83,7 @@ def compare_ways(
     *,
     prior: ArrayLike | None = None,
     gain: ArrayLike | None = None,
+    sampling: bool = True,
     method: str = "auto",
     source: "RandomSource | None" = None,
 ) -> Comparison:
@@ -101,6 +102,7 @@ def compare_ways(
         model: the randomizer and the shuffler, with the number of users.
         prior: a probability for each value; None is uniform.
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        sampling: whether to compare with a sample too.
         method: as for `shuffledp.leakage.shuffled_vulnerability`.
         source: randomness of "monte-carlo".
 
@@ -123,7 +125,12 @@ def compare_ways(
     check_supported(model)
     asked = _Asked(model, channel_of(model.local), prior, gain, method, source)
     reasons: list[str] = []
-    ways = [asked.randomizing(), asked.shuffling(reasons), asked.sample(reasons), asked.both(reasons)]
+    ways = [
+        asked.randomizing(),
+        asked.shuffling(reasons),
+        asked.sample(reasons) if sampling else None,
+        asked.both(reasons),
+    ]
     return Comparison(
         prior=asked.openly.prior,
         num_users=model.num_users,
@@ -190,9 +197,7 @@ class _Asked:
         values = found.values.astype(np.float64)
         mixed = Scores(found.chances, share * values + (1 - share) * (values @ found.chances)[:, None])
         best = best_guess(mixed, ((1 / size, size),), **self.choice)
-        return as_vulnerability(
-            mixed, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), decay=decay(mixed)
-        )
+        return as_vulnerability(mixed, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), decay=decay(mixed))
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
         """As if it were known who is in the sample; with a uniform prior and all others alike, that tells no more."""
