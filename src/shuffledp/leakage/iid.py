@@ -75,7 +75,8 @@ def shuffled_vulnerability(
         num_users: n, 1 or more.
         method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms), "max-load" (if
             each guess is favored by one report) and "convolution" (two guesses; a bound to about 1e-6); "quick" does
-            the same, and refuses what takes longer than about half a second. By name only, estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of confidence 99.9 %.
+            so too, and refuses what takes longer than about half a second. By name only, estimates: "gaussian" (two
+            guesses), and "monte-carlo" with an interval of confidence 99.9 %.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:

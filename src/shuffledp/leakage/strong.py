@@ -94,8 +94,8 @@ def worst_strong_vulnerability(
 ) -> Vulnerability:
     """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
-    Where there are too many, or ``method`` is "quick", it is the largest of those where all others hold one value, and so a lower bound: mixed
-    values may tell slightly more, as they do for two values.
+    Where there are too many, or ``method`` is "quick", it is the largest of those where all others hold one value, and
+    so a lower bound: mixed values may tell slightly more, as they do for two values.
 
     Args:
         prior: as for `strong_vulnerability`.

@@ -111,26 +111,25 @@ def compare_ways(
         UnsupportedModelError: if the randomizer is not written out as a table.
 
     References:
-        Jurado et al. 2023 compare the ways without regard to errors; the sample of equal error is our own.
+        Jurado et al. 2023, Section VII, for the question; the sample of equal error is our own.
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, UniformShuffler
         >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
         >>> found = compare_ways(ProtocolModel(local=local, shuffle=UniformShuffler().model(1000)))
-        >>> [(way.name, way.people, round(way.uninformed.value, 4), round(way.strong.value, 4)) for way in found.ways]
-        >>> [(way.name, way.people, round(way.uninformed.value, 4), round(way.strong.value, 4)) for way in found.ways[1:]]
-        [('shuffling', 1000, 0.5126, 1.0), ('sample', 214, 0.5058, 0.607), ('both', 1000, 0.5058, 0.5066)]
+        >>> for way in found.ways:
+        ...     print(way.name, way.people, round(way.uninformed.value, 4), round(way.strong.value, 4))
+        randomizing 1000 0.7311 0.7311
+        shuffling 1000 0.5126 1.0
+        sample 214 0.5058 0.607
+        both 1000 0.5058 0.5066
     """
     _validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
-    asked = _Asked(model, channel_of(model.local), prior, gain, method, source)
+    asked = _Asked(model, {"prior": prior, "gain": gain}, {"method": method, "source": source})
     reasons: list[str] = []
-    ways = [
-        asked.randomizing(),
-        asked.shuffling(reasons),
-        asked.sample(reasons) if sampling else None,
-        asked.both(reasons),
-    ]
+    sample = asked.sample(reasons) if sampling else None
+    ways = [asked.randomizing(), asked.shuffling(reasons), sample, asked.both(reasons)]
     return Comparison(
         prior=asked.openly.prior,
         num_users=model.num_users,
@@ -142,22 +141,13 @@ def compare_ways(
 class _Asked:
     """A question, and the ways to answer it one by one; reasons are added to a list where something is left out."""
 
-    def __init__(
-        self,
-        model: ProtocolModel,
-        channel: Channel,
-        prior: ArrayLike | None,
-        gain: ArrayLike | None,
-        method: str,
-        source: "RandomSource | None",
-    ) -> None:
-        self.model, self.channel = model, channel
-        self.size, self.people = len(channel.inputs), model.num_users
-        self.about: dict[str, Any] = {"prior": prior, "gain": gain}
-        self.choice: dict[str, Any] = {"method": method, "source": source}
-        self.belief = checked_prior(prior, self.size).astype(np.float64)
+    def __init__(self, model: ProtocolModel, about: dict[str, Any], choice: dict[str, Any]) -> None:
+        self.model, self.channel = model, channel_of(model.local)
+        self.size, self.people = len(self.channel.inputs), model.num_users
+        self.about, self.choice = about, choice
+        self.belief = checked_prior(about["prior"], self.size).astype(np.float64)
         self.open = Channel(np.eye(self.size))
-        self.openly = seen_alone(self.open, prior, gain)
+        self.openly = seen_alone(self.open, **about)
         self.error = _error(model, self.belief)
 
     def randomizing(self) -> Way:
