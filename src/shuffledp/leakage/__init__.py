@@ -4,7 +4,7 @@
 `shuffle_channels` writes small protocols out as channels, and `target_vulnerability` answers for protocols of any size.
 """
 
-from shuffledp.leakage import bayes, gain, shuffle_channels
+from shuffledp.leakage import bayes, gain, shuffle_channels, wording
 from shuffledp.leakage.bridge import (
     bridge_prior,
     delta_from_vulnerability,
@@ -15,7 +15,7 @@ from shuffledp.leakage.bridge import (
 )
 from shuffledp.leakage.examining import Capacity, TargetExamination, examine_target, target_capacity
 from shuffledp.leakage.guessing import BestGuess, best_guesses
-from shuffledp.leakage.iid import shuffled_fraction, shuffled_vulnerability
+from shuffledp.leakage.iid import METHODS, shuffled_fraction, shuffled_vulnerability
 from shuffledp.leakage.inferential import inferential_loss, joint_prior, record_channel, record_prior
 from shuffledp.leakage.max_load import binary_vulnerability, expected_max_load
 from shuffledp.leakage.strong import strong_vulnerability, worst_strong_vulnerability
@@ -24,6 +24,7 @@ from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.leakage.ways import Comparison, Way, compare_ways
 
 __all__ = [
+    "METHODS",
     "BestGuess",
     "Capacity",
     "Comparison",
@@ -52,6 +53,7 @@ __all__ = [
     "target_capacity",
     "target_vulnerability",
     "vulnerability_from_delta",
+    "wording",
     "worst_delta",
     "worst_strong_vulnerability",
 ]
