@@ -196,8 +196,8 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str:
         raise UnsupportedModelError(f"it takes too long for {sum(count for _, count in slots):,} people.")
     raise UnsupportedModelError(
         f"the exact value would take about {states:.1e} steps ({len(small.values)} guesses, {len(small.chances)} kinds "
-        f"of reports), and at most {_MOST_STATES:.0e} are feasible. The method 'monte-carlo' gives an estimate, if asked "
-        "for by name."
+        f"of reports), and at most {_MOST_STATES:.0e} are feasible. The method 'monte-carlo' gives an estimate, if "
+        "asked for by name."
     )
 
 

@@ -29,7 +29,7 @@ class Bar:
 
 def leakage_section(outcome: Outcome) -> Section | None:
     """Bars from 0 to 100 percent for each adversary; None where reports are no table of answers."""
-    local, people = outcome.model.local, outcome.model.num_users
+    local = outcome.model.local
     if not isinstance(local, FrequencyModel):
         return None
     try:
@@ -43,16 +43,16 @@ def leakage_section(outcome: Outcome) -> Section | None:
     context = {
         "tables": [
             {
-                "title": "Somebody who knows nobody\N{RIGHT SINGLE QUOTATION MARK}s answer",
+                "title": "Somebody who knows nobody's answer",
                 "bars": _bars(found, "uninformed"),
             },
             {
-                "title": "Somebody who knows everybody else\N{RIGHT SINGLE QUOTATION MARK}s answer",
+                "title": "Somebody who knows everybody else's answer",
                 "bars": _bars(found, "strong"),
             },
         ],
         "left_out": list(found.left_out),
-        "sentence": wording.after_seeing(seen, wording.seen_in(outcome.model)) if seen else "",
+        "sentence": _written(wording.after_seeing(seen, wording.seen_in(outcome.model))) if seen else "",
         "prior": f"{100 * found.prior:.2f}",
     }
     return _section(outcome, context)
@@ -75,7 +75,7 @@ def _bars(found: Comparison, adversary: str) -> list[Bar]:
     before = Bar(
         name="Before",
         note="nothing has been seen",
-        share=wording.as_share(found.prior),
+        share=_written(wording.as_share(found.prior)),
         length=f"{100 * found.prior:.2f}",
         style="sampling",
     )
@@ -88,7 +88,12 @@ def _bar(name: str, found: Vulnerability) -> Bar:
     return Bar(
         name=wording.NAMES[name],
         note={"exactly": "exact"}.get(relation, relation),
-        share=wording.change(found)[0],
+        share=_written(wording.change(found)[0]),
         length=f"{100 * min(found.value, 1.0):.2f}",
         style=_STYLES[name],
     )
+
+
+def _written(text: str) -> str:
+    """With percentages as the rest of the page writes them."""
+    return text.replace(" %", "%")
