@@ -37,10 +37,10 @@ METHODS = ("auto", "quick", "enumeration", "max-load", "convolution", "gaussian"
 
 _FEW_STATES = 2e5
 _MOST_STATES = 3e7
-_QUICK_STATES, _QUICK_PEOPLE = 1e6, 30_000  # about half a second
+_QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
 _MOST_EXACT = 200_000
 _LEAST_FOR_A_PATTERN = 3
-_EQUAL_CHANCES = 1e-12
+_ALIKE = 1e-11
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
@@ -203,7 +203,9 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str:
 
 def _is_slow(small: Scores, slots: Slots) -> bool:
     """Whether cells of several kinds, of very many people, keep a sum over the largest load busy."""
-    return sum(count for _, count in slots) > _QUICK_PEOPLE and bool(np.ptp(small.chances) > _EQUAL_CHANCES)
+    pattern = _pattern(small)
+    alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE
+    return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
 
 
 def _by_enumeration(small: Scores, slots: Slots) -> float:
