@@ -16,7 +16,7 @@ def test_no_belief_about_the_person_gains_more_than_the_capacity_and_the_uniform
     model = protocol(3)
     prior = (1 / 3, 1 / 3, 1 / 3) if others is None else others
     found = target_capacity(model, prior=others)
-    channel = np.array([joint for joint in beliefs(model, prior).values()]).T
+    channel = np.array(list(beliefs(model, prior).values())).T
     possible = np.array(prior) > 0
     channel = channel[possible] / np.array(prior)[possible][:, None]
     factors = [

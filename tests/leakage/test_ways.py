@@ -43,8 +43,11 @@ def test_a_shuffled_sample_tells_what_all_samples_of_all_data_sets_tell(prior, c
     expected = brute_sample(prior, 5, found.people, np.eye(size) if gain is None else gain)
     assert found.uninformed.value == pytest.approx(expected, abs=1e-12)
     assert found.uninformed.kind is Kind.EXACT
-    wrong = brute_sample(prior, 5, found.people + 1, np.eye(size) if gain is None else gain)
-    assert careful or prior in {(0.3, 0.7), (0.2, 0.3, 0.5)} or abs(found.uninformed.value - wrong) > 1e-4
+
+
+def test_one_person_more_in_the_sample_would_be_noticed():
+    found = compare_ways(protocol(2, 5, epsilon0=2.5)).way("sample")
+    assert abs(found.uninformed.value - brute_sample((0.5, 0.5), 5, found.people + 1, np.eye(2))) > 1e-3
 
 
 def brute_strong_sample(prior, others, sample):
