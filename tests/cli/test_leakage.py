@@ -26,7 +26,7 @@ def protocol(users, shuffle=None, size=3):
 def test_it_opens_with_a_sentence_and_says_the_kind_of_every_number(folder):
     said = text(*THREE, "--users", 30)
     assert said.startswith(
-        "After seeing the shuffled table, the best guess about one person is right 36.1 % of the time"
+        "After seeing the shuffled table, the best guess about one person is right 36.6 % of the time"
     )
     for name in ("prior vulnerability 0.333333", "posterior vulnerability", "additive leakage", "capacity"):
         assert name in said

@@ -11,7 +11,9 @@ from shuffledp.statements import Kind
 
 
 def vulnerability(value, prior=1 / 3, kind=Kind.EXACT):
-    return Vulnerability(value=value, lower=min(value, prior), upper=1.0, kind=kind, prior=prior, method="x")
+    return Vulnerability(
+        value=value, lower=min(value, prior), upper=max(value, 1.0), kind=kind, prior=prior, method="x"
+    )
 
 
 @pytest.mark.parametrize(
@@ -22,8 +24,10 @@ def vulnerability(value, prior=1 / 3, kind=Kind.EXACT):
         (0.38211, Kind.UPPER_BOUND, "right at most 38.3 % of the time instead of 33.3 %."),
         (0.38299, Kind.LOWER_BOUND, "right at least 38.2 % of the time instead of 33.3 %."),
         (0.38263, Kind.ESTIMATE, "right about 38.3 % of the time instead of 33.3 %."),
-        (0.3333511, Kind.EXACT, "right 33.335 % of the time instead of 33.333 %."),
+        (0.3333511, Kind.EXACT, "right 33.34 % of the time instead of 33.33 %."),
         (1 / 3, Kind.EXACT, "right 33.3 % of the time, as often as before."),
+        (1 / 3 + 1e-14, Kind.EXACT, "right 33.3 % of the time, hardly more often than before."),
+        (1 / 3, Kind.ESTIMATE, "right about 33.3 % of the time instead of 33.3 %."),
     ],
 )
 def test_a_sentence_says_the_kind_and_enough_digits(value, kind, said):

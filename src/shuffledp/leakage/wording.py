@@ -6,6 +6,7 @@ from shuffledp._numerals import in_digits
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.leakage.ways import Comparison, Way
 from shuffledp.models import ProtocolModel
+from shuffledp.statements import Kind
 
 __all__ = ["CORRELATED", "NAMES", "after_seeing", "answer", "as_share", "change", "seen_in"]
 
@@ -37,13 +38,13 @@ def as_share(value: float, relation: str = "", *, decimals: int = 1) -> str:
 
 
 def change(found: Vulnerability) -> tuple[str, str]:
-    """The value and the prior in percent, with as many decimals as it takes to tell them apart, if they differ."""
+    """The value and the prior in percent, with as many decimals as it takes to tell them apart, if ten are enough."""
     relation = found.kind.relation
     for decimals in range(1, _MOST_DECIMALS + 1):
         after, before = as_share(found.value, relation, decimals=decimals), as_share(found.prior, decimals=decimals)
-        if float(after[:-1]) > float(before[:-1]) or found.additive_leakage <= 0:
-            break
-    return after, before
+        if float(after[:-1]) > float(before[:-1]):
+            return after, before
+    return as_share(found.value, relation), as_share(found.prior)
 
 
 def seen_in(model: ProtocolModel) -> str:
@@ -61,8 +62,9 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
     if not counts_right:
         return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
     after, before = change(found)
-    if found.additive_leakage <= 0:
-        return f"{start} right {before} of the time, as often as before."
+    if after == before and found.kind in (Kind.EXACT, Kind.UPPER_BOUND):
+        often = "as often as before" if found.additive_leakage <= 0 else "hardly more often than before"
+        return f"{start} right {before} of the time, {often}."
     return f"{start} right {relation}{after} of the time instead of {before}."
 
 
