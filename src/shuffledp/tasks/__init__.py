@@ -19,6 +19,18 @@ from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.mixing import Mixing, mixing_of
+from shuffledp.tasks.network import Graphs, NetworkSection, along
+from shuffledp.tasks.network_planning import (
+    AfterRounds,
+    NetworkPlan,
+    PartOfGraph,
+    PrintedFormula,
+    Risk,
+    Walked,
+    plan_network,
+    statements_of_parts,
+    walking,
+)
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -42,6 +54,7 @@ from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "ROW",
+    "AfterRounds",
     "AutoSection",
     "CategoricalSection",
     "Category",
@@ -51,6 +64,7 @@ __all__ = [
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
     "ExpectedError",
+    "Graphs",
     "GroupedSection",
     "Grouping",
     "GroupsPlan",
@@ -66,6 +80,8 @@ __all__ = [
     "Missing",
     "Mixing",
     "NoisySortSection",
+    "NetworkPlan",
+    "NetworkSection",
     "NumberSection",
     "OneBitMeanSection",
     "OptimizedLocalHashingSection",
@@ -73,8 +89,10 @@ __all__ = [
     "Option",
     "OutOfRange",
     "Outcome",
+    "PartOfGraph",
     "PeopleSection",
     "Plan",
+    "PrintedFormula",
     "PrivUnitSection",
     "ProtocolPlan",
     "ProtocolSection",
@@ -82,6 +100,7 @@ __all__ = [
     "Reach",
     "Regional",
     "ReleaseSection",
+    "Risk",
     "RoundedMeanSection",
     "ShufflerSection",
     "SplitAndMixSection",
@@ -92,11 +111,16 @@ __all__ = [
     "Unfit",
     "UniformSection",
     "ValueSection",
+    "Walked",
+    "along",
     "column_label",
     "composed_columns",
     "composed_with",
     "mixing_of",
     "plan",
+    "plan_network",
     "read_earlier",
     "read_task",
+    "statements_of_parts",
+    "walking",
 ]
