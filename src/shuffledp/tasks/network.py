@@ -166,8 +166,8 @@ class NetworkSection(ShufflerSection):
         """Refused: the shuffler is one of a graph; see `along`."""
         del grouping
         raise InvalidParameterError(
-            "the graph must be given for a 'network' shuffle, which is about it: use the commands `shuffledp plan`, "
-            "`shuffledp run` and its stages."
+            "graphs must be given for a 'network' shuffle, which is about them; got none. The commands `shuffledp "
+            "plan`, `shuffledp run` and its stages read them."
         )
 
     def could_have_made(self, view: View) -> bool:
@@ -205,8 +205,8 @@ def along(section: NetworkSection, graphs: Graphs, randomizer: Randomizer, num_r
         num_rounds: how often every report is passed on.
 
     Raises:
-        InvalidParameterError: if somebody has no neighbor, or the randomizer takes no whole number that dummies could be
-            made of.
+        InvalidParameterError: if somebody has no neighbor, or the randomizer takes no whole number that dummies could
+            be made of.
     """
     cycle = tuple(graphs[place % len(graphs)] for place in range(num_rounds))
     dummies: dict[str, Any] = {} if section.protocol == "all" else _dummies(randomizer)

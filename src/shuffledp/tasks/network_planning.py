@@ -1,4 +1,4 @@
-"""What to expect of walks along a graph: the guarantee after so many rounds, what they cost, and each part by itself."""
+"""What to expect of walks along a graph: the guarantee after so many rounds, what they cost, and each part alone."""
 
 import math
 from collections.abc import Callable
@@ -38,7 +38,7 @@ TOLERANCE = 0.01  # total variation, of the second of the two mixing times
 _MOST_ROUNDS = 1 << 14  # that are tried
 _MOST_PARTS = 64  # of which each is accounted for by itself
 _MOST_STEPS = 2 * 10**9  # people * rounds * entries up to which everybody's law is walked for the second mixing time
-_GRID, _GRID_OF_MANY, _MANY = 10, 6, 5_000
+_GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
 
 
@@ -130,8 +130,10 @@ class NetworkPlan(Described):
         merged_edges: further mentions of edges, in either direction, that were merged.
         dropped_loops: edges from a person to the same that were left out.
         num_parts: parts that cannot reach each other.
-        is_bipartite: whether without laziness the number of rounds shows where a report may have begun.
+        two_sides: whether the graph is bipartite and nobody is lazy, so that the number of rounds shows where a report
+            may have begun.
         irregularity: "Gamma" in papers.
+        protocol: what people hand in: "all", "single" or "padded".
         rounds: the task's.
         epsilon: what is guaranteed to everybody after them, by the weakest part.
         uniform: epsilon of a uniform shuffle of as many people.
@@ -151,8 +153,9 @@ class NetworkPlan(Described):
     merged_edges: int
     dropped_loops: int
     num_parts: int
-    is_bipartite: bool
+    two_sides: bool
     irregularity: float
+    protocol: str
     rounds: int
     epsilon: float
     uniform: float
@@ -163,6 +166,24 @@ class NetworkPlan(Described):
     parts: tuple[PartOfGraph, ...]
     risks: tuple[Risk, ...]
     printed: tuple[PrintedFormula, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before anything is collected that way; empty if there is nothing."""
+        found = []
+        if self.rounds == 0:
+            found.append("rounds = 0: every report is handed in by its sender, and only epsilon0 holds.")
+        elif self.two_sides:
+            found.append(
+                "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
+                "laziness = 0.1 mixes the sides."
+            )
+        if self.num_parts > 1:
+            found.append(
+                f"The graph is in {self.num_parts:,} parts that no report leaves: everybody hides among those of "
+                "their own part, and the guarantee is that of the weakest."
+            )
+        return tuple(found)
 
     @property
     def own(self) -> AfterRounds:
@@ -200,7 +221,7 @@ def walking(
             f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains nothing at "
             f"delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
         )
-    found = _fewest(section, graphs, randomizer, delta, uniform, progress)
+    found = _fewest(section, graphs, randomizer, delta, progress)
     if found is None:
         raise InvalidParameterError(
             f"[shuffler] rounds must be a number here: no number of rounds up to {_MOST_ROUNDS} comes within 5 % of a "
@@ -233,17 +254,17 @@ def plan_network(
     several = len(graphs) > 1
     fewest = shuffler.num_rounds if section.rounds == AUTO else None
     if fewest is None and uniform < local.epsilon0 and not section.offline and not section.colluding:
-        fewest = _fewest(section, graphs, randomizer, delta, uniform, progress)
+        fewest = _fewest(section, graphs, randomizer, delta, progress)
     mixing = None if several else mixing_time(first, section.laziness)
-    rounds = _rounds_to_show(shuffler.num_rounds, fewest, mixing, first.num_users)
+    rounds = _rounds_to_show(shuffler, fewest, mixing)
     rows = []
     for done, number in enumerate(rounds):
         walk = shuffler if number == shuffler.num_rounds else along(section, graphs, randomizer, number)
         rows.append(_after(walk, local, delta))
         if progress is not None:
             progress(done + 1, len(rounds))
-    parts = _parts(shuffler, local, delta)
     own = next(row.epsilon for row in rows if row.rounds == shuffler.num_rounds)
+    parts = _parts(shuffler, local, delta, own)
     weakest = max((part.epsilon for part in parts), default=own) if 1 < len(parts) == _num_parts(first) else own
     return NetworkPlan(
         num_users=first.num_users,
@@ -252,8 +273,9 @@ def plan_network(
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
         num_parts=_num_parts(first),
-        is_bipartite=first.is_bipartite,
+        two_sides=first.is_bipartite and not section.laziness,
         irregularity=first.irregularity,
+        protocol=section.protocol,
         rounds=shuffler.num_rounds,
         epsilon=min(own, weakest),
         uniform=uniform,
@@ -296,6 +318,10 @@ def statements_of_parts(
     return (*(statement.remarking(remark) for statement in central), alone)
 
 
+def _epsilon(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> float:
+    return epsilon_of(account(_model(shuffler, local), delta=delta).guarantee)
+
+
 def _uniform(local: LocalModel, num_users: int, delta: float) -> float:
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
     return epsilon_of(account(model, delta=delta).guarantee)
@@ -310,14 +336,10 @@ def _model(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
 
 
 def _fewest(
-    section: NetworkSection,
-    graphs: Graphs,
-    randomizer: Randomizer,
-    delta: float,
-    uniform: float,
-    progress: Progress | None,
+    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
 ) -> int | None:
     """By doubling and halving, as if more rounds were never worse; None if none are enough."""
+    uniform = _uniform(randomizer.model, graphs[0].num_users, delta)
     tried = 0
 
     def enough(rounds: int) -> bool:
@@ -355,11 +377,12 @@ def _because(section: NetworkSection, graphs: Graphs) -> str:
     return ", since reports get lost on the way" if section.dropouts else ""
 
 
-def _rounds_to_show(own: int, fewest: int | None, mixing: float | None, people: int) -> list[int]:
+def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
     """Some numbers of rounds, the task's own and the fewest among them."""
+    own, slow = shuffler.num_rounds, shuffler.protocol != "all" or _people(shuffler) > _MANY
     customary = min(math.ceil(mixing), _MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
-    grid = np.geomspace(1, last, _GRID_OF_MANY if people > _MANY else _GRID).round().astype(int)
+    grid = np.geomspace(1, last, _FEWER if slow else _GRID).round().astype(int)
     return sorted({own, *(number for number in grid.tolist()), *([fewest] if fewest else [])})
 
 
@@ -396,9 +419,10 @@ def _shufflers_of_parts(shuffler: RandomWalkShuffler) -> list[RandomWalkShuffler
     return [replace(shuffler, graph=part, num_colluding=min(shuffler.num_colluding, part.num_users)) for part in parts]
 
 
-def _parts(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PartOfGraph, ...]:
-    found = []
-    for each in _shufflers_of_parts(shuffler):
+def _parts(shuffler: RandomWalkShuffler, local: LocalModel, delta: float, own: float) -> tuple[PartOfGraph, ...]:
+    """What there is to say of each part; ``own`` is epsilon of the whole."""
+    found, shufflers = [], _shufflers_of_parts(shuffler)
+    for each in shufflers:
         part = each.graph
         if isinstance(part, Graph):
             gap = lazy_gap(part, shuffler.laziness)
@@ -409,7 +433,7 @@ def _parts(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tup
                     is_bipartite=part.is_bipartite,
                     gap=gap,
                     mixing_time=mixing_time(part, shuffler.laziness),
-                    epsilon=epsilon_of(account(_model(each, local), delta=delta).guarantee),
+                    epsilon=own if len(shufflers) == 1 else _epsilon(each, local, delta),
                 )
             )
     return tuple(found)
