@@ -38,6 +38,7 @@ TOLERANCE = 0.01  # total variation, of the second of the two mixing times
 _MOST_ROUNDS = 1 << 14  # that are tried
 _MOST_PARTS = 64  # of which each is accounted for by itself
 _MOST_STEPS = 2 * 10**9  # people * rounds * entries up to which everybody's law is walked for the second mixing time
+_DEAR = 10**9  # the same for one round: then exact laws are worked out for less than ten rounds, if at all
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
 
@@ -327,8 +328,12 @@ def _uniform(local: LocalModel, num_users: int, delta: float) -> float:
     return epsilon_of(account(model, delta=delta).guarantee)
 
 
+def _first(shuffler: RandomWalkShuffler) -> Graph:
+    return shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
+
+
 def _people(shuffler: RandomWalkShuffler) -> int:
-    return shuffler.graph.num_users if isinstance(shuffler.graph, Graph) else shuffler.graph[0].num_users
+    return _first(shuffler).num_users
 
 
 def _model(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
@@ -353,16 +358,22 @@ def _fewest(
 
     if len(graphs) == 1 and graphs[0].is_bipartite and not section.laziness:
         return None
-    rounds = 1
+    rounds = _start(graphs[0])
     while not enough(rounds):
         rounds *= 2
         if rounds > _MOST_ROUNDS:
             return None
-    low = rounds // 2  # not enough, or 0
+    low = rounds // 2 if rounds > _start(graphs[0]) else 0  # not enough
     while rounds - low > 1:
         middle = (low + rounds) // 2
         low, rounds = (low, middle) if enough(middle) else (middle, rounds)
     return rounds
+
+
+def _start(graph: Graph) -> int:
+    """From how many rounds on to look: of many people the first few take long, and are never enough."""
+    each = graph.num_users * (graph.num_users + graph.neighbors.size)
+    return 1 if each < _DEAR else 10 * _DEAR // each + 1
 
 
 def _because(section: NetworkSection, graphs: Graphs) -> str:
@@ -382,7 +393,7 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
     own, slow = shuffler.num_rounds, shuffler.protocol != "all" or _people(shuffler) > _MANY
     customary = min(math.ceil(mixing), _MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
-    grid = np.geomspace(1, last, _FEWER if slow else _GRID).round().astype(int)
+    grid = np.geomspace(min(_start(_first(shuffler)), last), last, _FEWER if slow else _GRID).round().astype(int)
     return sorted({own, *(number for number in grid.tolist()), *([fewest] if fewest else [])})
 
 

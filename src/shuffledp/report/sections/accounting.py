@@ -17,7 +17,7 @@ _SHARE = "All of this is about this release of this column alone: a share of the
 
 
 def accounting_section(outcome: Outcome) -> Section | None:
-    """Chart and table of what each theorem says; None where one report may say everything, and for groups and graphs."""
+    """Chart and table of what each theorem says; None if one report may say everything, and for groups and graphs."""
     task, people = outcome.task, outcome.model.num_users
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
