@@ -68,9 +68,10 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list
 
 
 def _fewest(plan: NetworkPlan) -> str:
+    that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
     if plan.fewest_rounds is None:
-        return "No number of rounds comes within 5 % of that, as far as is known."
-    return f"The fewest rounds that come within 5 % of that: {plan.fewest_rounds:,}."
+        return f"No number of rounds comes within 5 % of {that}, as far as is known."
+    return f"The fewest rounds that come within 5 % of {that}: {plan.fewest_rounds:,}."
 
 
 def _mixing(plan: NetworkPlan) -> list[str]:
@@ -98,15 +99,16 @@ def _failing(plan: NetworkPlan) -> list[str]:
 
 
 def _table(plan: NetworkPlan) -> Table:
-    names = ("rounds", "epsilon", "messages\neach", "busiest", "lacking", "theorem")
+    nothing = "hold none" if plan.protocol == "all" else "dummies"
+    names = ("rounds", "epsilon", "messages\neach", "busiest", nothing, "theorem")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     table.columns[-1].justify = "left"
     for row in plan.by_rounds:
-        marks = [*(["yours"] if row.rounds == plan.rounds else []), *_first(plan, row.rounds)]
+        marks = ", ".join([*(["yours"] if row.rounds == plan.rounds else []), *_first(plan, row.rounds)])
         table.add_row(
-            f"{row.rounds:,}{f' ({chr(44).join(marks)})' if marks else ''}",
+            f"{row.rounds:,} ({marks})" if marks else f"{row.rounds:,}",
             f"<= {in_digits(row.epsilon, 'at most')}",
             f"{row.messages:,.1f}",
             f"{row.messages_most:,.1f}",
@@ -118,12 +120,12 @@ def _table(plan: NetworkPlan) -> Table:
 
 
 def _first(plan: NetworkPlan, rounds: int) -> Sequence[str]:
-    return ["5 %"] if rounds == plan.fewest_rounds else []
+    return ["within 5 %"] if rounds == plan.fewest_rounds else []
 
 
 def _parts(plan: NetworkPlan) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title="Parts", title_justify="left")
-    for name in ("people", "edges", "log(n) / gap", "epsilon"):
+    for name in ("people", "edges", "log(n) / gap", "epsilon", "uniform", "within 5 %"):
         table.add_column(name, justify="right", no_wrap=True)
     for part in plan.parts:
         table.add_row(
@@ -131,6 +133,8 @@ def _parts(plan: NetworkPlan) -> Table:
             f"{part.edges:,}",
             "never" if math.isinf(part.mixing_time) else f"{part.mixing_time:,.1f}",
             f"<= {in_digits(part.epsilon, 'at most')}",
+            in_digits(part.uniform, "at most"),
+            "-" if part.fewest_rounds is None else _rounds(part.fewest_rounds),
         )
     return table
 

@@ -30,10 +30,10 @@ def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Char
         withdrawn: whether nothing of it holds for the run on the page.
     """
     caption = [
-        "Both axes are logarithmic. Blue: what is guaranteed after so many rounds; dashed: a uniform shuffle by somebody "
-        "whom everybody trusts; dotted: no shuffling."
+        "Both axes are logarithmic. Blue: what is guaranteed after so many rounds; dashed: a uniform shuffle of "
+        "everybody; dotted: no shuffling."
     ]
-    if plan.fewest_rounds is not None:
+    if plan.fewest_rounds is not None and plan.num_parts == 1:
         caption.append(f"Within 5 % of a uniform shuffle from {count_of(plan.fewest_rounds, 'round', 'rounds')} on.")
     if withdrawn:
         caption.append("The run on this page is withdrawn: none of this holds for it.")
@@ -42,7 +42,7 @@ def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Char
         name="rounds",
         title="Guarantee against rounds",
         description=(
-            f"Epsilon falls from {number(least.epsilon, 'at most')} after {count_of(least.rounds, 'round', 'rounds')} to "
+            f"Epsilon is {number(least.epsilon, 'at most')} after {count_of(least.rounds, 'round', 'rounds')} and "
             f"{number(most.epsilon, 'at most')} after {most.rounds}; the numbers are in the table below."
         ),
         caption=" ".join(caption),

@@ -37,6 +37,7 @@ NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what "auto" asks fo
 TOLERANCE = 0.01  # total variation, of the second of the two mixing times
 _MOST_ROUNDS = 1 << 14  # that are tried
 _MOST_PARTS = 64  # of which each is accounted for by itself
+_MOST_SEARCHED = 8  # for each of which the fewest rounds are found
 _MOST_STEPS = 2 * 10**9  # people * rounds * entries up to which everybody's law is walked for the second mixing time
 _DEAR = 10**9  # the same for one round: then exact laws are worked out for less than ten rounds, if at all
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
@@ -77,6 +78,9 @@ class PartOfGraph(Described):
         gap: "alpha" in papers, the laziness of the task included.
         mixing_time: log(people) / gap, in rounds.
         epsilon: what is guaranteed to each of them after the task's rounds.
+        uniform: epsilon of a uniform shuffle of as many.
+        fewest_rounds: the fewest rounds found that come within 5 % of that; None if none do, that gains nothing, or
+            there are too many parts to look.
     """
 
     people: int
@@ -85,6 +89,8 @@ class PartOfGraph(Described):
     gap: float
     mixing_time: float
     epsilon: float
+    uniform: float
+    fewest_rounds: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +144,8 @@ class NetworkPlan(Described):
         rounds: the task's.
         epsilon: what is guaranteed to everybody after them, by the weakest part.
         uniform: epsilon of a uniform shuffle of as many people.
-        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that; None if none are.
+        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part at most
+            1.05 times that of a uniform shuffle of its people; None if none are.
         mixing_time: log(people) / gap, in rounds, as papers recommend; None for several graphs.
         distance_rounds: the first round after which everybody's law is within a distance of 0.01 of the stationary one:
             at least and at most; None for several graphs, or if there is none.
@@ -217,7 +224,7 @@ def walking(
         return along(section, graphs, randomizer, section.rounds)
     people, epsilon0 = graphs[0].num_users, randomizer.model.epsilon0
     uniform = _uniform(randomizer.model, people, delta)
-    if uniform >= epsilon0:
+    if uniform >= epsilon0 and graphs[0].is_connected:
         raise InvalidParameterError(
             f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains nothing at "
             f"delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
@@ -264,9 +271,8 @@ def plan_network(
         rows.append(_after(walk, local, delta))
         if progress is not None:
             progress(done + 1, len(rounds))
-    own = next(row.epsilon for row in rows if row.rounds == shuffler.num_rounds)
-    parts = _parts(shuffler, local, delta, own)
-    weakest = max((part.epsilon for part in parts), default=own) if 1 < len(parts) == _num_parts(first) else own
+    own = next(row for row in rows if row.rounds == shuffler.num_rounds)
+    parts = _parts(section, shuffler, randomizer, delta, own)
     return NetworkPlan(
         num_users=first.num_users,
         num_edges=first.num_edges,
@@ -278,7 +284,7 @@ def plan_network(
         irregularity=first.irregularity,
         protocol=section.protocol,
         rounds=shuffler.num_rounds,
-        epsilon=min(own, weakest),
+        epsilon=own.epsilon,
         uniform=uniform,
         fewest_rounds=fewest,
         mixing_time=mixing,
@@ -358,6 +364,10 @@ def _fewest(
 
     if len(graphs) == 1 and graphs[0].is_bipartite and not section.laziness:
         return None
+    if len(graphs) == 1 and not graphs[0].is_connected:
+        return _fewest_of_parts(section, graphs[0], randomizer, delta, progress)
+    if uniform >= randomizer.model.epsilon0:
+        return None
     rounds = _start(graphs[0])
     while not enough(rounds):
         rounds *= 2
@@ -368,6 +378,19 @@ def _fewest(
         middle = (low + rounds) // 2
         low, rounds = (low, middle) if enough(middle) else (middle, rounds)
     return rounds
+
+
+def _fewest_of_parts(
+    section: NetworkSection, graph: Graph, randomizer: Randomizer, delta: float, progress: Progress | None
+) -> int | None:
+    """Enough for each part that gains anything; None if there are too many parts, or none are enough for one."""
+    if _num_parts(graph) > _MOST_SEARCHED:
+        return None
+    gaining = [
+        part for part in graph.parts() if _uniform(randomizer.model, part.num_users, delta) < randomizer.model.epsilon0
+    ]
+    found = [_fewest(section, (part,), randomizer, delta, progress) for part in gaining]
+    return None if None in found else max((each for each in found if each is not None), default=None)
 
 
 def _start(graph: Graph) -> int:
@@ -399,6 +422,7 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
 
 def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
     stated = account(_model(shuffler, local), delta=delta)
+    alone = [_epsilon(part, local, delta) for part in _shufflers_of_parts(shuffler)] if _in_parts(shuffler) else []
     messages = expected_messages(
         shuffler.graph,
         shuffler.num_rounds,
@@ -408,7 +432,7 @@ def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> Aft
     )
     return AfterRounds(
         rounds=shuffler.num_rounds,
-        epsilon=epsilon_of(stated.guarantee),
+        epsilon=min([epsilon_of(stated.guarantee), *([max(alone)] if alone else [])]),
         theorem=stated.basis.theorem,
         messages=float(messages.mean()),
         messages_most=float(messages.max()),
@@ -430,23 +454,30 @@ def _shufflers_of_parts(shuffler: RandomWalkShuffler) -> list[RandomWalkShuffler
     return [replace(shuffler, graph=part, num_colluding=min(shuffler.num_colluding, part.num_users)) for part in parts]
 
 
-def _parts(shuffler: RandomWalkShuffler, local: LocalModel, delta: float, own: float) -> tuple[PartOfGraph, ...]:
-    """What there is to say of each part; ``own`` is epsilon of the whole."""
-    found, shufflers = [], _shufflers_of_parts(shuffler)
+def _in_parts(shuffler: RandomWalkShuffler) -> bool:
+    return isinstance(shuffler.graph, Graph) and not shuffler.graph.is_connected
+
+
+def _parts(
+    section: NetworkSection, shuffler: RandomWalkShuffler, randomizer: Randomizer, delta: float, whole: AfterRounds
+) -> tuple[PartOfGraph, ...]:
+    """What there is to say of each part; of a single one all but its gap is known."""
+    found, shufflers, local = [], _shufflers_of_parts(shuffler), randomizer.model
+    searched = 1 < len(shufflers) <= _MOST_SEARCHED and not section.offline and not section.colluding
     for each in shufflers:
-        part = each.graph
-        if isinstance(part, Graph):
-            gap = lazy_gap(part, shuffler.laziness)
-            found.append(
-                PartOfGraph(
-                    people=part.num_users,
-                    edges=part.num_edges,
-                    is_bipartite=part.is_bipartite,
-                    gap=gap,
-                    mixing_time=mixing_time(part, shuffler.laziness),
-                    epsilon=own if len(shufflers) == 1 else _epsilon(each, local, delta),
-                )
+        part = _first(each)
+        found.append(
+            PartOfGraph(
+                people=part.num_users,
+                edges=part.num_edges,
+                is_bipartite=part.is_bipartite,
+                gap=lazy_gap(part, shuffler.laziness),
+                mixing_time=mixing_time(part, shuffler.laziness),
+                epsilon=whole.epsilon if len(shufflers) == 1 else _epsilon(each, local, delta),
+                uniform=_uniform(local, part.num_users, delta),
+                fewest_rounds=_fewest(section, (part,), randomizer, delta, None) if searched else None,
             )
+        )
     return tuple(found)
 
 

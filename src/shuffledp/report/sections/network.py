@@ -15,6 +15,7 @@ _HANDED_IN = {
     "single": "Everybody hands in one of the reports that they hold in the end, chosen by lot, or a dummy.",
     "padded": "Everybody hands in equally many reports, with dummies for those that are lacking.",
 }
+_LACKING = {"all": "People who hold none", "single": "Dummies", "padded": "Dummies"}
 _MOST_BARS = 8
 
 
@@ -38,6 +39,7 @@ def network_section(outcome: Outcome) -> Section | None:
         "handed_in": _HANDED_IN[plan.protocol],
         "held": _held(walked) if plan.protocol == "all" else [],
         "lacking": number(plan.own.lacking),
+        "gap_name": _LACKING[plan.protocol],
         "parts": _parts(plan) if len(plan.parts) > 1 else [],
         "risks": _risks(plan),
         "half": number(epsilon0 / 2),
@@ -56,10 +58,10 @@ def _graph(plan: NetworkPlan) -> str:
 
 
 def _fewest(plan: NetworkPlan) -> str:
+    that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
     if plan.fewest_rounds is None:
-        return "no number of rounds is known to come within 5 % of that"
-    rounds = count_of(plan.fewest_rounds, "round is", "rounds are")
-    return f"{rounds} the fewest that come within 5 % of that"
+        return f"no number of rounds is known to come within 5 % of {that}"
+    return f"{count_of(plan.fewest_rounds, 'round is', 'rounds are')} the fewest that come within 5 % of {that}"
 
 
 def _mixing(plan: NetworkPlan) -> list[tuple[str, str]]:
@@ -105,13 +107,15 @@ def _held(walked: Walked) -> list[tuple[str, str, str]]:
     ]
 
 
-def _parts(plan: NetworkPlan) -> list[tuple[str, str, str, str]]:
+def _parts(plan: NetworkPlan) -> list[tuple[str, ...]]:
     return [
         (
             count(part.people),
             count(part.edges),
             "never" if math.isinf(part.mixing_time) else number(part.mixing_time),
             in_digits(part.epsilon, "at most"),
+            in_digits(part.uniform, "at most"),
+            "\N{EN DASH}" if part.fewest_rounds is None else count(part.fewest_rounds),
         )
         for part in plan.parts
     ]
@@ -119,6 +123,10 @@ def _parts(plan: NetworkPlan) -> list[tuple[str, str, str, str]]:
 
 def _risks(plan: NetworkPlan) -> list[tuple[str, str, str]]:
     return [
-        (percent(each.share), percent(each.exposure, "at most"), number(each.delta_at_least, "at least"))
+        (
+            f"{100 * each.share:.3g}%",
+            f"{math.ceil(1000 * each.exposure) / 10:.1f}%",
+            number(each.delta_at_least, "at least"),
+        )
         for each in plan.risks
     ]
