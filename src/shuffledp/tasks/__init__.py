@@ -20,17 +20,9 @@ from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.mixing import Mixing, mixing_of
 from shuffledp.tasks.network import Graphs, NetworkSection, along
-from shuffledp.tasks.network_planning import (
-    AfterRounds,
-    NetworkPlan,
-    PartOfGraph,
-    PrintedFormula,
-    Risk,
-    Walked,
-    plan_network,
-    statements_of_parts,
-    walking,
-)
+from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, PrintedFormula, Risk, Walked
+from shuffledp.tasks.network_planning import plan_network
+from shuffledp.tasks.network_rounds import statements_of_parts, walking
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,

@@ -20,7 +20,7 @@ from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.earlier import EarlierRelease
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import Mixing, warnings_of
-from shuffledp.tasks.network_planning import Walked
+from shuffledp.tasks.network_plan import Walked
 from shuffledp.tasks.task import Task
 
 __all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "Regional", "StageOutcome"]

@@ -24,7 +24,9 @@ from shuffledp.tasks.groups_planning import GroupsPlan, plan_groups
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import warnings_of
 from shuffledp.tasks.network import Graphs, NetworkSection
-from shuffledp.tasks.network_planning import NetworkPlan, Progress, plan_network, statements_of_parts, walking
+from shuffledp.tasks.network_plan import NetworkPlan
+from shuffledp.tasks.network_planning import plan_network
+from shuffledp.tasks.network_rounds import Progress, statements_of_parts, walking
 from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Missing, Task
@@ -301,6 +303,8 @@ def _option(task: Task, num_users: int, shuffler: Shuffler | None, *, chosen: bo
     model = task.model(num_users, shuffler)
     try:
         stated = account(model, delta=task.release.delta)
+        if isinstance(shuffler, RandomWalkShuffler):
+            stated = statements_of_parts(shuffler, model.local, task.release.delta, (stated,))[0]
     except UnsupportedModelError:
         stated = None
     bits, error = model.local.report_bits, _as_arriving(task.randomizer.expected_error(num_users), model.shuffle)
