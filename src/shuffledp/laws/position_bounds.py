@@ -244,6 +244,8 @@ def _cut(descending: Floats, total: float) -> Floats:
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """Probabilities rounded up to the largest of their class, and how many are in each; at least one."""
+    if not descending.size:  # all is lost
+        return (0.0,), (people,)
     values: list[float] = []
     counts: list[int] = []
     least = _NEGLIGIBLE / people

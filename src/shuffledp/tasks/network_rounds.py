@@ -35,6 +35,7 @@ _NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what "auto" asks f
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
 _MOST_PARTS = 64  # of which each is accounted for by itself
+_ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
 _DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
 
 
@@ -77,26 +78,35 @@ def statements_of_parts(
         delta: of the guarantee.
         whole: what is stated of all parts as if they were one.
     """
-    each = shufflers_of_parts(shuffler)
-    if len(each) < 2:
+    weakest = _weakest_part(shuffler, local, delta, whole[0])
+    if weakest is None:
         return whole
-    found = [account_all(model_of(part, local), delta=delta) for part in each]
-    weakest = max(range(len(each)), key=lambda place: epsilon_of(found[place][0].guarantee))
-    stated = whole[0].claimed or whole[0].guarantee
-    if epsilon_of(found[weakest][0].guarantee) >= epsilon_of(stated):
-        return whole
+    part, _ = weakest
     remark = (
-        f"The graph is in {len(each)} parts that no report leaves, each a shuffle of its own people. This is about the "
-        f"weakest part, of {people_of(each[weakest])} people; nobody's guarantee is weaker."
+        f"The graph is in {num_parts(first_graph(shuffler))} parts that no report leaves, each a shuffle of its own "
+        f"people. This is about the weakest part, of {people_of(part)} people; nobody's guarantee is weaker."
     )
-    *central, alone = found[weakest]
+    *central, alone = account_all(model_of(part, local), delta=delta)
     return (*(statement.remarking(remark) for statement in central), alone)
 
 
 def stated_about_walks(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> PrivacyStatement:
     """What is guaranteed to everybody, also where the graph is in parts; the arguments are as above."""
     whole = account(model_of(shuffler, local), delta=delta)
-    return statements_of_parts(shuffler, local, delta, (whole,))[0]
+    weakest = _weakest_part(shuffler, local, delta, whole)
+    return whole if weakest is None else weakest[1]
+
+
+def _weakest_part(
+    shuffler: RandomWalkShuffler, local: LocalModel, delta: float, whole: PrivacyStatement
+) -> tuple[RandomWalkShuffler, PrivacyStatement] | None:
+    """The part to which least is guaranteed, and what; None if that is no more than for the whole."""
+    parts = shufflers_of_parts(shuffler)
+    if len(parts) < 2:
+        return None
+    found = [(part, account(model_of(part, local), delta=delta)) for part in parts]
+    weakest = max(found, key=lambda each: epsilon_of(each[1].guarantee))
+    return weakest if epsilon_of(weakest[1].guarantee) < epsilon_of(whole.claimed or whole.guarantee) else None
 
 
 def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float:
@@ -131,10 +141,13 @@ def fewest_rounds(
         nonlocal tried
         tried += 1
         model = model_of(along(section, graphs, randomizer, rounds), randomizer.model)
-        reached = delta_at(model, epsilon=uniform * _NEAR_UNIFORM).guarantee
         if progress is not None:
             progress(tried, None)
-        return getattr(reached, "delta", 1.0) <= delta
+        if section.protocol != "all":  # whose epsilon takes longer than delta at one epsilon
+            reached = delta_at(model, epsilon=uniform * _NEAR_UNIFORM).guarantee
+            if getattr(reached, "delta", 1.0) > delta:
+                return False
+        return epsilon_of(account(model, delta=delta).guarantee) <= uniform * _NEAR_UNIFORM
 
     if len(graphs) == 1 and graphs[0].is_bipartite and not section.laziness:
         return None
@@ -145,7 +158,7 @@ def fewest_rounds(
     rounds = first_tried(graphs[0])
     while not enough(rounds):
         rounds *= 2
-        if rounds > MOST_ROUNDS:
+        if rounds > MOST_ROUNDS or (1 - section.dropouts) ** rounds < _ALL_LOST:
             return None
     low = rounds // 2 if rounds > first_tried(graphs[0]) else 0  # not enough
     while rounds - low > 1:

@@ -217,7 +217,8 @@ class Outcome:
     def warnings(self) -> tuple[str, ...]:
         """What whoever reads the estimates should know first; empty if there is nothing."""
         by_place = warnings_of(self.regional.mixing, [self.model]) if self.regional else ()
-        return (*self.model.local.warnings, *by_place)
+        of_walks = self.walked.plan.warnings if self.walked else ()
+        return (*self.model.local.warnings, *by_place, *of_walks)
 
     def _about_groups(self) -> dict[str, Any]:
         if self.regional is None:
