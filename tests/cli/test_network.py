@@ -80,17 +80,30 @@ def test_who_claims_another_graph_is_found_out(friends):
     assert "another shuffle" in refused(3, "analyze", "task.toml", "--input", "v.parquet", "--output", "bad")
 
 
-@pytest.mark.parametrize(
+PROTOCOLS = pytest.mark.parametrize(
     ("protocol", "each"), [({"protocol": "single"}, 1), ({"protocol": "padded", "submissions": 2}, 2)]
 )
+
+
+@PROTOCOLS
 def test_everybody_hands_in_equally_many_with_dummies(friends, protocol, each):
     write_network(friends, rounds=2, **protocol)
-    result = shuffledp(*RUN, "--json")
-    assert result.code == 0, result.err
-    assert labels_of(friends / "out") == sorted(list(range(PEOPLE)) * each)
-    assert result.json["network"]["held"] == [*[0] * each, PEOPLE]
-    total = sum(row["estimate"] for row in result.json["estimates"])
-    assert total == pytest.approx(1.0)
+    for stage, given, made in (("randomize", "people.csv", "r.parquet"), ("shuffle", "r.parquet", "v.parquet")):
+        assert shuffledp(stage, "task.toml", "--input", given, "--output", made).code == 0
+    assert pq.read_table("v.parquet").column("label").to_pylist() == sorted(list(range(PEOPLE)) * each)
+
+
+@pytest.mark.deep
+@PROTOCOLS
+def test_dummies_are_taken_out_of_the_estimates(friends, protocol, each):
+    write_network(friends, rounds=2, **protocol)
+    found = shuffledp(*RUN, "--json").json
+    assert found["network"]["held"] == [*[0] * each, PEOPLE]
+    assert sum(row["estimate"] for row in found["estimates"]) == pytest.approx(1.0)
+    errors = [row["standard_error"] for row in found["estimates"]]
+    options = shuffledp("plan", "task.toml", "--json").json["columns"][0]["options"]
+    expected = next(option for option in options if option["chosen"])["error"]["standard_error"]
+    assert max(errors) == pytest.approx(expected, rel=0.2)
 
 
 def test_lost_reports_are_not_released_and_are_said(friends):
