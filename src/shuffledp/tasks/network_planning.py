@@ -59,7 +59,7 @@ def plan_network(
     uniform = epsilon_of_uniform(local, first.num_users, delta)
     several = len(graphs) > 1
     fewest = shuffler.num_rounds if section.rounds == AUTO else None
-    if fewest is None and uniform < local.epsilon0 and not section.offline and not section.colluding:
+    if fewest is None and not section.offline and not section.colluding:
         fewest = fewest_rounds(section, graphs, randomizer, delta, progress)
     mixing = None if several else mixing_time(first, section.laziness)
     rounds = _rounds_to_show(shuffler, fewest, mixing)

@@ -51,9 +51,9 @@ def walking(
         return along(section, graphs, randomizer, section.rounds)
     people, epsilon0 = graphs[0].num_users, randomizer.model.epsilon0
     uniform = epsilon_of_uniform(randomizer.model, people, delta)
-    if uniform >= epsilon0 and graphs[0].is_connected:
+    if not _gains(uniform, epsilon0) and graphs[0].is_connected:
         raise InvalidParameterError(
-            f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains nothing at "
+            f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains next to nothing at "
             f"delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
         )
     found = fewest_rounds(section, graphs, randomizer, delta, progress)
@@ -153,7 +153,7 @@ def fewest_rounds(
         return None
     if len(graphs) == 1 and not graphs[0].is_connected:
         return _enough_for_parts(section, graphs[0], randomizer, delta, progress)
-    if uniform >= randomizer.model.epsilon0:
+    if not _gains(uniform, randomizer.model.epsilon0):
         return None
     rounds = first_tried(graphs[0])
     while not enough(rounds):
@@ -174,9 +174,16 @@ def _enough_for_parts(
     if num_parts(graph) > MOST_SEARCHED:
         return None
     local = randomizer.model
-    gaining = [part for part in graph.parts() if epsilon_of_uniform(local, part.num_users, delta) < local.epsilon0]
+    gaining = [
+        part for part in graph.parts() if _gains(epsilon_of_uniform(local, part.num_users, delta), local.epsilon0)
+    ]
     found = [fewest_rounds(section, (part,), randomizer, delta, progress) for part in gaining]
     return None if None in found else max((each for each in found if each is not None), default=None)
+
+
+def _gains(uniform: float, epsilon0: float) -> bool:
+    """Whether a uniform shuffle leaves so much less that no shuffling is not near it."""
+    return uniform * _NEAR_UNIFORM < epsilon0
 
 
 def first_tried(graph: Graph) -> int:
