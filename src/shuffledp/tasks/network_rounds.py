@@ -53,8 +53,8 @@ def walking(
     uniform = epsilon_of_uniform(randomizer.model, people, delta)
     if not _gains(uniform, epsilon0) and graphs[0].is_connected:
         raise InvalidParameterError(
-            f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains next to nothing at "
-            f"delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
+            f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains next to nothing "
+            f"at delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
         )
     found = fewest_rounds(section, graphs, randomizer, delta, progress)
     if found is None:
