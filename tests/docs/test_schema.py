@@ -65,6 +65,11 @@ def printed(tmp_path_factory):
         mixing = {"public": ["place"], "shuffler": {"kind": "auto", "alpha": 1.0}, "groups": {"column": "place"}}
         run("groups", "run", write_task(folder, **mixing), places, "groups")
         outputs["groups plan"] = shuffledp("plan", folder / "task.toml", "--input", places, "--json").json
+        edges = [(one, (one + step) % 100) for one in range(100) for step in (1, 2, 5)]
+        write_csv(folder / "friends.csv", ["a", "b"], edges)
+        walks = {"shuffler": {"kind": "network", "graph": "friends.csv", "rounds": 3}, "randomizer": {"epsilon0": 8.0}}
+        run("network", "run", write_task(folder, **walks), places, "network")
+        outputs["network plan"] = shuffledp("plan", folder / "task.toml", "--json").json
         category = write_task(folder, missing="category", randomizer={"epsilon0": 20.0})
         outputs["plan"] = shuffledp("plan", category, "--users", 1000, "--json").json
         joint = folder / "joint.toml"
@@ -88,7 +93,8 @@ def test_the_schema_is_a_schema():
 
 
 @pytest.mark.parametrize(
-    "name", ["run", "seeded", "analyze", "category", "unshuffled", "groups", "demo", "statement.json", "column"]
+    "name",
+    ["run", "seeded", "analyze", "category", "unshuffled", "groups", "network", "demo", "statement.json", "column"],
 )
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])
@@ -154,6 +160,7 @@ def test_what_is_printed_about_a_plan_of_a_protocol_is_valid():
 
 def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
     PLAN.validate(printed["plan"])
+    PLAN.validate(printed["network plan"])
     PLAN.validate(printed["joint plan"])
     for option in printed["plan"]["columns"][0]["options"]:
         option["chosen"] = True

@@ -121,6 +121,7 @@ def plan(
         Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
     ] = None,
     earlier: Earlier = None,
+    table: Annotated[bool, typer.Option("--table", help="Of a network shuffle: list all rounds, and parts.")] = False,
     json: Json = False,
 ) -> None:
     """Say what to expect of a task before its collection.
@@ -129,7 +130,8 @@ def plan(
     """
     from shuffledp.cli import commands, plan_screen
 
-    plan_screen.show_plan(commands.plan(task, users=users, people=input, earlier=earlier or ()), as_json=json)
+    found = commands.plan(task, users=users, people=input, earlier=earlier or (), table=table)
+    plan_screen.show_plan(found, as_json=json, table=table)
 
 
 @app.command()

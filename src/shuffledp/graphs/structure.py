@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from shuffledp.graphs.graph import Graph
 
-__all__ = ["adjacency", "component_labels", "is_bipartite", "largest_component_of"]
+__all__ = ["adjacency", "component_labels", "is_bipartite", "part_of"]
 
 
 def adjacency(graph: "Graph", values: NDArray[Any] | None = None) -> Any:
@@ -50,13 +50,15 @@ def is_bipartite(graph: "Graph") -> bool:
     return bool(connected_components(doubled, directed=False)[0] == 2 * (int(graph.components.max()) + 1))
 
 
-def largest_component_of(
-    graph: "Graph",
+def part_of(
+    graph: "Graph", inside: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]:
-    """Starts, neighbors and weights of the part with the most people."""
-    if graph.num_users == 0:
-        return graph.starts, graph.neighbors, graph.weights
-    inside = graph.components == np.bincount(graph.components).argmax()
+    """Starts, neighbors and weights of these people, none of whose neighbors is anybody else.
+
+    Args:
+        graph: any graph.
+        inside: for each person whether to keep them; a part, or several.
+    """
     number = np.cumsum(inside, dtype=np.int32) - 1
     kept = np.repeat(inside, graph.degrees)
     starts = np.concatenate([[0], np.cumsum(graph.degrees[inside])])

@@ -17,6 +17,7 @@ __all__ = [
     "graphs_of_rounds",
     "position_distribution",
     "position_distributions",
+    "transposed_transition",
     "unseen_probability",
 ]
 
@@ -205,7 +206,7 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     honest[named] = 0.0
     found = honest
     for each in reversed(graphs_of_rounds(graph, num_rounds)):
-        ahead = _transposed_transition(each).T @ found
+        ahead = transposed_transition(each).T @ found
         found = honest * (laziness * found + (1 - laziness) * ahead)
     return found
 
@@ -244,7 +245,7 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
     matrix: Any = None
     for number, graph in enumerate(graphs):
         if matrix is None or graph is not graphs[number - 1]:
-            matrix = _transposed_transition(graph)
+            matrix = transposed_transition(graph)
         moved = matrix @ laws
         laws = laziness * laws + (1 - laziness) * moved if laziness else moved
         if dropout:
@@ -252,8 +253,12 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
     return laws
 
 
-def _transposed_transition(graph: Graph) -> Any:
-    """Column j holds the law of where j passes a report on to; whoever has no neighbor keeps it."""
+def transposed_transition(graph: Graph) -> Any:
+    """Column j of a sparse matrix holds the law of where j passes a report on to; who has no neighbor keeps it.
+
+    Args:
+        graph: any graph.
+    """
     import scipy.sparse as sp
 
     people = graph.num_users

@@ -19,6 +19,10 @@ from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.mixing import Mixing, mixing_of
+from shuffledp.tasks.network import Graphs, NetworkSection, along
+from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, PrintedFormula, Risk, Walked
+from shuffledp.tasks.network_planning import plan_network
+from shuffledp.tasks.network_rounds import statements_of_parts, walking
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -42,6 +46,7 @@ from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "ROW",
+    "AfterRounds",
     "AutoSection",
     "CategoricalSection",
     "Category",
@@ -51,6 +56,7 @@ __all__ = [
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
     "ExpectedError",
+    "Graphs",
     "GroupedSection",
     "Grouping",
     "GroupsPlan",
@@ -65,6 +71,8 @@ __all__ = [
     "MallowsSection",
     "Missing",
     "Mixing",
+    "NetworkPlan",
+    "NetworkSection",
     "NoisySortSection",
     "NumberSection",
     "OneBitMeanSection",
@@ -73,8 +81,10 @@ __all__ = [
     "Option",
     "OutOfRange",
     "Outcome",
+    "PartOfGraph",
     "PeopleSection",
     "Plan",
+    "PrintedFormula",
     "PrivUnitSection",
     "ProtocolPlan",
     "ProtocolSection",
@@ -82,6 +92,7 @@ __all__ = [
     "Reach",
     "Regional",
     "ReleaseSection",
+    "Risk",
     "RoundedMeanSection",
     "ShufflerSection",
     "SplitAndMixSection",
@@ -92,11 +103,16 @@ __all__ = [
     "Unfit",
     "UniformSection",
     "ValueSection",
+    "Walked",
+    "along",
     "column_label",
     "composed_columns",
     "composed_with",
     "mixing_of",
     "plan",
+    "plan_network",
     "read_earlier",
     "read_task",
+    "statements_of_parts",
+    "walking",
 ]
