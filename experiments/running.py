@@ -1,4 +1,4 @@
-"""The command line that all experiments of one paper share: compute or remember, print a table, write rows and picture."""
+"""The command line that all experiments of one paper share: compute or remember, print a table, write files."""
 
 import argparse
 import tomllib

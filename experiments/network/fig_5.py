@@ -61,7 +61,7 @@ def _after(name: str, graph: Graph, rounds: int, settings: Row) -> Row:
         | {"5.4 printed": fourth.epsilon}
         | corrected(epsilon0, people, squares, delta)
         | everybody(graph, rounds, epsilon0, delta)
-        | {"all, swap-reveal estimate": float(getattr(revealed.state(delta=delta).guarantee, "epsilon"))}
+        | {"all, swap-reveal estimate": float(revealed.state(delta=delta).guarantee.epsilon)}
         | {"uniform shuffle": uniform(epsilon0, people, delta)}
     )
 

@@ -1,4 +1,4 @@
-"""Fig. 7: handing in all against handing in one, on Twitch and (by its printed summary) on Google, after many rounds."""
+"""Fig. 7: handing in all against handing in one, on Twitch and (by its printed summary) Google, after many rounds."""
 
 from typing import Any
 

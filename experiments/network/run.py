@@ -1,4 +1,4 @@
-"""``python -m experiments.network NAME``: the tables and figures of the paper, and one picture for who wants to use it."""
+"""``python -m experiments.network NAME``: the tables and figures of the paper, and one picture for users."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -176,7 +176,7 @@ class WeightedSum:
         return np.where(left, 0.0, modulus), phase, np.where(left, larger + bound, bound)
 
     def _factor(self, frequencies: Floats, kind: int) -> tuple[Floats, Floats, Floats]:
-        """Modulus and phase of what one copy in a class contributes, and the error: 1 + sum of weight (exp(iwg) - 1)."""
+        """Modulus, phase and error of 1 + sum of mass * (exp(iwg) - 1), what one copy in a class contributes."""
         weight, tilted = self.weights[kind], self._tilted[kind]
         real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
         rows = max(_CHUNK // max(len(frequencies), 1), 1)
