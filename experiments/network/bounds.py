@@ -1,6 +1,7 @@
 """Three answers to one question: as printed, with what is wrong put right, and what the accountant says."""
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -48,15 +49,15 @@ def uniform(epsilon0: float, people: int, delta: float) -> float:
     )
 
 
-def everybody(graph: Graph, rounds: int, epsilon0: float, delta: float, **options: Any) -> Row:
+def everybody(graph: Graph, rounds: int, epsilon0: float, delta: float) -> Row:
     """What the accountant promises to everybody, for any randomizer, for both protocols."""
-    bit = sdp.KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2)
-    found: Row = {}
-    for protocol, dummies in (("all", None), ("single", bit)):
-        shuffler = sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol=protocol, dummies=dummies, **options)
-        model = ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=shuffler.model(graph.num_users))
-        found[f"{protocol}, ours"] = _epsilon(model, delta)
-    return found
+    handing_in_all = sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds).model(graph.num_users)
+    shuffles = {each: replace(handing_in_all, protocol=each) for each in ("all", "single")}  # positions are the same
+    local = LdpModel(epsilon0=epsilon0)
+    return {
+        f"{each}, ours": _epsilon(ProtocolModel(local=local, shuffle=shuffle), delta)
+        for each, shuffle in shuffles.items()
+    }
 
 
 def single(law: ArrayLike, epsilon0: float, delta: float) -> float:

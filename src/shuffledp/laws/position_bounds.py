@@ -7,13 +7,14 @@ bounds every law, and less tightly.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import _validate
 from shuffledp.graphs import Graph, lazy_gap
+from shuffledp.graphs.structure import adjacency
 from shuffledp.laws.walks import graphs_of_rounds, position_distributions
 
 __all__ = ["PositionBounds", "position_bounds"]
@@ -213,14 +214,13 @@ def _load(
 ) -> Floats:
     """Sums over places i of P_j(i) w_i for each start j; or, forwards, sums over starts j of w_j P_j(i) for each i."""
     graphs = graphs_of_rounds(graph, num_rounds)
+    edges = {key: adjacency(each) for key, each in {id(each): each for each in graphs}.items()}
     found: Floats = weights
     for each in reversed(graphs) if backwards else graphs:
-        degrees = np.maximum(each.degrees, 1)
-        nodes = np.repeat(np.arange(each.num_users), each.degrees)
-        sent = found[each.neighbors] if backwards else (found / degrees)[each.neighbors]
-        moved: Floats = np.bincount(nodes, weights=sent, minlength=each.num_users).astype(np.float64)
-        moved = moved / degrees if backwards else moved
-        moved[each.degrees == 0] = found[each.degrees == 0]
+        degrees, alone = np.maximum(each.degrees, 1), each.degrees == 0
+        matrix: Any = edges[id(each)]
+        moved: Floats = matrix @ found / degrees if backwards else matrix @ (found / degrees)
+        moved[alone] = found[alone]
         found = laziness * found + (1 - laziness) * moved
     return found
 
