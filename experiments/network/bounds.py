@@ -18,7 +18,7 @@ from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
 
 __all__ = ["corrected", "everybody", "printed", "single", "uniform"]
 
-_RATIO = 1.005  # chances of places that close count as the larger one
+_RATIO = 1.01  # chances of places that close count as the larger one
 
 Row = dict[str, Any]
 
@@ -85,7 +85,7 @@ def single(law: ArrayLike, epsilon0: float, delta: float) -> float:
 def _classes(chances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Chances rounded up to a few different ones, and how many there are of each; the least ones are one class."""
     largest = chances.max()
-    ranks = np.floor(np.log(largest / np.maximum(chances, 1e-6 * chances.mean())) / math.log(_RATIO))
+    ranks = np.floor(np.log(largest / np.maximum(chances, 1e-4 * chances.mean())) / math.log(_RATIO))
     return largest * _RATIO ** -np.unique(ranks), np.unique(ranks, return_counts=True)[1]
 
 

@@ -46,7 +46,7 @@ def draw(rows: list[Row]) -> Any:
     for axes, title in ((left, "all, Theorem 5.3 as printed"), (right, "all, ours")):
         ends = sorted({row["epsilon0"] for row in rows})
         axes.plot(ends, ends, color="#56606b", linestyle="--", linewidth=1, label="no shuffle")
-        axes.set(yscale="log", xlabel="epsilon0", title=title, ylim=(2e-4, 1e3))
+        axes.set(yscale="log", xlabel="epsilon0", title=title, ylim=(1e-4, 1e3))
     left.set_ylabel("epsilon")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, columnspacing=1.0)

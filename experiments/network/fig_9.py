@@ -106,7 +106,7 @@ def draw(rows: list[Row]) -> Any:
         for axes, column in ((left, printed_as), (right, ours)):
             series(axes, rows, column, f"squared error, {name}", **style)
             axes.set(xscale="log", yscale="log", xlabel="epsilon")
-    left.set(ylabel="squared error of the mean", title="epsilon as printed")
+    left.set(ylabel="squared error of the mean", title="epsilon as printed", xlim=(0.3, 1e4))
     right.set_title("epsilon, ours")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)

@@ -61,8 +61,8 @@ def remote_and_other_people(graph: Graph, count: int) -> NDArray[np.int64]:
     first = np.sqrt(graph.stationary)
     _, vectors = eigsh(matrix, k=count // 2 + 1, which="LA", tol=1e-4, v0=np.cos(np.arange(graph.num_users)))
     remote = np.argmax(np.abs(vectors / first[:, None]), axis=0)
-    others = np.random.default_rng(4).choice(graph.num_users, count, replace=False)
-    return np.unique(np.concatenate([remote[-count // 2 :], others]))[:count].astype(np.int64)
+    others = np.random.default_rng(4).choice(graph.num_users, count - count // 2, replace=False)
+    return np.unique(np.concatenate([remote, others])).astype(np.int64)
 
 
 def laws_after(

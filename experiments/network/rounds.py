@@ -54,7 +54,8 @@ def draw(rows: list[Row]) -> Any:
         busiest = here[-1]["messages, busiest person"] / here[-1]["rounds"]
         title = name if not name.startswith("regular") else "regular graph, degree {1}".format(*name.split())
         axes.set(xscale="log", yscale="log", xlabel="messages each person passes on (= rounds)", ylim=(0.02, 1.5))
-        axes.set_title(f"{title}\nbusiest person: {busiest:.3g} times as many", fontsize=10)
+        load = f"busiest person: {busiest:.3g} times as many" if busiest > 1.01 else "everybody as many"
+        axes.set_title(f"{title}\n{load}", fontsize=10)
     panels[0].set_ylabel("epsilon")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
