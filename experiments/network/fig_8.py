@@ -64,7 +64,7 @@ def draw(rows: list[Row]) -> Any:
             here = [row for row in rows if row["irregularity"] == gamma]
             style: Row = {"fmt": f"-{MARKERS[place]}", "color": COLORS[place], "label": f"irregularity {gamma:g}"}
             series(axes, here, "people", column, **style)
-        axes.set(xscale="log", yscale="log", xlabel="people", ylim=(0.001, 30))
+        axes.set(xscale="log", yscale="log", xlabel="people", ylim=(0.01, 30))
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("epsilon")
     handles, labels = panels[0].get_legend_handles_labels()
