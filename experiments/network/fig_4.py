@@ -67,7 +67,7 @@ def followed(graph: Graph, settings: Row) -> list[tuple[int, float, float]]:
 def draw(rows: list[Row]) -> Any:
     """One panel for each graph."""
     names = list(dict.fromkeys(row["graph"] for row in rows))
-    figure, panels = new_chart(len(names), width=3.2, height=4.4)
+    figure, panels = new_chart(len(names), width=3.9, height=4.4)
     for axes, name in zip(panels, names, strict=True):
         here = [row for row in rows if row["graph"] == name]
         for column, (form, color) in STYLES.items():
@@ -76,5 +76,5 @@ def draw(rows: list[Row]) -> Any:
         axes.set(xscale="log", yscale="log", xlabel="rounds", title=name, ylim=(0.01, 300))
     panels[0].set_ylabel("epsilon")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
