@@ -81,7 +81,8 @@ class BoostedRegions:
             seen[:, classifier.classes_] = classifier.predict_proba(where)
         laws = np.clip((seen - model.q) / (model.p - model.q), 0, None)
         total = laws.sum(axis=1, keepdims=True)
-        return np.where(total > 0, laws / np.where(total > 0, total, 1), 1 / model.domain_size)
+        found: Floats = np.where(total > 0, laws / np.where(total > 0, total, 1), 1 / model.domain_size)
+        return found
 
     def _classifier(self) -> Any:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,9 +67,9 @@ class InferenceEvaluation(Described):
     def __str__(self) -> str:
         return (
             f"The attack guesses {self.success:.2%} of answers right (standard error {self.success_error:.2%}), beside "
-            f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} for people whose reports are "
-            f"not in the view. {self.vulnerable:.2%} of people (standard error {self.vulnerable_error:.2%}) are guessed "
-            f"right in at least {self.vulnerable_from:.0%} of {self.num_runs} runs."
+            f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} for people whose reports "
+            f"are not in the view. {self.vulnerable:.2%} of people (standard error {self.vulnerable_error:.2%}) are "
+            f"guessed right in at least {self.vulnerable_from:.0%} of {self.num_runs} runs."
         )
 
 
@@ -122,7 +122,7 @@ def evaluate(
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
     source, runs = resolve_source(source), int(num_runs)
-    draw = np.random.Generator(source.substream("evaluation").bit_generator)
+    draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     total, done = runs * (int(repetitions) + 1), 0
 
     def right(sent: Integers) -> NDArray[np.bool_]:

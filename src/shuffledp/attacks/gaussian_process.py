@@ -1,5 +1,6 @@
 """The Gaussian-process attack: answers vary smoothly over places, so a surface through the reports shows them."""
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -76,7 +77,8 @@ class GaussianProcessAttack:
         shares = (np.eye(size)[said] - q) / (p - q)
         mean = shares.mean(axis=0)
         best = max(self._fits(points, shares - mean), key=lambda surface: surface.evidence)
-        return best.predicted + mean
+        found: Floats = best.predicted + mean
+        return found
 
     def _fits(self, points: Floats, shares: Floats) -> Iterator[_Surface]:
         draw = np.random.default_rng(self._seed)
@@ -103,7 +105,7 @@ def _fit(across: Floats, among: Floats, shares: Floats) -> _Surface:
     def evidence(ratio: float) -> float:
         shrunk = ratio / (1 + ratio * values)
         left = total - float((shrunk[:, None] * along**2).sum())
-        return -(count * np.log(max(left, _JITTER)) + shares.shape[1] * float(np.log1p(ratio * values).sum())) / 2
+        return -(count * math.log(max(left, _JITTER)) + shares.shape[1] * float(np.log1p(ratio * values).sum())) / 2
 
     ratio = max(_RATIOS.tolist(), key=evidence)
     weights = vectors @ ((ratio / (1 + ratio * values))[:, None] * along)

@@ -1,4 +1,4 @@
-"""The adversary of re-identification, who knows everybody's answers and looks for the slots of given people's reports."""
+"""The adversary of re-identification knows everybody's answers, and looks for the slots of given people's reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

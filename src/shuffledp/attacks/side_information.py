@@ -98,8 +98,9 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
 
     Raises:
         UnsupportedModelError: if reports are no values, or labels are not slots.
-        InvalidParameterError: if there is not one report per slot.
+        InvalidParameterError: if it is no view, such as a transcript, or there is not one report per slot.
     """
+    _validate.instance_of(View, view=view)
     model = view.reports.model
     if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"] or model.channel() is None:
         raise UnsupportedModelError(f"this attack reads reports that are values; got reports of {model.kind!r}.")

@@ -1,4 +1,4 @@
-"""The majority-vote inference attack: people who are alike answer alike, so the reports around somebody tell on them."""
+"""The majority-vote inference attack: people who are alike answer alike, so that reports nearby tell on somebody."""
 
 from dataclasses import dataclass
 
