@@ -113,14 +113,8 @@ def evaluate(
     References:
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
-    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
-    _validate.open_probability(level=level)
-    for name, value, most in (("vulnerable_from", vulnerable_from, 1), ("control_share", control_share, 0.5)):
-        if not 0 < value <= most:
-            raise invalid(f"above 0 and at most {most}", **{name: value})
     truth = np.asarray(answers)
-    if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
-        raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
+    _check(truth, num_runs, repetitions, vulnerable_from, control_share, level)
     source, runs = resolve_source(source), int(num_runs)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     total, done = runs * (int(repetitions) + 1), 0
@@ -164,6 +158,23 @@ def evaluate(
         repetitions=int(repetitions),
         seeded=source.reproducible,
     )
+
+
+def _check(
+    truth: NDArray[np.int64],
+    num_runs: int,
+    repetitions: int,
+    vulnerable_from: float,
+    control_share: float,
+    level: float,
+) -> None:
+    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
+    _validate.open_probability(level=level)
+    for name, value, most in (("vulnerable_from", vulnerable_from, 1), ("control_share", control_share, 0.5)):
+        if not 0 < value <= most:
+            raise invalid(f"above 0 and at most {most}", **{name: value})
+    if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
+        raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
 
 
 def _standard_error(values: list[float]) -> float:

@@ -100,12 +100,13 @@ def _fit(across: Floats, among: Floats, shares: Floats) -> _Surface:
     features = solve_triangular(root, across.T, lower=True)
     values, vectors = eigh(features @ features.T)
     values, along = np.maximum(values, 0), vectors.T @ (features @ shares)
-    total, count = float((shares**2).sum()), shares.size
+    total, count = float((shares**2).sum()), int(shares.size)
 
     def evidence(ratio: float) -> float:
         shrunk = ratio / (1 + ratio * values)
         left = total - float((shrunk[:, None] * along**2).sum())
-        return -(count * math.log(max(left, _JITTER)) + shares.shape[1] * float(np.log1p(ratio * values).sum())) / 2
+        spent = float(np.log1p(ratio * values).sum())
+        return -(count * math.log(max(left, _JITTER)) + int(shares.shape[1]) * spent) / 2
 
     ratio = max(_RATIOS.tolist(), key=evidence)
     weights = vectors @ ((ratio / (1 + ratio * values))[:, None] * along)
