@@ -114,7 +114,14 @@ def evaluate(
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
     truth = np.asarray(answers)
-    _check(truth, num_runs, repetitions, vulnerable_from, control_share, level)
+    _check(
+        truth,
+        num_runs=num_runs,
+        repetitions=repetitions,
+        vulnerable_from=vulnerable_from,
+        control_share=control_share,
+        level=level,
+    )
     source, runs = resolve_source(source), int(num_runs)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     total, done = runs * (int(repetitions) + 1), 0
@@ -162,6 +169,7 @@ def evaluate(
 
 def _check(
     truth: NDArray[np.int64],
+    *,
     num_runs: int,
     repetitions: int,
     vulnerable_from: float,
