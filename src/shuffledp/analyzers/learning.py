@@ -88,13 +88,16 @@ class BoostedRegions:
         try:
             from sklearn.calibration import CalibratedClassifierCV
             from sklearn.ensemble import HistGradientBoostingClassifier
+            from sklearn.model_selection import StratifiedKFold
         except ImportError as error:
             message = "BoostedRegions needs scikit-learn: pip install 'shuffledp[experiments]'."
             raise ImportError(message) from error
         boosting = HistGradientBoostingClassifier(
             max_iter=self._num_trees, learning_rate=0.1, max_leaf_nodes=15, early_stopping=True, random_state=self._seed
         )
-        return CalibratedClassifierCV(boosting, method="sigmoid", cv=self._num_folds)
+        # Folds are drawn: people who stand next to each other in the list often live next to each other.
+        folds = StratifiedKFold(self._num_folds, shuffle=True, random_state=self._seed)
+        return CalibratedClassifierCV(boosting, method="sigmoid", cv=folds)
 
 
 def _values(view: View) -> tuple[Any, Integers]:

@@ -114,14 +114,9 @@ def evaluate(
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
     truth = np.asarray(answers)
-    _check(
-        truth,
-        num_runs=num_runs,
-        repetitions=repetitions,
-        vulnerable_from=vulnerable_from,
-        control_share=control_share,
-        level=level,
-    )
+    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
+    _validate.open_probability(level=level)
+    _check(truth, vulnerable_from, control_share)
     source, runs = resolve_source(source), int(num_runs)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     total, done = runs * (int(repetitions) + 1), 0
@@ -146,19 +141,15 @@ def evaluate(
         vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
     controls = []
     for _ in range(runs):
-        outside, sent = draw.permutation(truth.size)[: max(1, round(control_share * truth.size))], truth.copy()
-        sent[outside] = truth[draw.integers(truth.size, size=outside.size)]
+        outside, sent = _without(truth, control_share, draw)
         controls.append(float(right(sent)[outside].mean()))
     lower, upper = clopper_pearson(thinned, len(shares), tail=(1 - level) / 2)
     return InferenceEvaluation(
-        success=float(np.mean(shares)),
-        success_error=_standard_error(shares),
+        **_mean_and_error("success", shares),
         success_limits=(float(lower), float(upper)),
         naive=float(np.bincount(truth).max() / truth.size),
-        control=float(np.mean(controls)),
-        control_error=_standard_error(controls),
-        vulnerable=float(np.mean(vulnerable)),
-        vulnerable_error=_standard_error(vulnerable),
+        **_mean_and_error("control", controls),
+        **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
         level=float(level),
         num_runs=runs,
@@ -167,17 +158,14 @@ def evaluate(
     )
 
 
-def _check(
-    truth: NDArray[np.int64],
-    *,
-    num_runs: int,
-    repetitions: int,
-    vulnerable_from: float,
-    control_share: float,
-    level: float,
-) -> None:
-    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
-    _validate.open_probability(level=level)
+def _without(truth: Integers, share: float, draw: np.random.Generator) -> tuple[Integers, Integers]:
+    """Some people, and what is sent if each of them sends a random person's answer in place of their own."""
+    outside, sent = draw.permutation(truth.size)[: max(1, round(share * truth.size))], truth.copy()
+    sent[outside] = truth[draw.integers(truth.size, size=outside.size)]
+    return outside, sent
+
+
+def _check(truth: NDArray[np.int64], vulnerable_from: float, control_share: float) -> None:
     for name, value, most in (("vulnerable_from", vulnerable_from, 1), ("control_share", control_share, 0.5)):
         if not 0 < value <= most:
             raise invalid(f"above 0 and at most {most}", **{name: value})
@@ -185,5 +173,6 @@ def _check(
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
 
 
-def _standard_error(values: list[float]) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+def _mean_and_error(name: str, values: list[float]) -> dict[str, float]:
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return {name: float(np.mean(values)), f"{name}_error": error}
