@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "as_csv", "as_markdown", "as_svg", "new_chart", "progress", "series"]
+__all__ = ["COLORS", "as_csv", "as_markdown", "as_png", "as_svg", "new_chart", "progress", "series"]
 
 # Okabe and Ito's colors, which color-blind people can tell apart.
 COLORS = ("#0072b2", "#bf5000", "#00795a", "#7b4fa3", "#8a6100", "#1b1f24")
@@ -94,4 +94,14 @@ def as_svg(figure: "Figure") -> bytes:
     out = io.BytesIO()
     with rc_context(STYLE):
         figure.savefig(out, format="svg", facecolor="#ffffff", metadata={"Date": None})
+    return out.getvalue()
+
+
+def as_png(figure: "Figure", *, dots_per_inch: int = 200) -> bytes:
+    """The same picture in dots."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(out, format="png", dpi=dots_per_inch, facecolor="#ffffff", metadata={"Software": None})
     return out.getvalue()

@@ -1,0 +1,76 @@
+"""``python -m experiments.d_sigma fig-7``: compute or remember case by case, print a table, write rows and pictures."""
+
+import argparse
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from experiments.caching import FOLDER, cached
+from experiments.d_sigma import accuracy, frontier, granularity, preservation, rho_and_lambda, widths
+from experiments.showing import as_csv, as_markdown, as_png, as_svg, progress
+
+__all__ = ["FIGURES", "main", "settings_of"]
+
+HERE = Path(__file__).parent
+FIGURES: Mapping[str, ModuleType] = {  # what computes and draws; its settings are the table of that name
+    "fig-1": granularity,
+    "fig-4-twitch": rho_and_lambda,
+    "fig-4-acs": rho_and_lambda,
+    "fig-5": accuracy,
+    "fig-7": preservation,
+    "fig-8": rho_and_lambda,
+    "fig-9": widths,
+    "fig-10": widths,
+}
+FRONTIER = "frontier"
+FRONTIER_OF = ("fig-8", "fig-4-twitch", "fig-4-acs")
+
+Rows = list[dict[str, Any]]
+
+
+def settings_of(name: str, *, tiny: bool = False) -> dict[str, Any]:
+    """The table [NAME] of the configuration; with ``tiny``, what [NAME.tiny] says replaces it."""
+    settings = dict(tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))[name])
+    small = settings.pop("tiny")
+    return settings | small if tiny else settings
+
+
+def rows_of(name: str, *, tiny: bool, kept: Path) -> Rows:
+    """All rows of a figure; each case is remembered by itself, so that a run that was stopped goes on."""
+    module = FIGURES[name]
+    shared = [HERE / "data.py", HERE / "mechanisms.py"]
+    cases = module.cases(settings_of(name, tiny=tiny))
+    return [row for case in progress(cases, name) for row in cached(module.compute, case, kept, also=shared)]
+
+
+def run(name: str, *, tiny: bool, out: Path, kept: Path) -> None:
+    """One figure: a table on the terminal; NAME.csv, NAME.svg and NAME.png in the folder."""
+    if name == FRONTIER:
+        rows = [row for each in FRONTIER_OF for row in rows_of(each, tiny=tiny, kept=kept)]
+        figure = frontier.draw(rows)
+    else:
+        rows = rows_of(name, tiny=tiny, kept=kept)
+        figure = FIGURES[name].draw(rows)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / f"{name}.csv").write_text(as_csv(rows), encoding="utf-8")
+    (out / f"{name}.svg").write_bytes(as_svg(figure))
+    (out / f"{name}.png").write_bytes(as_png(figure))
+    print(f"{name}\n\n{as_markdown(rows[:60])}\n\nWritten: {out / name}.csv, .svg and .png\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.d_sigma", description=__doc__)
+    parser.add_argument("name", choices=[*FIGURES, FRONTIER, "all"], help="which figure")
+    parser.add_argument("--tiny", action="store_true", help="seconds instead of minutes, and numbers of no use")
+    parser.add_argument("--out", type=Path, default=FOLDER / "d_sigma", help="where rows and pictures go")
+    parser.add_argument("--kept", type=Path, default=FOLDER, help="where results are remembered")
+    options = parser.parse_args(arguments)
+    for name in (*FIGURES, FRONTIER) if options.name == "all" else (options.name,):
+        run(name, tiny=options.tiny, out=options.out, kept=options.kept)
+
+
+if __name__ == "__main__":
+    main()
