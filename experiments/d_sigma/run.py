@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.caching import FOLDER, cached
 from experiments.d_sigma import accuracy, frontier, granularity, preservation, rho_and_lambda, widths
-from experiments.showing import as_csv, as_markdown, as_png, as_svg, progress
+from experiments.showing import as_csv, as_markdown, as_png, as_svg, from_csv, progress
 
 __all__ = ["FIGURES", "main", "settings_of"]
 
@@ -25,6 +25,7 @@ FIGURES: Mapping[str, ModuleType] = {  # what computes and draws; its settings a
     "fig-10": widths,
 }
 FRONTIER = "frontier"
+LONGEST = 100
 FRONTIER_OF = ("fig-8", "fig-4-twitch", "fig-4-acs")
 
 Rows = list[dict[str, Any]]
@@ -45,19 +46,25 @@ def rows_of(name: str, *, tiny: bool, kept: Path) -> Rows:
     return [row for case in progress(cases, name) for row in cached(module.compute, case, kept, also=shared)]
 
 
-def run(name: str, *, tiny: bool, out: Path, kept: Path) -> None:
+def run(name: str, *, tiny: bool, out: Path, kept: Path, redraw: bool = False) -> None:
     """One figure: a table on the terminal; NAME.csv, NAME.svg and NAME.png in the folder."""
-    if name == FRONTIER:
-        rows = [row for each in FRONTIER_OF for row in rows_of(each, tiny=tiny, kept=kept)]
-        figure = frontier.draw(rows)
+    if redraw:
+        rows = from_csv((out / f"{name}.csv").read_text(encoding="utf-8"))
     else:
-        rows = rows_of(name, tiny=tiny, kept=kept)
-        figure = FIGURES[name].draw(rows)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.csv").write_text(as_csv(rows), encoding="utf-8")
+        parts = FRONTIER_OF if name == FRONTIER else (name,)
+        rows = [row for each in parts for row in rows_of(each, tiny=tiny, kept=kept)]
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{name}.csv").write_text(as_csv(rows), encoding="utf-8")
+        print(f"{name}\n\n{as_markdown([_short(row) for row in rows])}\n")
+    figure = (frontier if name == FRONTIER else FIGURES[name]).draw(rows)
     (out / f"{name}.svg").write_bytes(as_svg(figure))
     (out / f"{name}.png").write_bytes(as_png(figure))
-    print(f"{name}\n\n{as_markdown(rows[:60])}\n\nWritten: {out / name}.csv, .svg and .png\n")
+    print(f"Written: {out / name}.csv, .svg and .png\n")
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """Without columns of single people."""
+    return {name: value for name, value in row.items() if not isinstance(value, str) or len(value) < LONGEST}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -67,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tiny", action="store_true", help="seconds instead of minutes, and numbers of no use")
     parser.add_argument("--out", type=Path, default=FOLDER / "d_sigma", help="where rows and pictures go")
     parser.add_argument("--kept", type=Path, default=FOLDER, help="where results are remembered")
+    parser.add_argument("--redraw", action="store_true", help="draw the rows that lie in the folder, compute nothing")
     options = parser.parse_args(arguments)
     for name in (*FIGURES, FRONTIER) if options.name == "all" else (options.name,):
-        run(name, tiny=options.tiny, out=options.out, kept=options.kept)
+        run(name, tiny=options.tiny, out=options.out, kept=options.kept, redraw=options.redraw)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""Every figure about shuffles inside groups is drawn at a tiny size, and full-size results still say what they said."""
+
+import csv
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never installed
+
+from experiments.d_sigma import data, run, widths  # noqa: E402
+from experiments.d_sigma.mechanisms import MECHANISMS, shuffler_of  # noqa: E402
+from experiments.d_sigma.run import FIGURES, FRONTIER, settings_of  # noqa: E402
+from experiments.showing import as_csv, from_csv  # noqa: E402
+
+from shuffledp.groups import Groups, order_width  # noqa: E402
+
+EXPECTED = ROOT / "experiments" / "d_sigma" / "expected"
+COMMITTED = [name for name in (*FIGURES, FRONTIER) if (EXPECTED / f"{name}.csv").exists()]
+OF_FILES = {"fig-4-twitch", "fig-4-acs", "fig-8", FRONTIER}
+LEARNED = {*OF_FILES, "fig-5"}
+MOST_LINES = 150
+
+
+def expected(name):
+    return from_csv((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", [*FIGURES, pytest.param(FRONTIER, marks=pytest.mark.deep)])
+def test_a_figure_is_drawn_at_a_tiny_size_with_the_columns_of_the_expected_one(name, tmp_path, capsys):
+    if name in OF_FILES and not data.DATA.is_dir():
+        pytest.skip("../shared/data is not here")
+    if name in LEARNED:
+        pytest.importorskip("sklearn")
+    run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(tmp_path / "kept")])
+    with (tmp_path / f"{name}.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    if name in COMMITTED:
+        with (EXPECTED / f"{name}.csv").open(encoding="utf-8") as lines:
+            assert rows[0] == next(csv.reader(lines))
+    assert len(rows) > 1
+    assert "nan" not in {cell for row in rows for cell in row}
+    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+    assert rows[0][0] in capsys.readouterr().out
+
+
+def test_settings_of_tiny_runs_replace_the_others_and_the_command_is_short():
+    for name in FIGURES:
+        full, tiny = settings_of(name), settings_of(name, tiny=True)
+        assert set(full) <= set(tiny) <= {*full, "size"}
+        assert full != tiny
+    lines = (ROOT / "experiments" / "d_sigma" / "run.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MOST_LINES
+
+
+def test_a_table_is_read_as_it_was_written():
+    rows = [{"a": 1, "b": 0.5, "c": None, "d": "none", "e": "0123456789" * 10, "f": True}]
+    assert from_csv(as_csv(rows)) == rows
+
+
+def test_the_papers_mechanism_has_one_concentration_from_the_width_of_its_order():
+    groups = Groups.from_radius(np.arange(60), 3)
+    shuffler = shuffler_of("paper", groups, 2.0)
+    prepared = shuffler.prepare()
+    width = order_width(groups, prepared.order)
+    assert prepared.parameters.tolist() == [2.0 / (width * (width + 1) / 2)]
+    assert shuffler.model(60).alpha <= 2.0
+    for name in ("mallows", "noisy sort"):
+        assert shuffler_of(name, groups, 2.0).model(60).alpha == pytest.approx(2.0)
+    with pytest.raises(ValueError, match="groups"):
+        shuffler_of("paper", None, 2.0)
+
+
+def test_planted_windows_have_the_planted_width():
+    draw = np.random.default_rng(3)
+    groups = widths.planted(80, 9, draw)
+    assert order_width(groups, np.random.default_rng(3).permutation(80)) == 8
+
+
+# ---- what the committed results say ---------------------------------------------------------------------------------
+
+
+def by_mechanism(rows, column, **where):
+    found = defaultdict(list)
+    for row in rows:
+        if all(row[name] == value for name, value in where.items()):
+            found[row["mechanism"]].append(row[column])
+    return found
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_committed_rows_can_be_drawn_again(name, tmp_path):
+    assert set(MECHANISMS) > {"none"}
+    (tmp_path / f"{name}.csv").write_text((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"), encoding="utf-8")
+    run.main([name, "--redraw", "--out", str(tmp_path)])
+    assert (tmp_path / f"{name}.svg").stat().st_size > 1000
