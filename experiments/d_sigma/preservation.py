@@ -69,7 +69,7 @@ def draw(rows: list[Row]) -> Any:
             series(axes, [row for row in here if row["mechanism"] == name], panel, "eta", **style)
         others = [f"{other} = {here[0][other]:g}" for other in PANELS if other != panel]
         axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel=label, title=", ".join(others))
-    panels[0].set_ylabel("share that is kept, with probability 0.99")
+    panels[0].set_ylabel("share kept with probability 0.99")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
