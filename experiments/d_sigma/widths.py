@@ -15,6 +15,7 @@ METHODS = {
     "coordinate": "best coordinate",
     "auto": "ours: best of all, and search",
 }
+PALETTE = (COLORS[1], COLORS[2], COLORS[3], COLORS[0])
 
 Row = dict[str, Any]
 
@@ -29,7 +30,7 @@ def cases(settings: Row) -> list[Row]:
 
 
 def planted(people: int, window: int, draw: np.random.Generator) -> Groups:
-    """Groups inside windows of a hidden order, as Appendix A.16 makes them: the optimal width is window - 1.
+    """Groups inside windows of a hidden order, in the manner of Appendix A.16: the optimal width is window - 1.
 
     Everybody's group is a random half of a window that they are in; one group is a whole window.
     """
@@ -65,23 +66,25 @@ def compute(case: Row) -> list[Row]:
 def draw(rows: list[Row]) -> Any:
     """Widths to the left; to the right the sensitivity that sets the noise: the paper's from its width, ours exact."""
     figure, panels = new_chart(2, width=4.6, height=4.0)
+    xs = sorted({row["x"] for row in rows})
     is_planted = rows[0]["kind"] == "planted"
     label = "width of the windows that were planted" if is_planted else "radius"
     for place, (method, name) in enumerate(METHODS.items()):
         line = [row for row in rows if row["order"] == method]
-        style = {"fmt": f"-{MARKERS[place]}", "color": COLORS[place], "label": name}
+        style = {"fmt": f"-{MARKERS[place]}", "color": PALETTE[place], "label": name}
         for axes, column in zip(panels, ("width", "sensitivity"), strict=True):
             if line:
                 series(axes, _means(line, column), "x", column, error="error", **style)
     bfs = [row | {"from width": row["width"] * (row["width"] + 1) / 2} for row in rows if row["order"] == "bfs"]
-    style = {"fmt": "--s", "color": COLORS[5], "label": "paper: w (w + 1) / 2 of BFS"}
+    style = {"fmt": "--s", "color": COLORS[1], "mfc": "white", "label": "paper: w (w + 1) / 2 of BFS"}
     series(panels[1], _means(bfs, "from width"), "x", "from width", error="error", **style)
     if is_planted:
-        xs = sorted({row["x"] for row in rows})
         panels[0].plot(xs, [x - 1 for x in xs], "k:", label="planted: w - 1")
         panels[0].plot(xs, [2.5 * (x - 1) for x in xs], color="#8a8f95", linestyle=":", label="2.5 times that")
     for axes, title in zip(panels, ("width of the order (ranks)", "sensitivity (inversions)"), strict=True):
         axes.set(xscale="log", yscale="log", xlabel=label, title=title)
+        axes.set_xticks(xs, [f"{x:g}" for x in xs])
+        axes.set_xticks([], minor=True)
     found = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=3, frameon=False)
     return figure
