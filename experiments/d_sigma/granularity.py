@@ -6,7 +6,8 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.d_sigma.data import people_of
-from experiments.d_sigma.mechanisms import MECHANISMS, shuffler_of
+from experiments.d_sigma.mechanisms import shuffler_of
+from experiments.showing import STYLE
 from shuffledp.attacks import GaussianProcessAttack, SideInformation
 from shuffledp.attacks.side_information import reports_by_slot
 from shuffledp.testing import SeededSource
@@ -14,8 +15,18 @@ from shuffledp.testing import SeededSource
 __all__ = ["cases", "compute", "draw"]
 
 Row = dict[str, Any]
-# Warm and cool, two shades of each crescent: the colors that the labels are named after.
-COLORS = ("#f4a3a0", "#b3261e", "#f7c98b", "#c76a00", "#9fc5e8", "#1f4e8c", "#a8d8b0", "#1e7b3a")
+# Warm and cool, two crescents each in two shades, in colors that color-blind people can tell apart.
+COLORS = ("#eda58a", "#b23c00", "#f6d58c", "#c28a00", "#a5cbee", "#0b4f8a", "#9adcc4", "#00664c")
+
+COLUMNS, LETTERS = 3, "abcdefghijklmnop"
+NAMES = {
+    "original": "original",
+    "none": "randomized, no shuffle",
+    "paper": "paper",
+    "mallows": "ours: Mallows",
+    "noisy sort": "ours: noisy sort",
+    "uniform": "uniform shuffle",
+}
 
 
 def cases(settings: Row) -> list[Row]:
@@ -56,35 +67,30 @@ def compute(case: Row) -> list[Row]:
 
 
 def draw(rows: list[Row]) -> Any:
-    """Above what is released, below what the attack makes of it; one column for each release."""
+    """Below each release what the attack makes of it."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from experiments.showing import STYLE
-
-    count = len(rows[0]["released"])
-    people = _points(rows, count)
+    people = _points(rows, len(rows[0]["released"]))
     with rc_context(STYLE | {"font.size": 9}):
-        figure = Figure(figsize=(2.1 * len(rows), 4.3), layout="constrained")
-        axes = figure.subplots(2, len(rows), sharex=True, sharey=True)
+        figure = Figure(figsize=(2.7 * COLUMNS, 1.08 * 2 * -(-len(rows) // COLUMNS)), layout="constrained")
+        axes = figure.subplots(2 * -(-len(rows) // COLUMNS), COLUMNS, squeeze=False)
+    for panel in axes.ravel():
+        panel.set_axis_off()
     for place, row in enumerate(rows):
-        for line, column in enumerate(("released", "guesses")):
-            colors = [COLORS[int(digit)] for digit in row[column]]
-            panel = axes[line, place]
-            panel.scatter(*people.T, c=colors, s=1.6, linewidths=0, rasterized=True)
-            panel.set(xticks=[], yticks=[], aspect="equal")
-            panel.spines[:].set_visible(False)
-        name = row["mechanism"] if row["mechanism"] == "original" else MECHANISMS[row["mechanism"]].split(":")[0]
-        name = {"paper": "paper", "mallows": "ours: Mallows", "noisy sort": "ours: noisy sort"}.get(
-            row["mechanism"], name
-        )
-        at = "" if row["radius"] is None else f"\nr = {row['radius']:g}"
-        axes[0, place].set_title(name + at)
-        axes[1, place].set_xlabel(
-            f"right: {row['8 ways']:.0%} of 8,\n{row['4 ways']:.0%} of 4, {row['2 ways']:.0%} of 2"
-        )
-    axes[0, 0].set_ylabel("released")
-    axes[1, 0].set_ylabel("Gaussian process")
+        line, column = divmod(place, COLUMNS)
+        at = "" if row["radius"] is None else f", r = {row['radius']:g}"
+        shares = "right: " + ", ".join(f"{row[f'{count} ways']:.0%} of {count}" for count in (8, 4, 2))
+        titles = {"released": f"({LETTERS[place]}) {NAMES[row['mechanism']]}{at}", "guesses": shares}
+        for below, (part, title) in enumerate(titles.items()):
+            if row["mechanism"] == "original" and below:
+                continue
+            panel = axes[2 * line + below, column]
+            panel.scatter(
+                *people.T, c=[COLORS[int(digit)] for digit in row[part]], s=1.2, linewidths=0, rasterized=True
+            )
+            panel.set_aspect("equal")
+            panel.set_title(title, fontsize=10 if part == "released" else 9, pad=2)
     return figure
 
 
