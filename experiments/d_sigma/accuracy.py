@@ -64,7 +64,10 @@ def draw(rows: list[Row]) -> Any:
                 axes.axhline(line[0][column], color=style["color"], linestyle=style["fmt"], label=style["label"])
             else:
                 series(axes, line, "radius", column, error=f"{column} error", **style)
+        radii = sorted({row["radius"] for row in rows if row["radius"] is not None})
         axes.set(xscale="log", ylim=(0, 1), xlabel="radius of the groups", title=f"{count} classes")
+        axes.set_xticks(radii, [f"{radius:g}" for radius in radii])
+        axes.set_xticks([], minor=True)
     panels[0].set_ylabel("share of labels that are named right")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
