@@ -110,37 +110,39 @@ def _lambda(people: People, values: int, randomizer: Any, shuffler: Any, case: R
 
 
 SCALES = {
-    "adult": ("radius of the groups (years)", "scale"),
-    "twitch": ("friends in the group of a person", "scale"),
-    "acs": ("people in the group of a person (median)", "group size"),
+    "adult": ("radius of the groups (years)", "scale", "groups of radius {} years"),
+    "twitch": ("friends in the group of a person", "scale", "groups of {} friends"),
+    "acs": ("people in the group of a person (median)", "group size", "groups by {}"),
 }
+LABELS = {"rho": "rho: share of vulnerable people", "lambda": "lambda: error of learned laws"}
 
 
 def draw(rows: list[Row]) -> Any:
-    """Rho and lambda against the scale, and both against alpha where there are several."""
-    label, column = SCALES[rows[0]["data"]]
+    """Rho and lambda against the scale to the left, and both against alpha to the right."""
+    label, column, title = SCALES[rows[0]["data"]]
     moving = [row for row in rows if row["alpha"] is not None]
     alpha, scale = _commonest(moving, "alpha"), _commonest(moving, "scale")
     by_scale = [row for row in moving if row["alpha"] == alpha]
     by_alpha = [row for row in moving if row["scale"] == scale]
-    several = len({row["alpha"] for row in by_alpha}) > 1
-    figure, panels = new_chart(4 if several else 2, width=3.7, height=3.9)
-    parts = [
-        (by_scale, column, "rho"),
-        (by_scale, column, "lambda"),
-        (by_alpha, "alpha", "rho"),
-        (by_alpha, "alpha", "lambda"),
-    ]
-    for axes, (part, x, y) in zip(panels, parts[: len(panels)], strict=True):
+    figure, panels = new_chart(4, width=3.6, height=3.9)
+    parts = [(part, x, y) for part, x in ((by_scale, column), (by_alpha, "alpha")) for y in LABELS]
+    for axes, (part, x, y) in zip(panels, parts, strict=True):
         for name, style in STYLES.items():
             line = sorted((row for row in part if row["mechanism"] == name), key=lambda row: row[x])
+            # What lies on top of another line is hollow.
+            top = {"mfc": "none", "markersize": 8, "linewidth": 1.0} if name == "noisy sort" else {}
             if line:
-                series(axes, line, x, y, error=f"{y} error", **style)
+                series(axes, line, x, y, error=f"{y} error", **style | top)
         _ends(axes, rows, y)
-        at = f"alpha = {alpha:g}" if x != "alpha" else f"scale: {scale}"
-        axes.set(ylim=(0, None), xlabel=label if x != "alpha" else "alpha", title=at)
-        axes.set_ylabel("rho: share of vulnerable people" if y == "rho" else "lambda: error of learned laws")
-        if x != "scale" or min(row[x] for row in part) > 0:
+        axes.set(ylim=(-0.02, None), ylabel=LABELS[y])
+        axes.set_xlabel("alpha" if x == "alpha" else label)
+        axes.set_title(title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
+        if x == "scale":
+            places = sorted({row["scale"] for row in part})
+            axes.set_xscale("symlog", linthresh=1)
+            axes.set_xticks(places, [f"{place:g}" for place in places])
+            axes.set_xticks([], minor=True)
+        else:
             axes.set_xscale("log")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
