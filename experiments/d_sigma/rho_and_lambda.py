@@ -139,7 +139,11 @@ def draw(rows: list[Row]) -> Any:
         axes.set_title(title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
         if x == "scale":
             places = sorted({row["scale"] for row in part})
-            axes.set_xscale("symlog", linthresh=1)
+            if places[0] > 0:
+                axes.set(xscale="log", xlim=(places[0] / 1.3, places[-1] * 1.3))
+            else:
+                axes.set_xscale("symlog", linthresh=1)
+                axes.set_xlim(-0.3, places[-1] * 1.3)
             axes.set_xticks(places, [f"{place:g}" for place in places])
             axes.set_xticks([], minor=True)
         else:

@@ -125,6 +125,53 @@ def test_on_geometric_graphs_our_order_has_the_least_sensitivity_and_not_the_lea
     )
 
 
+def test_shuffling_inside_ages_halves_rho_and_costs_no_learning():
+    rows = expected("fig-8")
+    ends = {name: of(rows, mechanism=name)[name] for name in ("none", "uniform")}
+    at_once = of(rows, scale=0, alpha=4)
+    for name in ("mallows", "noisy sort"):
+        assert at_once[name]["rho"] < 0.55 * ends["none"]["rho"]
+        assert at_once[name]["lambda"] == pytest.approx(ends["none"]["lambda"], abs=0.03)
+    assert at_once["paper"]["lambda"] == pytest.approx(1, abs=0.03)
+    assert ends["uniform"]["rho"] == 0
+    assert ends["uniform"]["lambda"] == pytest.approx(1, abs=0.03)
+    assert of(rows, scale=2, alpha=1024)["noisy sort"]["lambda"] < 0.3
+    assert of(rows, scale=2, alpha=16384)["paper"]["lambda"] > 0.8
+
+
+def test_groups_by_place_keep_what_is_to_be_learned_of_places():
+    rows = expected("fig-4-acs")
+    none = of(rows, mechanism="none")["none"]
+    here = of(rows, scale="place", alpha=4)
+    for name in ("mallows", "noisy sort"):
+        assert here[name]["rho"] < 0.75 * none["rho"]
+        assert here[name]["lambda"] == pytest.approx(none["lambda"], abs=0.03)
+    assert here["paper"]["lambda"] == pytest.approx(1, abs=0.03)
+
+
+def test_coarse_labels_survive_radii_that_hide_fine_ones():
+    rows = expected("fig-5")
+    none, sort = of(rows, mechanism="none")["none"], of(rows, radius=0.1)["noisy sort"]
+    assert sort["2 ways"] > none["2 ways"] - 0.05
+    assert sort["8 ways"] < none["8 ways"] / 2
+
+
+def test_a_surface_through_a_release_tells_warm_from_cool_but_not_the_shades():
+    rows = expected("fig-1")
+    for name in ("mallows", "noisy sort"):
+        row = of(rows, radius=0.05)[name]
+        assert row["2 ways"] > 0.88
+        assert row["8 ways"] < 0.65
+    assert of(rows, mechanism="uniform")["uniform"]["8 ways"] < 0.2
+
+
+def test_without_a_shuffle_the_bayesian_attack_is_right_as_often_as_reports_are_true():
+    for row in expected("frontier"):
+        if row["mechanism"] == "none":
+            assert row["bayes"] == pytest.approx(np.exp(2.5) / (1 + np.exp(2.5)), abs=0.005)
+        assert row["bayes"] > row["vote"] - 0.02
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("name", COMMITTED)
 def test_committed_rows_can_be_drawn_again(name, tmp_path):
