@@ -26,6 +26,7 @@ FIGURES: Mapping[str, ModuleType] = {  # what computes and draws; its settings a
 }
 FRONTIER = "frontier"
 LONGEST = 100
+SEVERAL = {"fig-4": ("fig-4-twitch", "fig-4-acs"), "fig-11": ("fig-4-twitch", "fig-8"), "all": (*FIGURES, FRONTIER)}
 FRONTIER_OF = ("fig-8", "fig-4-twitch", "fig-4-acs")
 
 Rows = list[dict[str, Any]]
@@ -70,13 +71,13 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m experiments.d_sigma", description=__doc__)
-    parser.add_argument("name", choices=[*FIGURES, FRONTIER, "all"], help="which figure")
+    parser.add_argument("name", choices=[*FIGURES, FRONTIER, *SEVERAL], help="which figure")
     parser.add_argument("--tiny", action="store_true", help="seconds instead of minutes, and numbers of no use")
     parser.add_argument("--out", type=Path, default=FOLDER / "d_sigma", help="where rows and pictures go")
     parser.add_argument("--kept", type=Path, default=FOLDER, help="where results are remembered")
     parser.add_argument("--redraw", action="store_true", help="draw the rows that lie in the folder, compute nothing")
     options = parser.parse_args(arguments)
-    for name in (*FIGURES, FRONTIER) if options.name == "all" else (options.name,):
+    for name in SEVERAL.get(options.name, (options.name,)):
         run(name, tiny=options.tiny, out=options.out, kept=options.kept, redraw=options.redraw)
 
 
