@@ -90,7 +90,8 @@ def evaluate(
 ) -> InferenceEvaluation:
     """Play an inference attack against fresh randomizations and shuffles of the same answers.
 
-    The attack sees views and side information only. 33,000 people take some 20 s with the vote, and some minutes with slower attacks.
+    The attack sees views and side information only. 33,000 people take some 20 s with the vote, and some minutes with
+    slower attacks.
 
     Args:
         attack: what guesses.
