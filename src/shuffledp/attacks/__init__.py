@@ -3,8 +3,9 @@
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """
 
-from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
-from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
+from shuffledp.attacks.audit import audit
+from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.attacks.known_games import DEFAULT_TRIALS
 
-__all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "NeighboringInputs", "Verdict", "audit"]
+__all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "Mode", "NeighboringInputs", "Verdict", "audit"]

@@ -10,7 +10,7 @@ from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import PrivacyStatement
 
-__all__ = ["AuditReport", "Evidence", "Finding", "Verdict"]
+__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -19,6 +19,13 @@ class Verdict(StrEnum):
     REFUTED = "refuted"
     CONSISTENT = "consistent"
     NOT_AUDITED = "not-audited"
+
+
+class Mode(StrEnum):
+    """What the runs of a game about the view are."""
+
+    PIPELINE = "pipeline"
+    STATISTICS = "statistics"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,7 @@ class AuditReport(Described):
         model: the public description of what was played.
         findings: one for each claim, in the order in which they came.
         confidence: probability with which all limits in the report hold together.
+        mode: whether views were those of the pipeline, or drawn by their sufficient statistics.
         seeded: True if the runs can be repeated by whoever knows the seed.
     """
 
@@ -109,6 +117,7 @@ class AuditReport(Described):
     findings: tuple[Finding, ...]
     confidence: float
     seeded: bool
+    mode: Mode = Mode.PIPELINE
 
     @property
     def refuted(self) -> bool:
@@ -121,4 +130,6 @@ class AuditReport(Described):
             f"all limits hold together with confidence {self.confidence:g}. Consistent does not mean proven: it says "
             "that these attacks found nothing against the claim."
         )
+        if self.mode is Mode.STATISTICS:
+            opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
         return "\n\n".join([opening, *map(str, self.findings)])
