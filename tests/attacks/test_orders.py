@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 import shuffledp as sdp
+from attacks.twins import TooConcentrated
 from shuffledp.accounting import d_sigma_statement
-from shuffledp.attacks import NeighboringInputs, Verdict, audit
+from shuffledp.attacks import DEFAULT_TRIALS, NeighboringInputs, Verdict, audit
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.permutations import compose, invert
@@ -72,6 +73,21 @@ def test_the_wrong_compositions_are_refuted(twin):
     assert finding.verdict is Verdict.REFUTED
     assert finding.evidence.inputs.holders == ((0,), (2,))
     assert "d-sigma, alpha at most 1" in str(finding)
+
+
+def test_a_concentration_that_is_twice_too_large_is_refuted_by_few_trials():
+    twin = mallows(TooConcentrated)
+    object.__setattr__(twin, "excess", 1.0)
+    assert audited(twin).verdict is Verdict.REFUTED
+
+
+@pytest.mark.deep
+def test_a_concentration_that_is_a_fifth_too_large_is_refuted_with_the_default_trials():
+    for seed in (1, 2):  # of ten audits, ten
+        finding = audited(mallows(TooConcentrated), trials=None, source=SeededSource(seed), confidence=0.99)
+        assert finding.verdict is Verdict.REFUTED
+        assert 1.0 < finding.evidence.epsilon_lower <= 1.2
+        assert finding.evidence.trials <= DEFAULT_TRIALS["d-sigma"]
 
 
 def test_a_claim_of_half_the_loss_is_refuted():
