@@ -158,7 +158,7 @@ def test_a_claim_that_forgets_colluders_is_refuted_and_that_of_the_local_loss_is
     assert finding.verdict is Verdict.REFUTED
     assert finding.evidence.attack in {"sightings", "bags-and-sightings"}
     assert audited(walking(**options), forgotten, trials=100).verdict is Verdict.CONSISTENT
-    assert audited(honest, trials=60, confidence=0.9).verdict is Verdict.CONSISTENT
+    assert audited(honest, trials=200, confidence=0.9).verdict is Verdict.CONSISTENT
 
 
 def test_a_neighbor_who_gets_a_report_from_its_owner_reads_it():

@@ -7,5 +7,17 @@ from shuffledp.attacks.audit import audit
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.known_games import DEFAULT_TRIALS
+from shuffledp.attacks.reidentification import Naming, name_slots
 
-__all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "Mode", "NeighboringInputs", "Verdict", "audit"]
+__all__ = [
+    "DEFAULT_TRIALS",
+    "AuditReport",
+    "Evidence",
+    "Finding",
+    "Mode",
+    "Naming",
+    "NeighboringInputs",
+    "Verdict",
+    "audit",
+    "name_slots",
+]
