@@ -29,7 +29,7 @@ def pipeline(alpha, epsilon0=0.05, kind=sdp.MallowsShuffler):
 class HardlyShuffled(sdp.MallowsShuffler):
     """Says what the honest one says, and keeps nearly everybody in place."""
 
-    def draw_ranks(self, *, source=None):
+    def draw_ranks(self, *, source=None):  # noqa: ARG002
         return np.arange(PEOPLE)
 
 

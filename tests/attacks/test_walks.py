@@ -151,9 +151,9 @@ def test_a_report_alone_in_its_place_is_one_persons_own():
 
 
 def test_a_claim_that_forgets_colluders_is_refuted_and_that_of_the_local_loss_is_not():
-    options = {"graph": sdp.Graph.random_regular(4, 40, source=SeededSource(1)), "num_rounds": 4, "epsilon0": 2.0}
-    forgotten = account(walking(**options).model(40), delta=DELTA)
-    honest = walking(**options, num_colluding=2)
+    options = {"graph": sdp.Graph.random_regular(6, 80, source=SeededSource(1)), "num_rounds": 4, "epsilon0": 2.0}
+    forgotten = account(walking(**options).model(80), delta=DELTA)
+    honest = walking(**options, num_colluding=4)
     finding = audited(honest, forgotten, trials=600, confidence=0.99)
     assert finding.verdict is Verdict.REFUTED
     assert finding.evidence.attack in {"sightings", "bags-and-sightings"}

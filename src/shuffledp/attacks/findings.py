@@ -124,7 +124,9 @@ class AuditReport(Described):
         """True if some claim is refuted."""
         return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
 
-    def __str__(self) -> str:
+    @property
+    def opening(self) -> str:
+        """What was played, and what the verdicts mean."""
         opening = (
             f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users} people; "
             f"all limits hold together with confidence {self.confidence:g}. Consistent does not mean proven: it says "
@@ -132,4 +134,7 @@ class AuditReport(Described):
         )
         if self.mode is Mode.STATISTICS:
             opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
-        return "\n\n".join([opening, *map(str, self.findings)])
+        return opening
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.opening, *map(str, self.findings)])

@@ -1,4 +1,4 @@
-"""The re-identification game: name the slots that hold given people's reports, knowing everything but the randomness."""
+"""The re-identification game: name the slots of given people's reports, knowing everything but the randomness."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,7 +106,7 @@ def name_slots(
     what training leaves open.
 
     Guarantees:
-        1. If the claim is true it is called consistent with probability ``confidence`` at least, however bad the attack.
+        1. A true claim is called consistent with probability ``confidence`` at least, however bad the attack.
         2. Attacks see the view; what is known of its origins serves to train, and to count.
 
     Args:
