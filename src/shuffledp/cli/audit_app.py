@@ -18,7 +18,7 @@ def audit(
     confidence: Annotated[float, typer.Option(help="With which all limits hold together.")] = 0.99,
     statistics: Annotated[
         bool,
-        typer.Option("--statistics", help="Draw views by sufficient statistics: fast, and the code is not tested."),
+        typer.Option("--statistics", help="Draw views by sufficient statistics: fast; the code is not tested."),
     ] = False,
     input: Annotated[  # noqa: A002
         Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")

@@ -52,7 +52,7 @@ class _Screen(Watch):
 
 @contextmanager
 def watching(unit: str = "rows") -> Iterator[Watch]:
-    """Bars on the error stream while rows (or other units) go by, if that is a terminal; in the end also what no file may hold."""
+    """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -37,8 +37,8 @@ def claims_chart(findings: Sequence[Finding], *, name: str) -> Chart:
         name=name,
         title="Claims beside attacks",
         description="For each claim a tick at its epsilon, and a bar between the limits of what the attack shows.",
-        caption="Tick: what is claimed to be the most. Bar: between the limits of what the strongest attack shows; dot: "
-        "what was measured. A claim is refuted if the whole bar lies to the right of its tick.",
+        caption="Tick: what is claimed to be the most. Bar: between the limits of what the strongest attack shows; "
+        "dot: what was measured. A claim is refuted if the whole bar lies to the right of its tick.",
         draw=partial(_draw_claims, tuple(findings)),
     )
 
@@ -91,8 +91,8 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
         name=name,
         title=f"Right against wrong guesses: {about}",
         description="True positive rate over false positive rate, on held-out runs, below the limit that is claimed.",
-        caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the event "
-        "that decides, with its limits. No attack may leave the shaded area if the claim is true; the diagonal is "
+        caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the "
+        "event that decides, with its limits. No attack may leave the shaded area if the claim is true; the diagonal is "
         "guessing.",
         draw=partial(_draw_roc, finding),
     )
@@ -118,8 +118,9 @@ def _draw_roc(finding: Finding, width: int) -> "Figure":
         axes.plot(rates[:, 0], rates[:, 1], color=color, linewidth=2)
         here = (evidence.false_positive_rate, evidence.true_positive_rate)
         axes.plot(*([each] for each in here), "o", markersize=8, color=color, zorder=5)
-        axes.hlines(here[1], *evidence.false_positive_limits, color=color, linewidth=1.2)
-        axes.vlines(here[0], *evidence.true_positive_limits, color=color, linewidth=1.2)
+        (left, right), (low, high) = evidence.false_positive_limits, evidence.true_positive_limits
+        axes.hlines(here[1], left, right, color=color, linewidth=1.2)
+        axes.vlines(here[0], low, high, color=color, linewidth=1.2)
     return figure
 
 

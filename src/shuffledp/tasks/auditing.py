@@ -1,4 +1,4 @@
-"""A task put to the test before its collection: every statement about it is held against attacks on its own pipeline."""
+"""A task put to the test before its collection: each statement about it is held against attacks on its pipeline."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
