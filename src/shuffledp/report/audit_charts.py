@@ -92,8 +92,8 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
         title=f"Right against wrong guesses: {about}",
         description="True positive rate over false positive rate, on held-out runs, below the limit that is claimed.",
         caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the "
-        "event that decides, with its limits. No attack may leave the shaded area if the claim is true; the diagonal is "
-        "guessing.",
+        "event that decides, with its limits. No attack may leave the shaded area if the claim is true; the "
+        "diagonal is guessing.",
         draw=partial(_draw_roc, finding),
     )
 
