@@ -77,7 +77,7 @@ def test_ten_thousand_people_are_played_by_statistics(tmp_path):
 def test_groups_need_the_table_of_the_people(tmp_path):
     changes = {
         "public": ["town"],
-        "groups": {"labels": "town"},
+        "groups": {"column": "town"},
         "shuffler": {"kind": "mallows", "alpha": 1.0},
     }
     task = write_task(tmp_path, **SMALL | changes | {"people": None})
