@@ -17,6 +17,7 @@ from shuffledp.attacks import AuditReport, audit
 from shuffledp.errors import ShuffleDPError, UnsupportedModelError
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
+from shuffledp.shufflers import CayleyShuffler
 from shuffledp.statements import Basis, Kind, PrivacyStatement
 from shuffledp.testing import SeededSource
 
@@ -84,7 +85,7 @@ SHUFFLERS = {
     "network, colluding": walks("all", RING, 3, num_colluding=1),
     "rounds (uniform)": lambda randomizer: sdp.ParallelShuffler(sdp.UniformShuffler(), _rounds_of(randomizer)),
     "rounds (Cayley)": lambda randomizer: sdp.ParallelShuffler(
-        sdp.CayleyShuffler(imperfection=0.5), _rounds_of(randomizer)
+        CayleyShuffler(imperfection=0.5), _rounds_of(randomizer)
     ),
 }
 
