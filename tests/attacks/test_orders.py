@@ -84,7 +84,7 @@ def test_a_concentration_that_is_twice_too_large_is_refuted_by_few_trials():
 
 @pytest.mark.deep
 def test_a_concentration_that_is_a_fifth_too_large_is_refuted_with_the_default_trials():
-    for seed in (1, 2):  # of ten audits, ten
+    for seed in (1, 2):
         finding = audited(mallows(TooConcentrated), trials=None, source=SeededSource(seed), confidence=0.99)
         assert finding.verdict is Verdict.REFUTED
         assert 1.0 < finding.evidence.epsilon_lower <= 1.2

@@ -71,7 +71,7 @@ def test_the_attack_by_positions_comes_close_to_the_exact_loss_and_never_above(n
 
 
 def test_one_round_early_is_no_round_and_is_refuted_with_the_default_trials():
-    """All of ten audits; what is claimed after one round of "single" among 30 is not even half of the local loss."""
+    """After a tenth of them: what is claimed after one round of "single" among 30 is far below the local loss."""
     options = {"graph": sdp.Graph.from_edges([(i, j) for i in range(30) for j in range(i)]), "num_rounds": 1}
     finding = audited(walking(OneRoundEarly, **options), confidence=0.99)
     assert finding.verdict is Verdict.REFUTED
@@ -82,7 +82,7 @@ def test_one_round_early_is_no_round_and_is_refuted_with_the_default_trials():
 
 @pytest.mark.deep
 def test_one_round_early_on_a_slow_graph_is_refuted_with_the_default_trials():
-    """A path of four: 0.645 after two rounds, 0.749 after one. Ten of ten audits."""
+    """A path of four: 0.645 after two rounds, 0.749 after one."""
     options = {"graph": small("P4"), "num_rounds": 2}
     honest, twin = walking(**options), walking(OneRoundEarly, **options)
     claim = exact_claim(honest, "P4", "single", 2)
