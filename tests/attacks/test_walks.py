@@ -150,6 +150,13 @@ def test_a_report_alone_in_its_place_is_one_persons_own():
 # ---- colluders ------------------------------------------------------------------------------------------------------
 
 
+def test_where_people_collude_the_local_loss_is_consistent():
+    assert audited(walking(graph=ring(8), num_rounds=2, num_colluding=1), trials=60, confidence=0.9).verdict == (
+        Verdict.CONSISTENT
+    )
+
+
+@pytest.mark.deep
 def test_a_claim_that_forgets_colluders_is_refuted_and_that_of_the_local_loss_is_not():
     options = {"graph": sdp.Graph.random_regular(6, 80, source=SeededSource(1)), "num_rounds": 4, "epsilon0": 2.0}
     forgotten = account(walking(**options).model(80), delta=DELTA)

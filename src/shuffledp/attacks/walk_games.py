@@ -20,7 +20,7 @@ __all__ = ["CollusionGame", "WalkGame"]
 class WalkGame(CentralGame):
     """Seen are the reports and who handed them in.
 
-    Played is the person asked about, and on graphs that are searched the one whose report is hidden worst, too.
+    Played is the one whose report is hidden worst, on graphs that are searched, and the person whom the inputs name.
     """
 
     scores = (*SCORES, *WALK_SCORES)
@@ -31,7 +31,7 @@ class WalkGame(CentralGame):
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Each pair of answers, of the person given and of the one who is most exposed."""
+        """Each pair of answers, of the one who is most exposed and of the person named, if it is not the first."""
         worst = most_exposed(self.shuffler)
         return [
             replace(pair, person=person) for pair in pairs for person in dict.fromkeys([pair.person or worst, worst])
