@@ -11,7 +11,6 @@ import shuffledp as sdp
 from attacks.twins import exact_central_claim, pipeline
 from shuffledp.accounting import account
 from shuffledp.attacks import NeighboringInputs, audit
-from shuffledp.errors import ShuffleDPError
 from shuffledp.guarantees import CentralDP
 from shuffledp.models import ProtocolModel
 from shuffledp.testing import SeededSource
@@ -21,8 +20,17 @@ from statistical.thresholds import SIGNIFICANCE
 
 CERTAIN = 1 - SIGNIFICANCE
 PAGE = (Path(__file__).parents[2] / "docs" / "soundness.md").read_text(encoding="utf-8")
-ALL = [(cell.randomizer_name, cell.shuffler_name) for cell in cells()]
-FEW = [pair for pair in ALL if pair[0] in {"k-rr", "split-and-mix"} or pair[1] == "uniform"]
+
+
+def is_stated(randomizer, shuffler):
+    """Shares go through rounds, or one uniform shuffle; nothing else goes through rounds."""
+    if randomizer == "split-and-mix":
+        return shuffler == "uniform" or shuffler.startswith("rounds")
+    return not shuffler.startswith("rounds")
+
+
+ALL = [(one, other) for one in RANDOMIZERS for other in SHUFFLERS if is_stated(one, other)]  # nothing is computed here
+FEW = [pair for pair in ALL if pair[0] in {"k-rr", "split-and-mix"}]
 
 
 def sound(randomizer, shuffler, trials):
@@ -52,29 +60,35 @@ def test_the_same_attacks_refute_half_of_the_local_loss_where_nothing_is_shuffle
     assert cell.attacked(1000).refuted
 
 
+@pytest.mark.deep
 def test_every_pair_is_in_the_matrix_or_said_to_have_no_claim():
+    assert [(cell.randomizer_name, cell.shuffler_name) for cell in cells()] == ALL
     assert len(ALL) + len(unstated()) == len(RANDOMIZERS) * len(SHUFFLERS)
-    assert len(ALL) >= 100
-    for randomizer in RANDOMIZERS:
-        assert any(pair[0] == randomizer for pair in ALL)
-    for shuffler in SHUFFLERS:
-        assert any(pair[1] == shuffler for pair in ALL)
-
-
-def test_the_page_has_the_claims_of_now_and_no_refutation():
-    rows = [line for line in PAGE.splitlines() if line.count("|") == 11 and "|---" not in line][1:]
-    assert len(rows) == len(ALL)
-    for (randomizer, shuffler), row in zip(ALL, rows, strict=True):
-        assert row.startswith(claims_row(Cell(randomizer, shuffler)))
-        assert row.endswith("| 0 |")
     for one, other in unstated():
         assert f"{one} through {other}" in PAGE
+
+
+def rows_of_the_page():
+    return [line for line in PAGE.splitlines() if line.count("|") == 11 and "|---" not in line][1:]
+
+
+def test_the_page_has_all_pairs_and_no_refutation():
+    rows = rows_of_the_page()
+    assert [tuple(row.split(" | ")[:2]) for row in rows] == [(f"| {one}", other) for one, other in ALL]
+    assert all(row.endswith("| 0 |") for row in rows)
+
+
+@pytest.mark.parametrize("pairs", [FEW, pytest.param(ALL, marks=pytest.mark.deep)], ids=["few", "all"])
+def test_the_page_has_the_claims_of_now(pairs):
+    rows = dict(zip(ALL, rows_of_the_page(), strict=True))
+    for pair in pairs:
+        assert rows[pair].startswith(claims_row(Cell(*pair)))
 
 
 # ---- equality where the attack is optimal ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("num_users", "delta"), [(5, 0.01), (20, 0.01), (100, 0.001)])
+@pytest.mark.parametrize(("num_users", "delta"), [(5, 0.01), (20, 0.01)])
 def test_the_optimal_attack_agrees_with_the_exact_loss_of_its_data_sets_from_both_sides(num_users, delta):
     """All others answer like the first person in one data set: enumerated for binary response."""
     honest = pipeline(epsilon0=1.0)
@@ -165,11 +179,3 @@ def test_perfect_shufflers_and_many_rounds_are_the_uniform_shuffle():
     assert stated(sdp.imperfect_shuffler(imperfection=1e-9)) == pytest.approx(uniform, rel=1e-4)
     assert stated(walking(complete(100), 60, "all")) == pytest.approx(uniform, rel=0.02)
     assert math.isfinite(uniform)
-
-
-def test_what_is_not_stated_cannot_be_put_together_or_has_no_theorem():
-    for randomizer, shuffler in unstated():
-        try:
-            assert not Cell(randomizer, shuffler).claims
-        except ShuffleDPError:
-            continue
