@@ -20,6 +20,7 @@ JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
 JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHEMA["$defs"]})
 ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
+AUDIT = Draft202012Validator({"$ref": "#/$defs/audit", "$defs": SCHEMA["$defs"]})
 GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
@@ -106,6 +107,17 @@ def test_what_is_printed_about_a_graph_is_valid(edges, tmp_path):
     printed = shuffledp("graph", "inspect", tmp_path / "edges.csv", "--json").json
     GRAPH.validate(printed)
     assert not GRAPH.is_valid(printed | {"mixing_time": None})
+
+
+def test_what_is_printed_about_an_audit_is_valid(tmp_path):
+    task = write_task(tmp_path, people={"expected": 5}, release={"delta": 0.01})
+    printed = shuffledp("audit", task, "--trials", 100, "--json").json
+    AUDIT.validate(printed)
+    finding = printed["columns"][0]["findings"][0]
+    assert finding["evidence"] is not None
+    for change in ({"verdict": "passed"}, {"verdict": "not-audited"}, {"evidence": None}, {"reason": "x"}):
+        wrong = printed | {"columns": [{"value": "x", "findings": [finding | change]}]}
+        assert not AUDIT.is_valid(wrong)
 
 
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])

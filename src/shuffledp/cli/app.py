@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_app import account, calibrate
+from shuffledp.cli.audit_app import audit
 from shuffledp.cli.graph_app import graph_app
 from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 
 app.command()(account)
 app.command()(calibrate)
+app.command()(audit)
 app.add_typer(graph_app)
 
 TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]

@@ -51,12 +51,12 @@ class _Screen(Watch):
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
-    """Bars on the error stream while rows go by, if that is a terminal; in the end also what no file may hold."""
+def watching(unit: str = "rows") -> Iterator[Watch]:
+    """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} rows"),
+        TextColumn(f"{{task.completed:,.0f}} {unit}"),
         TimeRemainingColumn(),
     )
     bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None

@@ -12,6 +12,7 @@ from shuffledp.graphs import Graph
 
 __all__ = [
     "distance_from_stationarity",
+    "expected_held",
     "expected_messages",
     "first_round_within",
     "graphs_of_rounds",
@@ -178,6 +179,21 @@ def expected_messages(
         sent += held * (1 - dropout) * (1 - staying) * (each.degrees > 0)
         held = _walked(held, (each,), staying, dropout)
     return sent
+
+
+def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
+    """How many reports each person is expected to hold at the end, where everybody starts with one.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+
+    Returns:
+        Shape (people,): the sum of `position_distribution` over all starts.
+    """
+    return _walked(np.ones(_people(graph)), graphs_of_rounds(graph, num_rounds), laziness, dropout)
 
 
 def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:

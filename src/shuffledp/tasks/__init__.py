@@ -1,5 +1,6 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.auditing import ColumnAudit, TaskAudit, audit_task
 from shuffledp.tasks.budget import column_label, composed_columns, composed_with
 from shuffledp.tasks.earlier import CountedRelease, EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
@@ -50,6 +51,7 @@ __all__ = [
     "AutoSection",
     "CategoricalSection",
     "Category",
+    "ColumnAudit",
     "ColumnPlan",
     "CountedRelease",
     "DataFlow",
@@ -100,11 +102,13 @@ __all__ = [
     "SubsetSelectionSection",
     "SymmetricUnaryEncodingSection",
     "Task",
+    "TaskAudit",
     "Unfit",
     "UniformSection",
     "ValueSection",
     "Walked",
     "along",
+    "audit_task",
     "column_label",
     "composed_columns",
     "composed_with",
