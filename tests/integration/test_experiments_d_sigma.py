@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never i
 
 from experiments.d_sigma import data, run, widths  # noqa: E402
 from experiments.d_sigma.mechanisms import MECHANISMS, shuffler_of  # noqa: E402
-from experiments.d_sigma.run import FIGURES, FRONTIER, settings_of  # noqa: E402
+from experiments.d_sigma.run import FIGURES, FRONTIER, HERE  # noqa: E402
+from experiments.running import settings_from  # noqa: E402
 from experiments.showing import as_csv, from_csv  # noqa: E402
 
 from shuffledp.groups import Groups, order_width  # noqa: E402
@@ -51,7 +52,7 @@ def test_a_figure_is_drawn_at_a_tiny_size_with_the_columns_of_the_expected_one(n
 
 def test_settings_of_tiny_runs_replace_the_others_and_the_command_is_short():
     for name in FIGURES:
-        full, tiny = settings_of(name), settings_of(name, tiny=True)
+        full, tiny = settings_from(HERE, name), settings_from(HERE, name, tiny=True)
         assert set(full) <= set(tiny) <= {*full, "size"}
         assert full != tiny
     lines = (ROOT / "experiments" / "d_sigma" / "run.py").read_text(encoding="utf-8").splitlines()

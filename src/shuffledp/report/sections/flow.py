@@ -80,10 +80,10 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     if messages > 1:
         randomized += f"; {messages} messages each"
     released = "reports" if messages == 1 else "messages"
-    if model.shuffle.labels is LabelMeaning.SUBMITTER:
-        shuffled = Step(name="Passed on", count=count(users * messages), note="from hand to hand, by random walks")
-    elif model.shuffle.kind == "none":
+    if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
+    elif model.shuffle.labels is LabelMeaning.SUBMITTER:
+        shuffled = Step(name="Passed on", count=count(users * messages), note="from hand to hand, by random walks")
     else:
         product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
         note = f"{product}by {_shuffle(model.shuffle)}"
