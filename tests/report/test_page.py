@@ -166,7 +166,7 @@ def test_the_sections_come_in_their_order(read):
     assert titles == [*TITLES, "More people, more privacy", "How it was made"]
     assert (
         len(titles) == len(SECTIONS) - 4
-    )  # by place, about groups, on walks and beside others are for other protocols
+    )  # by place, groups, walks and others beside: other protocols'
     assert read.all("h1")[0].text == "risk survey"
 
 
