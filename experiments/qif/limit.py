@@ -54,5 +54,5 @@ def draw(rows: list[Row]) -> Any:
     right.axhline(1, color=COLORS[-1], linestyle=":", linewidth=1.4, label="printed, f = 1")
     right.axhline(math.sqrt(2), color="#8b949e", linestyle="--", linewidth=1, label="$\\sqrt{2}$, for ever more values")
     right.set(xscale="log", xlabel="values", title="the factor f", ylim=(0.6, 1.5))
-    right.legend(frameon=False, loc="center right")
+    right.legend(frameon=False, loc="lower right")
     return figure

@@ -141,7 +141,7 @@ def _draw_matrix(axes: Any, rows: list[Row]) -> None:
                 zorder=0,
             )
             text = f"{text}\n({row['printed']})"
-        color = "#9aa2ab" if text == "0" else "#1b1f24"
+        color = "#6b7480" if text == "0" else "#1b1f24"
         axes.text(*place, text, ha="center", va="center", fontsize=8, color=color)
     axes.set_xticks(range(len(across)), across, fontsize=8)
     axes.set_yticks(range(len(down)), down, fontsize=8)
