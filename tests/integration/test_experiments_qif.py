@@ -1,4 +1,4 @@
-"""Figures and tables of Jurado et al. come out as expected at a small size, and printed numbers are where they belong."""
+"""Figures and tables of Jurado et al. come out as expected at small sizes, and printed numbers where they belong."""
 
 import sys
 from fractions import Fraction
