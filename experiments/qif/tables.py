@@ -118,7 +118,7 @@ def draw(rows: list[Row]) -> Any:
     rows = [row for row in rows if row["truth"] == rows[0]["truth"]]
     names = list(dict.fromkeys(row["channel"] for row in rows))
     tall = max(len({row["row"] for row in rows if row["channel"] == name}) for name in names)
-    figure, panels = new_chart(len(names), width=5.0, height=1.0 + 0.36 * tall)
+    figure, panels = new_chart(len(names), width=4.2, height=1.0 + 0.36 * tall)
     for axes, name in zip(panels, names, strict=True):
         _draw_matrix(axes, [row for row in rows if row["channel"] == name])
         axes.set_title(f"{name.replace('^r', 'ʳ')}, p = {rows[0]['truth']}", fontsize=10)

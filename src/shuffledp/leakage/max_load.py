@@ -47,7 +47,7 @@ class Cells:
 def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
     """The expected number of balls in the fullest bin.
 
-    The time is below a second for most numbers, and a few seconds for a billion balls in three to twenty bins.
+    The time is well below a second for most numbers, and about one for a billion balls in three to twenty bins.
 
     Guarantees:
         1. Right to a relative 1e-12, and so is the excess over ``balls / bins`` to about 1e-9.

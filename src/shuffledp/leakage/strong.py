@@ -56,7 +56,8 @@ def strong_vulnerability(
         source: randomness of "monte-carlo".
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
+            that can be seen, or beforehand.
         UnsupportedModelError: if no exact evaluation is feasible.
 
     References:

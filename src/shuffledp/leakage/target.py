@@ -75,7 +75,8 @@ def target_vulnerability(
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
+            that can be seen, or beforehand.
         UnsupportedModelError: if the law of reports is not written out, people send several reports or randomize
             differently, or no exact evaluation is feasible.
 
