@@ -78,8 +78,8 @@ def shuffled_vulnerability(
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, the method does not apply, or the best guess is worth less
-            than 0 after something that can be seen, or beforehand.
+        InvalidParameterError: if an argument is out of range, the method does not apply, or the best guess is worth
+            less than 0 after something that can be seen, or beforehand.
         UnsupportedModelError: if no exact evaluation is feasible; the message names the estimate that is.
 
     References:
