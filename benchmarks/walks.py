@@ -1,15 +1,23 @@
-"""Walks of all reports at once, laws of positions, and spectra, beside bare numpy, networkx and scipy."""
+"""Walks of all reports at once, laws, spectra, accounting and large graphs, beside bare numpy, networkx and scipy.
 
+``python -m benchmarks.walks large`` is a graph of a million people and ten million edges, by itself, with its memory.
+"""
+
+import resource
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
+import shuffledp as sdp
 from benchmarks.timing import compare
-from shuffledp.graphs import Graph
+from shuffledp.graphs import Graph, describe_graph
 from shuffledp.graphs.spectrum import _normalized
 from shuffledp.laws import position_distribution, sample_walks
+from shuffledp.models import ProtocolModel
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("musae_facebook", "twitch_de", "deezer_europe", "email_enron")
@@ -53,6 +61,35 @@ def networkx_walks(graph: Graph, num_rounds: int) -> dict[str, Callable[[], obje
     return {"networkx, a loop": walk}
 
 
+def twitch_table() -> object:
+    """Guarantees of both protocols after twenty numbers of rounds, as a table for choosing one."""
+    graph = Graph.from_edges(np.load(DATA / "twitch_de" / "twitch_de.npz")["edges"])
+    bit = sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+    found = []
+    for rounds in range(10, 210, 10):
+        for protocol, dummies in (("all", None), ("single", bit)):
+            walks = sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol=protocol, dummies=dummies)
+            model = ProtocolModel(local=bit.model, shuffle=walks.model(graph.num_users))
+            found.append(sdp.account(model, delta=2e-6))
+    return found
+
+
+def large_graph() -> None:
+    """From a list of edges to its description, both ends of the spectrum among it, and 100 rounds of walks."""
+    people, edges = 10**6, 10**7
+    pairs = np.random.default_rng(0).integers(0, people, (edges, 2), dtype=np.int32)
+    start = time.perf_counter()
+    graph = Graph.from_edges(pairs, people)
+    built = time.perf_counter() - start
+    found = describe_graph(graph)
+    described = time.perf_counter() - start
+    sample_walks(graph.largest_component(), 100)
+    walked = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"built {built:.1f} s, described after {described:.1f} s, walked after {walked:.1f} s, peak {peak:.2f} GiB")
+    print(f"{found.num_edges:,} edges, gap {found.spectral_gap:.8f}, irregularity {found.irregularity:.6f}")
+
+
 def main() -> None:
     """Regular graphs of 30,000 and a million people, and the real graphs if they are there."""
     graph = Graph.random_regular(8, 30_000)
@@ -62,6 +99,9 @@ def main() -> None:
     compare(contestants | networkx_walks(graph, 100), floor="bare numpy")
     print("\nthe law from one start, 30,000 people, 1,000 rounds\n")
     compare({"shuffledp": lambda: position_distribution(graph, 0, 1000)}, floor="shuffledp", rounds=5)
+    if DATA.is_dir():
+        print("\nTwitch, 20 numbers of rounds, both protocols: bounds of positions and guarantees\n")
+        compare({"shuffledp": twitch_table}, floor="shuffledp", rounds=3)
     for name in REAL if DATA.is_dir() else ():
         edges = np.load(DATA / name / f"{name}.npz")["edges"]
         real = Graph.from_edges(edges).largest_component()
@@ -84,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    large_graph() if sys.argv[1:] == ["large"] else main()

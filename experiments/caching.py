@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,13 @@ def cached(compute: Callable[[dict[str, Any]], Rows], settings: dict[str, Any], 
     """What ``compute`` gives for these settings, from the folder if it has been computed by this very code.
 
     Args:
-        compute: a function whose module's source counts, as the source of the whole package does.
+        compute: a function; what counts is the source of its module, of the modules about experiments that it imports
+            from, and of the whole package.
         settings: what it is called with; JSON can write it.
         folder: where results are kept.
     """
     here = Path(compute.__code__.co_filename)
-    sources = [here, *sorted(Path(shuffledp.__file__).parent.rglob("*.py"))]
+    sources = [here, *_imported(compute), *sorted(Path(shuffledp.__file__).parent.rglob("*.py"))]
     key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for source in sources:
         key.update(source.read_bytes())
@@ -36,3 +38,10 @@ def cached(compute: Callable[[dict[str, Any]], Rows], settings: dict[str, Any], 
     folder.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(rows), encoding="utf-8")
     return rows
+
+
+def _imported(compute: Callable[[dict[str, Any]], Rows]) -> list[Path]:
+    """Sources of the modules about experiments that functions in this one come from."""
+    modules = {str(getattr(value, "__module__", "")) for value in compute.__globals__.values()}
+    used = sorted(name for name in modules if name.startswith("experiments.") and name != "experiments.showing")
+    return [Path(str(sys.modules[name].__file__)) for name in used]

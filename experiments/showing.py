@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "as_csv", "as_markdown", "as_svg", "new_chart", "progress", "series"]
+__all__ = ["COLORS", "as_csv", "as_markdown", "as_png", "as_svg", "from_csv", "new_chart", "progress", "series"]
 
 # Okabe and Ito's colors, which color-blind people can tell apart.
 COLORS = ("#0072b2", "#bf5000", "#00795a", "#7b4fa3", "#8a6100", "#1b1f24")
@@ -28,6 +28,8 @@ STYLE = {
     "svg.fonttype": "path",
     "svg.hashsalt": "shuffledp",
 }
+
+_MOST_DIGITS = 30
 
 Item = TypeVar("Item")
 Row = dict[str, Any]
@@ -52,6 +54,22 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
+
+
+def from_csv(text: str) -> list[Row]:
+    """The rows that `as_csv` wrote: numbers where there are numbers, but for strings of many digits."""
+    return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def _value(cell: str) -> object:
+    if cell in {"", "True", "False"}:
+        return {"": None, "True": True, "False": False}[cell]
+    if len(cell) > _MOST_DIGITS:
+        return cell
+    try:
+        return float(cell) if set(cell) & set(".en") else int(cell)
+    except ValueError:
+        return cell
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
@@ -94,4 +112,14 @@ def as_svg(figure: "Figure") -> bytes:
     out = io.BytesIO()
     with rc_context(STYLE):
         figure.savefig(out, format="svg", facecolor="#ffffff", metadata={"Date": None})
+    return out.getvalue()
+
+
+def as_png(figure: "Figure", *, dots_per_inch: int = 200) -> bytes:
+    """The same picture in dots."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(out, format="png", dpi=dots_per_inch, facecolor="#ffffff", metadata={"Software": None})
     return out.getvalue()

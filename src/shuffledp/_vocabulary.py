@@ -46,6 +46,8 @@ class Trust(StrEnum):
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
     NO_COLLUSION = "no-collusion"
+    RELAYS = "relays"
+    UNOBSERVED = "unobserved"
     HONEST_USERS = "honest-users"
     OPERATOR = "operator"
 
@@ -59,6 +61,8 @@ _TRUST_IN_WORDS = {
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
+    Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
+    Trust.UNOBSERVED: "nobody watches who sends messages to whom",
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
     Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
 }

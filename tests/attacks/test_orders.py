@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 import shuffledp as sdp
+from attacks.twins import TooConcentrated
 from shuffledp.accounting import d_sigma_statement
-from shuffledp.attacks import NeighboringInputs, Verdict, audit
+from shuffledp.attacks import DEFAULT_TRIALS, NeighboringInputs, Verdict, audit
+from shuffledp.attacks.slot_games import SlotGame
 from shuffledp.errors import InvalidParameterError
 from shuffledp.guarantees import DSigmaPrivacy
 from shuffledp.permutations import compose, invert
@@ -74,6 +76,21 @@ def test_the_wrong_compositions_are_refuted(twin):
     assert "d-sigma, alpha at most 1" in str(finding)
 
 
+def test_a_concentration_that_is_twice_too_large_is_refuted_by_few_trials():
+    twin = mallows(TooConcentrated)
+    object.__setattr__(twin, "excess", 1.0)
+    assert audited(twin).verdict is Verdict.REFUTED
+
+
+@pytest.mark.deep
+def test_a_concentration_that_is_a_fifth_too_large_is_refuted_with_the_default_trials():
+    for seed in (1, 2):
+        finding = audited(mallows(TooConcentrated), trials=None, source=SeededSource(seed), confidence=0.99)
+        assert finding.verdict is Verdict.REFUTED
+        assert 1.0 < finding.evidence.epsilon_lower <= 1.2
+        assert finding.evidence.trials <= DEFAULT_TRIALS["d-sigma"]
+
+
 def test_a_claim_of_half_the_loss_is_refuted():
     claim = d_sigma_statement(
         sdp.Pipeline(randomizer=TRUTHFUL, shuffler=mallows(), analyzer=sdp.FrequencyAnalyzer()).model(4)
@@ -98,3 +115,28 @@ def test_other_groups_groups_of_one_and_shufflers_without_groups_are_not_audited
 def test_who_holds_which_answer_is_the_audits_choice():
     with pytest.raises(InvalidParameterError, match="without holders"):
         audited(mallows(), inputs=NeighboringInputs(first=0, second=1, others=2, holders=((0,), (1,))))
+
+
+# ---- one person's answer, where labels keep part of the order -------------------------------------------------------
+
+
+def test_where_one_persons_report_lies_is_learned_and_used():
+    """Of four people nearly in place, the own slot is known; the reference order has the first person first."""
+    hardly = mallows(alpha=12.0)
+    pipeline = sdp.Pipeline(randomizer=TRUTHFUL, shuffler=hardly, analyzer=sdp.FrequencyAnalyzer())
+    game = SlotGame(pipeline=pipeline, num_users=4, source=SeededSource(1), progress=None)
+    read = game.reading(NeighboringInputs(first=0, second=1, others=2))
+    for which, sign in ((0, 1), (1, -1)):
+        reports = sdp.Reports({"value": [which, 2, 2, 2]}, TRUTHFUL.model)
+        view = sdp.View(reports=reports, labels=[0, 1, 2, 3], shuffle=hardly.model(4), source=SeededSource(1))
+        assert sign * read([view])[0, SlotGame.scores.index("slots")] > 3
+
+
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_of_a_uniform_order_the_score_of_slots_is_that_of_the_histogram(concentrated):
+    shuffler = mallows(alpha=8.0 if concentrated else 1e-9, groups=sdp.Groups.from_lists([range(4)] * 4))
+    pipeline = sdp.Pipeline(randomizer=TRUTHFUL, shuffler=shuffler, analyzer=sdp.FrequencyAnalyzer())
+    game = SlotGame(pipeline=pipeline, num_users=4, source=SeededSource(1), progress=None)
+    scores = game.play(NeighboringInputs(first=0, second=1, others=2), "first", 100)
+    histogram, slots = (scores[:, SlotGame.scores.index(name)] for name in ("histogram", "slots"))
+    assert (abs(histogram - slots).max() < 0.5) is not concentrated

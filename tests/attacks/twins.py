@@ -8,9 +8,17 @@ from scipy.optimize import brentq
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.flow import Reports
 from shuffledp.guarantees import CentralDP
+from shuffledp.laws import sample_mallows_blocks, sample_walks
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, SplitAndMix
-from shuffledp.shufflers import CayleyShuffler, IdentityShuffler, ParallelShuffler, UniformShuffler
+from shuffledp.shufflers import (
+    CayleyShuffler,
+    IdentityShuffler,
+    MallowsShuffler,
+    ParallelShuffler,
+    RandomWalkShuffler,
+    UniformShuffler,
+)
 from shuffledp.statements import Basis, Kind, PrivacyStatement
 from soundness.exact_deltas import binary_laws_of_others, laws_of_others, worst_delta
 
@@ -118,3 +126,47 @@ class RoundsInArrivalOrder(SameOrderInEveryRound):
 
     def _order(self, num_users, source):  # noqa: ARG002
         return np.arange(num_users)
+
+
+class OneRoundEarly(RandomWalkShuffler):
+    """Lets people hand in what they hold one round before the end."""
+
+    def walk(self, *, source=None):
+        return sample_walks(
+            self.graph,
+            self.num_rounds - 1,
+            laziness=self.laziness,
+            dropout=self.dropout,
+            offline=self.offline,
+            source=source,
+        )
+
+
+class EmptyHands(RandomWalkShuffler):
+    """Says "single", and hands in nothing where a person holds nothing."""
+
+    def hand_in(self, reports, holders, *, public=None, source=None):
+        view = super().hand_in(reports, holders, public=public, source=source)
+        kept = np.isin(view.labels, holders)
+        object.__setattr__(view, "labels", view.labels[kept])
+        object.__setattr__(view, "reports", view.reports.take(np.flatnonzero(kept)))
+        return view
+
+
+class TooConcentrated(MallowsShuffler):
+    """Draws with a concentration that is ``excess`` too large."""
+
+    excess = 0.2
+
+    def draw_ranks(self, *, source=None):
+        prepared = self.prepare()
+        parameters = prepared.parameters * (1 + self.excess)
+        return sample_mallows_blocks(np.diff(prepared.starts), parameters, distance=self.distance, source=source)
+
+
+def walking(shuffler=RandomWalkShuffler, *, graph, epsilon0=1.0, protocol="single", **options) -> Pipeline:
+    """Binary randomized response that walks."""
+    randomizer = KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2)
+    dummies = None if protocol == "all" else randomizer
+    walks = shuffler(graph=graph, protocol=protocol, dummies=dummies, **options)
+    return Pipeline(randomizer=randomizer, shuffler=walks, analyzer=FrequencyAnalyzer())

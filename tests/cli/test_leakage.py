@@ -142,7 +142,7 @@ def test_bad_input_is_refused_in_one_line(folder, options, said):
         ("1,0,0\n0,1\n", 3, "must have rows of one length"),
         ("1,0,x\n", 3, "must hold numbers; got 'x' in line 1, entry 3"),
         ("", 3, "must have a row for each guess"),
-        ("-1,-1,-1\n", 2, "gain must not make the best guess worth less than 0"),
+        ("-1,-1,-1\n", 2, "gain must have, whatever is seen, a guess worth 0 or more"),
     ],
 )
 def test_a_bad_gain_is_refused(folder, content, code, said):

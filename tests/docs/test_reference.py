@@ -54,7 +54,7 @@ def test_the_page_of_the_task_file_names_every_key_and_kind():
         assert missing == [], section
     kinds = [section.kind for section in (*RANDOMIZERS, *protocols, *shufflers)]
     assert [kind for kind in kinds if f'`"{kind}"`' not in text] == []
-    assert set(ShufflerSection._members) == {"uniform", "none", "mallows", "noisy-sort", "auto", "imperfect"}
+    assert set(ShufflerSection._members) == {"uniform", "none", "mallows", "noisy-sort", "auto", "imperfect", "network"}
 
 
 @pytest.mark.parametrize("section", RANDOMIZERS, ids=lambda section: section.kind)

@@ -20,6 +20,7 @@ JOINT = Draft202012Validator({"$ref": "#/$defs/joint_release", "$defs": SCHEMA["
 STAGE = Draft202012Validator({"$ref": "#/$defs/stage", "$defs": SCHEMA["$defs"]})
 JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHEMA["$defs"]})
 ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
+AUDIT = Draft202012Validator({"$ref": "#/$defs/audit", "$defs": SCHEMA["$defs"]})
 GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
 LEAKAGE = Draft202012Validator({"$ref": "#/$defs/leakage", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
@@ -66,6 +67,11 @@ def printed(tmp_path_factory):
         mixing = {"public": ["place"], "shuffler": {"kind": "auto", "alpha": 1.0}, "groups": {"column": "place"}}
         run("groups", "run", write_task(folder, **mixing), places, "groups")
         outputs["groups plan"] = shuffledp("plan", folder / "task.toml", "--input", places, "--json").json
+        edges = [(one, (one + step) % 100) for one in range(100) for step in (1, 2, 5)]
+        write_csv(folder / "friends.csv", ["a", "b"], edges)
+        walks = {"shuffler": {"kind": "network", "graph": "friends.csv", "rounds": 3}, "randomizer": {"epsilon0": 8.0}}
+        run("network", "run", write_task(folder, **walks), places, "network")
+        outputs["network plan"] = shuffledp("plan", folder / "task.toml", "--json").json
         category = write_task(folder, missing="category", randomizer={"epsilon0": 20.0})
         outputs["plan"] = shuffledp("plan", category, "--users", 1000, "--json").json
         joint = folder / "joint.toml"
@@ -89,7 +95,8 @@ def test_the_schema_is_a_schema():
 
 
 @pytest.mark.parametrize(
-    "name", ["run", "seeded", "analyze", "category", "unshuffled", "groups", "demo", "statement.json", "column"]
+    "name",
+    ["run", "seeded", "analyze", "category", "unshuffled", "groups", "network", "demo", "statement.json", "column"],
 )
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])
@@ -117,6 +124,17 @@ def test_what_is_printed_about_leakage_is_valid(options):
         broken = copy.deepcopy(printed)
         broken["comparison"]["ways"][0]["name"] = way["name"].upper()
         assert not LEAKAGE.is_valid(broken)
+
+
+def test_what_is_printed_about_an_audit_is_valid(tmp_path):
+    task = write_task(tmp_path, people={"expected": 5}, release={"delta": 0.01})
+    printed = shuffledp("audit", task, "--trials", 100, "--json").json
+    AUDIT.validate(printed)
+    finding = printed["columns"][0]["findings"][0]
+    assert finding["evidence"] is not None
+    for change in ({"verdict": "passed"}, {"verdict": "not-audited"}, {"evidence": None}, {"reason": "x"}):
+        wrong = printed | {"columns": [{"value": "x", "findings": [finding | change]}]}
+        assert not AUDIT.is_valid(wrong)
 
 
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])
@@ -171,6 +189,7 @@ def test_what_is_printed_about_a_plan_of_a_protocol_is_valid():
 
 def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
     PLAN.validate(printed["plan"])
+    PLAN.validate(printed["network plan"])
     PLAN.validate(printed["joint plan"])
     for option in printed["plan"]["columns"][0]["options"]:
         option["chosen"] = True

@@ -70,8 +70,16 @@ def test_two_bins_come_out_as_the_sum_over_their_binomial():
     assert expected_max_load(10**9, 2) / 1e9 == near(binary_vulnerability(10**9, 1.0), 1e-14)
 
 
-def test_nodes_give_what_all_integers_give(monkeypatch):
-    cases = [(10**5, 3), (10**6, 100), (2 * 10**4, 7)]
+def test_a_bin_that_is_always_fullest_holds_its_share():
+    for balls, chances in ((3000, [0.2, 0.3, 0.5]), (4000, [0.2, 0.15, 0.15, 0.5])):
+        assert expected_max_load(balls, chances) == near(balls * max(chances), 1e-14)
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [[(10**4, 3), (10**5, 100)], pytest.param([(10**5, 3), (10**6, 100), (2 * 10**4, 7)], marks=pytest.mark.deep)],
+)
+def test_nodes_give_what_all_integers_give(cases, monkeypatch):
     fast = [expected_max_load(*case) for case in cases]
     monkeypatch.setattr(module, "_BLOCK", 0.0)
     assert fast == [near(expected_max_load(*case), 1e-14) for case in cases]

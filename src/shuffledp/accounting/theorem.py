@@ -86,7 +86,7 @@ class Theorem(ABC):
             kind=self.kind,
             basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
             trust=trust,
-            remarks=(*model.local.remarks, *(model.shuffle.remarks if Trust.SHUFFLER in trust else ())),
+            remarks=(*model.local.remarks, *(model.shuffle.remarks if set(model.shuffle.trust) & set(trust) else ())),
         )
 
     def applies(self, model: ProtocolModel, *, delta: float) -> bool:

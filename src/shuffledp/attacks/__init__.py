@@ -3,8 +3,50 @@
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """
 
-from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
-from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
+from shuffledp.attacks.audit import audit
+from shuffledp.attacks.de_finetti import DeFinettiAttack
+from shuffledp.attacks.evaluation import InferenceEvaluation, evaluate
+from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
+from shuffledp.attacks.gaussian_process import GaussianProcessAttack
 from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.attacks.known_games import DEFAULT_TRIALS
+from shuffledp.attacks.naming import Naming, name_slots
+from shuffledp.attacks.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
+from shuffledp.attacks.reidentification import (
+    KnownAnswers,
+    LikeliestSlots,
+    OptimalReidentification,
+    ReidentificationEvaluation,
+    evaluate_reidentification,
+)
+from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
+from shuffledp.attacks.votes import MajorityVote
 
-__all__ = ["DEFAULT_TRIALS", "AuditReport", "Evidence", "Finding", "NeighboringInputs", "Verdict", "audit"]
+__all__ = [
+    "DEFAULT_TRIALS",
+    "AuditReport",
+    "DeFinettiAttack",
+    "Evidence",
+    "Finding",
+    "GaussianProcessAttack",
+    "InferenceAttack",
+    "InferenceEvaluation",
+    "KnownAnswers",
+    "LikeliestSlots",
+    "MajorityVote",
+    "Mode",
+    "Naming",
+    "NeighborhoodBayes",
+    "NeighborhoodPrior",
+    "NeighboringInputs",
+    "OptimalReidentification",
+    "ReidentificationEvaluation",
+    "SideInformation",
+    "Verdict",
+    "audit",
+    "evaluate",
+    "evaluate_reidentification",
+    "name_slots",
+    "placement",
+    "similar_people",
+]

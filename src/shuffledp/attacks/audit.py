@@ -1,14 +1,15 @@
 """Claims put to the test: play the distinguishing game on the pipeline itself, and see what it shows about epsilon."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from shuffledp import _validate
 from shuffledp._numerals import in_digits
-from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Verdict
-from shuffledp.attacks.games import GAMES, Progress, RandomizerAndShuffler, games_of
+from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
+from shuffledp.attacks.games import LOOKS, Game, Progress, RandomizerAndShuffler
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
 from shuffledp.attacks.intervals import most_shown, runs_needed
+from shuffledp.attacks.known_games import games_of
 from shuffledp.attacks.shares import LARGEST_MODULUS
 from shuffledp.flow import Randomizer, Shuffler
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
@@ -20,9 +21,9 @@ from shuffledp.statements import Kind, PrivacyStatement
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["DEFAULT_TRIALS", "audit"]
+__all__ = ["audit"]
 
-DEFAULT_TRIALS = {kind: game.trials for kind, game in GAMES.items()}
+Games = Mapping[str, type[Game]]
 
 _TAILS = 4  # two limits of each of two probabilities
 
@@ -35,12 +36,14 @@ def audit(
     trials: int | None = None,
     confidence: float = 0.99,
     inputs: NeighboringInputs | Sequence[NeighboringInputs] = (),
+    mode: str = "pipeline",
+    stop_early: bool = True,
     source: "RandomSource | None" = None,
     progress: Progress | None = None,
 ) -> AuditReport:
     """Try to refute claims about a pipeline, by attacks on runs of the pipeline itself.
 
-    The first person's answer is one of two, everybody else's is fixed, and an attacker who knows all that is to tell
+    One person's answer is one of two, everybody else's is fixed, and an attacker who knows all that is to tell
     from what may be seen which of the two it was: from that person's report for local claims, from the view for central
     ones. On *training* runs the attacker chooses the data sets, the score (a likelihood ratio of the histogram, or of
     whatever the view betrays as the first person's), the threshold and the side of it. *Held-out* runs then count how
@@ -51,22 +54,31 @@ def audit(
         1. If all claims that promise are true, all of them are called consistent (or not audited) with probability
            ``confidence`` at least, however bad the attacks are and however many claims there are.
         2. A claim that cannot be refuted by these trials, whatever came out, is not audited and never consistent.
-        3. Every run is one of the pipeline's own randomizer and shuffler, and attacks see the report or the view and
-           public models only.
+        3. With ``mode="pipeline"`` every run is one of the pipeline's own randomizer and shuffler, and attacks see the
+           report or the view and public models only. Where people collude, the walks are drawn round by round by the
+           shuffler's sampler, and attacks also see what passed through the colluders' hands.
+        4. With ``mode="statistics"`` that is so of local claims. The views of central ones are drawn from the law that
+           the models imply, by their sufficient statistics: their scores have the same law as those of a pipeline that
+           does what its models say, so that the claim is put to the test, and the code is not.
 
     Args:
         pipeline: a `shuffledp.Pipeline`, or anything with its ``randomizer`` and ``shuffler``.
         statements: the claims, made for ``num_users`` people.
         num_users: people in the batch, 1 or more.
         trials: held-out runs with each of the two data sets, 2 or more; half as many train. None is what
-            ``DEFAULT_TRIALS`` has for each type of guarantee.
+            ``DEFAULT_TRIALS`` has for each kind of game.
         confidence: strictly between 0 and 1; shared by all limits of all claims.
         inputs: pairs of data sets to play; if there are none, the worst ones known for the randomizer.
+        mode: "pipeline", or "statistics" for a uniform shuffle of reports with few outputs, which takes as long for
+            ten thousand people as for ten.
+        stop_early: stop after a tenth of the held-out runs where those refute all claims; the two looks share the
+            confidence.
         source: randomness; None is the cryptographic source.
         progress: told, for each type of claim in turn, how many runs are done and how many there are at most.
 
     Raises:
         InvalidParameterError: if an argument is out of range, or the randomizer refuses an answer in ``inputs``.
+        UnsupportedModelError: if no sufficient statistics are known of the pipeline.
 
     References:
         Jagielski, Ullman, Oprea 2020 (lower limits of epsilon from Clopper-Pearson limits of an attack's error rates).
@@ -86,26 +98,41 @@ def audit(
     claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
     pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)
     _check(pipeline, claims, pairs, num_users=num_users, trials=trials, confidence=confidence)
+    _validate.one_of(tuple(Mode), mode=mode)
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
+    games, looks = games_of(pipeline, num_users, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
     pairs = pairs or worst_inputs(model.local)
     obstacle = _why_no_attack(pipeline.randomizer, pairs, source)
-    reasons = [_why_no_claim(claim) or obstacle or _why_no_order(claim, pipeline.shuffler) for claim in claims]
-    tail = (1 - confidence) / max(1, reasons.count("")) / _TAILS
-    reasons = [reason or _why_too_few(claim, trials, tail) for claim, reason in zip(claims, reasons, strict=True)]
+    reasons = [_why_no_claim(claim, games) or obstacle or _why_no_order(claim, pipeline.shuffler) for claim in claims]
+    tail = (1 - confidence) / max(1, reasons.count("")) / _TAILS / len(looks)
+    reasons = [
+        reason or _why_too_few(claim, games, trials, tail) for claim, reason in zip(claims, reasons, strict=True)
+    ]
     auditable = [claim for claim, reason in zip(claims, reasons, strict=True) if not reason]
     evidence: dict[tuple[str, float], Evidence] = {}
-    for kind, game in games_of(model.local).items():
-        deltas = sorted({_delta_of(claim) for claim in auditable if claim.guarantee.type == kind})
+    for kind, game in games.items():
         table = game(pipeline=pipeline, num_users=num_users, source=source, progress=progress)
-        evidence |= {(kind, delta): each for delta, each in table.attack(pairs, deltas, trials, tail).items()}
+        found = table.attack(pairs, _claimed(auditable, kind), trials, tail, looks)
+        evidence |= {(kind, delta): each for delta, each in found.items()}
     findings = [
         Finding(statement=claim, verdict=Verdict.NOT_AUDITED, reason=reason)
         if reason
         else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)])
         for claim, reason in zip(claims, reasons, strict=True)
     ]
-    return AuditReport(model=model, findings=tuple(findings), confidence=confidence, seeded=source.reproducible)
+    return AuditReport(
+        model=model, findings=tuple(findings), confidence=confidence, mode=Mode(mode), seeded=source.reproducible
+    )
+
+
+def _claimed(claims: Sequence[PrivacyStatement], kind: str) -> dict[float, float]:
+    """For each delta the largest loss that is claimed with it, in a guarantee of this type."""
+    found: dict[float, float] = {}
+    for claim in claims:
+        if claim.guarantee.type == kind:
+            found[_delta_of(claim)] = max(_loss_of(claim), found.get(_delta_of(claim), 0.0))
+    return dict(sorted(found.items()))
 
 
 def _check(
@@ -130,6 +157,8 @@ def _check(
         _validate.instance_of(NeighboringInputs, inputs=pair)
         if pair.holders:
             raise _validate.invalid("without holders, which the audit chooses", inputs=pair)
+        if pair.person >= num_users:
+            raise _validate.invalid(f"about one of num_users={num_users} people", person=pair.person)
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
@@ -143,7 +172,7 @@ def _loss_of(claim: PrivacyStatement) -> float:
     return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else cast(DifferentialPrivacy, guarantee).epsilon
 
 
-def _why_no_claim(claim: PrivacyStatement) -> str:
+def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
     """Why there is nothing to refute in a statement, or no game that could; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
@@ -156,7 +185,7 @@ def _why_no_claim(claim: PrivacyStatement) -> str:
         return "An estimate promises nothing."
     if claim.guarantee.is_trivial:
         return "The statement promises nothing."
-    if claim.guarantee.type not in GAMES:
+    if claim.guarantee.type not in games:
         return f"No game is known for guarantees of type {claim.guarantee.type!r}."
     return ""
 
@@ -199,9 +228,9 @@ def _why_unreadable(model: LocalModel) -> str:
     return ""
 
 
-def _why_too_few(claim: PrivacyStatement, trials: int | None, tail: float) -> str:
+def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail: float) -> str:
     """Why even an attack that never errs could not refute the claim; else ""."""
-    claimed, delta, runs = _loss_of(claim), _delta_of(claim), trials or GAMES[claim.guarantee.type].trials
+    claimed, delta, runs = _loss_of(claim), _delta_of(claim), trials or games[claim.guarantee.type].trials
     most = most_shown(runs, delta, tail=tail)
     if most > claimed:
         return ""

@@ -10,7 +10,7 @@ from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import PrivacyStatement
 
-__all__ = ["AuditReport", "Evidence", "Finding", "Verdict"]
+__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -19,6 +19,13 @@ class Verdict(StrEnum):
     REFUTED = "refuted"
     CONSISTENT = "consistent"
     NOT_AUDITED = "not-audited"
+
+
+class Mode(StrEnum):
+    """What the runs of a game about the view are."""
+
+    PIPELINE = "pipeline"
+    STATISTICS = "statistics"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,7 @@ class AuditReport(Described):
         model: the public description of what was played.
         findings: one for each claim, in the order in which they came.
         confidence: probability with which all limits in the report hold together.
+        mode: whether views were those of the pipeline, or drawn by their sufficient statistics.
         seeded: True if the runs can be repeated by whoever knows the seed.
     """
 
@@ -109,16 +117,24 @@ class AuditReport(Described):
     findings: tuple[Finding, ...]
     confidence: float
     seeded: bool
+    mode: Mode = Mode.PIPELINE
 
     @property
     def refuted(self) -> bool:
         """True if some claim is refuted."""
         return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
 
-    def __str__(self) -> str:
+    @property
+    def opening(self) -> str:
+        """What was played, and what the verdicts mean."""
         opening = (
             f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users} people; "
             f"all limits hold together with confidence {self.confidence:g}. Consistent does not mean proven: it says "
             "that these attacks found nothing against the claim."
         )
-        return "\n\n".join([opening, *map(str, self.findings)])
+        if self.mode is Mode.STATISTICS:
+            opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
+        return opening
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.opening, *map(str, self.findings)])

@@ -1,5 +1,6 @@
 """The distinguishing game: run the protocol on one of two neighbouring data sets, and score what may be seen of it."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,16 +17,29 @@ from shuffledp.attacks.scores import ORDER_SCORES, SCORES, order_scores, report_
 from shuffledp.attacks.shares import SHARE_SCORES, ShareReader
 from shuffledp.flow import Randomizer, Shuffler, View
 from shuffledp.groups import Groups, windows
-from shuffledp.models import LocalModel
 from shuffledp.permutations import invert
 from shuffledp.randomizers import SplitAndMixModel
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["GAMES", "SHARE_GAMES", "Game", "Progress", "RandomizerAndShuffler", "games_of"]
+__all__ = [
+    "LOOKS",
+    "CentralGame",
+    "Game",
+    "LocalGame",
+    "OrderGame",
+    "Progress",
+    "RandomizerAndShuffler",
+    "Scorer",
+    "SharesGame",
+]
 
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
+Scorer = Callable[[Sequence[View]], NDArray[np.float64]]  # from views to their scores, shape (views, scores)
+Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+LOOKS = (0.1, 1.0)  # shares of the held-out runs after which claims may be refuted; each has its part of the confidence
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
@@ -75,34 +89,61 @@ class Game(ABC):
         return pairs
 
     def attack(
-        self, pairs: Sequence[NeighboringInputs], deltas: Sequence[float], trials: int | None, tail: float
+        self,
+        pairs: Sequence[NeighboringInputs],
+        claimed: Mapping[float, float],
+        trials: int | None,
+        tail: float,
+        looks: Sequence[float] = LOOKS,
     ) -> dict[float, Evidence]:
-        """Choose pair and event for each delta on training runs, and count on held-out runs."""
-        if not deltas:
+        """Choose pair and event for each delta on training runs, and count on held-out runs.
+
+        Args:
+            pairs: the data sets.
+            claimed: for each delta the largest loss that is claimed with it.
+            trials: held-out runs with each data set; None is ``trials`` of the class.
+            tail: chance that one limit errs, at one look.
+            looks: shares of the held-out runs after which they stop if all claims are refuted; fixed in advance.
+        """
+        if not claimed:
             return {}
         trials = trials or self.trials
         training, pairs = trials // 2, self.different(pairs)
         self._done, self._total = 0, 2 * len(pairs) * (training + trials)
         scored = [self._both(pair, training) for pair in pairs]
         chosen = {}
-        for delta in deltas:
+        for delta in claimed:
             events = [best_event(*scores, delta=delta, tail=tail) for scores in scored]
             place = max(range(len(pairs)), key=lambda place: events[place][0])
             chosen[delta] = place, events[place][1]
-        held_out = {place: self._both(pairs[place], trials) for place in {place for place, _ in chosen.values()}}
-        return {
-            delta: self._evidence(pairs[place], event, held_out[place], delta=delta, training=training, tail=tail)
-            for delta, (place, event) in chosen.items()
-        }
+        held_out: dict[int, Scores] = {}
+        found: dict[float, Evidence] = {}
+        for look in looks:
+            for place in {place for place, _ in chosen.values()}:
+                held_out[place] = self._more(pairs[place], held_out.get(place), math.ceil(look * trials))
+            found = {
+                delta: self._evidence(pairs[place], event, held_out[place], delta=delta, training=training, tail=tail)
+                for delta, (place, event) in chosen.items()
+            }
+            if all(each.epsilon_lower > claimed[delta] for delta, each in found.items()):
+                break
+        return found
 
-    def _both(self, pair: NeighboringInputs, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _more(self, pair: NeighboringInputs, before: Scores | None, runs: int) -> Scores:
+        """Scores of so many runs with each data set, those of before among them."""
+        if before is None:
+            return self._both(pair, runs)
+        more = self._both(pair, runs - len(before[0]))
+        return np.concatenate([before[0], more[0]]), np.concatenate([before[1], more[1]])
+
+    def _both(self, pair: NeighboringInputs, runs: int) -> Scores:
         return self.play(pair, "first", runs), self.play(pair, "second", runs)
 
     def _evidence(
         self,
         pair: NeighboringInputs,
         event: Event,
-        held_out: tuple[NDArray[np.float64], NDArray[np.float64]],
+        held_out: Scores,
         *,
         delta: float,
         training: int,
@@ -186,7 +227,7 @@ class CentralGame(Game):
             self.tick(len(batch))
         return found
 
-    def reading(self, inputs: NeighboringInputs) -> Callable[[Sequence[View]], NDArray[np.float64]]:
+    def reading(self, inputs: NeighboringInputs) -> Scorer:
         """From views to their scores, shape (views, scores)."""
         model = self.pipeline.randomizer.model
         return lambda views: view_scores(views, model, inputs)
@@ -197,7 +238,7 @@ class SharesGame(CentralGame):
 
     scores = tuple(SHARE_SCORES)
 
-    def reading(self, inputs: NeighboringInputs) -> Callable[[Sequence[View]], NDArray[np.float64]]:
+    def reading(self, inputs: NeighboringInputs) -> Scorer:
         """See `CentralGame.reading`."""
         reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
         return lambda views: np.array([reader.scores(view) for view in views])
@@ -245,14 +286,3 @@ def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int
             half = len(along) // 2
             found += [(tuple(along[:half]), tuple(along[-half:])), ((along[0],), (along[-1],))]
     return list(dict.fromkeys(found))
-
-
-GAMES: Mapping[str, type[Game]] = {"local-dp": LocalGame, "central-dp": CentralGame, "d-sigma": OrderGame}
-
-# Of shares nothing is guaranteed before they are shuffled, so that there is nothing to play for local claims.
-SHARE_GAMES: Mapping[str, type[Game]] = {"central-dp": SharesGame}
-
-
-def games_of(model: LocalModel) -> Mapping[str, type[Game]]:
-    """By type of guarantee, the games that can be played with a randomizer's reports."""
-    return SHARE_GAMES if isinstance(model, SplitAndMixModel) else GAMES

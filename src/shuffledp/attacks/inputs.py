@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._described import Described
-from shuffledp._validate import invalid
+from shuffledp._validate import integer_at_least, invalid
 from shuffledp.models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.randomizers import SplitAndMixModel
 
@@ -16,25 +16,28 @@ __all__ = ["NeighboringInputs", "worst_inputs"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighboringInputs(Described):
-    """Two data sets that differ in the first person's answer. They are invented: no person's answer is in them.
+    """Two data sets that differ in one person's answer. They are invented: no person's answer is in them.
 
     Args:
-        first: the first person's answer in the first data set, as the randomizer takes it.
+        first: that person's answer in the first data set, as the randomizer takes it.
         second: that answer in the second data set; another one.
         others: what everybody else answers, in both.
         holders: for two orders of the same answers: who hold the first answer, and who the second, in the first data
             set; the other way round in the second. An audit of such claims fills it in; none for one person's answer.
+        person: whose answer it is, where people are not all alike; the first one's if nothing is said.
 
     Raises:
-        InvalidParameterError: if the two answers are equal.
+        InvalidParameterError: if the two answers are equal, or there is no such person.
     """
 
     first: Any
     second: Any
     others: Any
     holders: tuple[tuple[int, ...], ...] = ()
+    person: int = 0
 
     def __post_init__(self) -> None:
+        integer_at_least(0, person=self.person)
         if np.array_equal(self.first, self.second):
             raise invalid("different from first", second=self.second)
 
@@ -42,7 +45,7 @@ class NeighboringInputs(Described):
         """One data set as a column: ``which`` is "first" or "second"; one row per person."""
         column = np.array([self.others] * num_users)
         if not self.holders:
-            column[0] = getattr(self, which)
+            column[self.person] = getattr(self, which)
             return column
         here, there = self.holders if which == "first" else self.holders[::-1]
         column[list(here)], column[list(there)] = self.first, self.second

@@ -17,18 +17,31 @@ from shuffledp.errors import UnsupportedModelError
 from shuffledp.flow import View
 from shuffledp.models import LocalModel
 
-__all__ = ["ORDER_SCORES", "SCORES", "order_scores", "report_scores", "view_scores"]
+__all__ = [
+    "DIGITS",
+    "ORDER_SCORES",
+    "SCORES",
+    "Seen",
+    "log_likelihood_of",
+    "order_scores",
+    "report_scores",
+    "seen_in",
+    "sum_per_view",
+    "view_scores",
+]
 
 _Holders = tuple[tuple[int, ...], ...]
 
-_DIGITS = 9  # a sum over the same multiset in another order differs far behind these
+DIGITS = 9  # a sum over the same multiset in another order differs far behind these
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """Several views, one after the other, none empty.
 
     Args:
+        columns: those of all reports.
+        labels: of all reports; the numbers of the rows where views have none.
         first: log-likelihood of each report under the first person's answer in the first data set.
         second: the same for the second data set.
         others: the same under everybody else's answer.
@@ -36,6 +49,8 @@ class _Seen:
         own: whether the view betrays the report as the first person's.
     """
 
+    columns: Mapping[str, NDArray[Any]]
+    labels: NDArray[np.int64]
     first: NDArray[np.float64]
     second: NDArray[np.float64]
     others: NDArray[np.float64]
@@ -43,17 +58,17 @@ class _Seen:
     own: NDArray[np.bool_]
 
 
-def _histogram(seen: _Seen) -> NDArray[np.float64]:
+def _histogram(seen: Seen) -> NDArray[np.float64]:
     """The exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
 
     Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
     multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
     """
     first, second = seen.first - seen.others, seen.second - seen.others
-    return _log_sum_exp(first, seen.starts) - _log_sum_exp(second, seen.starts)
+    return sum_per_view(first, seen.starts) - sum_per_view(second, seen.starts)
 
 
-def _own_report(seen: _Seen) -> NDArray[np.float64]:
+def _own_report(seen: Seen) -> NDArray[np.float64]:
     """The log-likelihood ratio of what the view betrays as the first person's.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
@@ -100,51 +115,61 @@ def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank:
     """
     evidence = np.zeros(len(rank))
     evidence[view.labels] = report_scores(view.reports.columns, model, inputs)
-    return [round(score(evidence, rank, inputs.holders), _DIGITS) for score in ORDER_SCORES.values()]
+    return [round(score(evidence, rank, inputs.holders), DIGITS) for score in ORDER_SCORES.values()]
 
 
-SCORES: Mapping[str, Callable[[_Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
+SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
 
 
 def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
     """Every score of every view, in the order of ``SCORES``; shape (views, scores). An empty view tells nothing."""
     found = np.zeros((len(views), len(SCORES)))
+    filled, seen = seen_in(views, model, inputs)
+    if seen is not None:
+        found[filled] = np.column_stack([score(seen) for score in SCORES.values()])
+    return np.round(found, DIGITS)
+
+
+def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> tuple[list[int], Seen | None]:
+    """Which views hold a report, and what is seen in those, with the likelihoods of all reports; None if none does."""
     filled = [place for place, view in enumerate(views) if len(view)]
     if not filled:
-        return found
+        return [], None
     tables = [views[place].reports.columns for place in filled]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     first, second, others = (
-        _log_likelihood(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
+        log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
     )
+    labels = np.concatenate([_labels(views[place]) for place in filled])
     starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
-    own = np.concatenate([_own_rows(views[place]) for place in filled])
-    seen = _Seen(first, second, others, starts, own)
-    found[filled] = np.column_stack([score(seen) for score in SCORES.values()])
-    return np.round(found, _DIGITS)
+    return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
 
 
-def _own_rows(view: View) -> NDArray[np.bool_]:
-    rows: NDArray[np.bool_] = (np.arange(len(view)) if view.labels is None else view.labels) == 0
-    return rows
+def _labels(view: View) -> NDArray[np.int64]:
+    return np.arange(len(view)) if view.labels is None else view.labels.astype(np.int64)
 
 
 def report_scores(
     columns: Mapping[str, NDArray[Any]], model: LocalModel, inputs: NeighboringInputs
 ) -> NDArray[np.float64]:
     """The log-likelihood ratio of each report by itself; shape (reports,)."""
-    first, second = (_log_likelihood(model, columns, answer) for answer in (inputs.first, inputs.second))
-    return np.round(first - second, _DIGITS)
+    first, second = (log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second))
+    return np.round(first - second, DIGITS)
 
 
-def _log_likelihood(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
+def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
+    """How likely each report is if this is the answer; shape (reports,).
+
+    Raises:
+        UnsupportedModelError: if the model does not say.
+    """
     found = model.log_likelihood(columns, answer)
     if found is None:
         raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")
     return found
 
 
-def _log_sum_exp(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
     """The log of the sum of exponentials from each start to the next one."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_app import account, calibrate
+from shuffledp.cli.audit_app import audit
 from shuffledp.cli.graph_app import graph_app
 from shuffledp.cli.leakage_app import leakage
 from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
@@ -30,6 +31,7 @@ app = typer.Typer(
 
 app.command()(account)
 app.command()(calibrate)
+app.command()(audit)
 app.command()(leakage)
 app.add_typer(graph_app)
 
@@ -123,6 +125,7 @@ def plan(
         Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
     ] = None,
     earlier: Earlier = None,
+    table: Annotated[bool, typer.Option("--table", help="Of a network shuffle: list all rounds, and parts.")] = False,
     json: Json = False,
 ) -> None:
     """Say what to expect of a task before its collection.
@@ -131,7 +134,8 @@ def plan(
     """
     from shuffledp.cli import commands, plan_screen
 
-    plan_screen.show_plan(commands.plan(task, users=users, people=input, earlier=earlier or ()), as_json=json)
+    found = commands.plan(task, users=users, people=input, earlier=earlier or (), table=table)
+    plan_screen.show_plan(found, as_json=json, table=table)
 
 
 @app.command()

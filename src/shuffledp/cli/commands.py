@@ -19,13 +19,23 @@ from shuffledp.tables import (
     new_folder,
     randomize_file,
     randomize_joint_file,
+    read_graphs,
     read_grouping,
     run_file,
     run_joint_file,
     shuffle_file,
     shuffle_joint_files,
 )
-from shuffledp.tasks import JointOutcome, JointStageOutcome, Outcome, Plan, StageOutcome, Task, read_task
+from shuffledp.tasks import (
+    JointOutcome,
+    JointStageOutcome,
+    NetworkSection,
+    Outcome,
+    Plan,
+    StageOutcome,
+    Task,
+    read_task,
+)
 from shuffledp.tasks import plan as plan_of
 from shuffledp.testing import SeededSource
 
@@ -34,14 +44,31 @@ __all__ = ["analyze", "demo", "plan", "randomize", "run", "shuffle"]
 _RELEASE = "release"  # the folder of the demo's output that holds the release
 
 
-def plan(task_file: Path, *, users: int | None, people: Path | None = None, earlier: Sequence[Path] = ()) -> Plan:
+def plan(
+    task_file: Path,
+    *,
+    users: int | None,
+    people: Path | None = None,
+    earlier: Sequence[Path] = (),
+    table: bool = False,
+) -> Plan:
     """What to expect, before anything is collected; of the people only public columns are read."""
     task = read_task(task_file)
+    if table and not task.shuffler.needs_graph:
+        raise InvalidParameterError(
+            "--table must be left out but for a task with a 'network' shuffle, of which it lists rounds and parts. "
+            "`shuffledp account TASK.toml --table` lists theorems."
+        )
     if task.groups is None:
         if people is not None:
             raise InvalidParameterError(
                 f"--input must be left out for a task without [groups], whose plan needs no data; got {str(people)!r}."
             )
+        if isinstance(task.shuffler, NetworkSection):
+            graphs = read_graphs(task.shuffler, users or task.people.expected, task_file.parent)
+            with watching() as watch:
+                progress = partial(watch.progress, "accounting for rounds")
+                return plan_of(task, users, earlier=earlier, graphs=graphs, progress=progress)
         return plan_of(task, users, earlier=earlier)
     if people is None:
         raise InvalidParameterError(

@@ -9,6 +9,7 @@ from rich.text import Text
 from shuffledp._numerals import in_digits
 from shuffledp.calibrate import SplitAndMixCertificate
 from shuffledp.cli.groups_screen import show_groups
+from shuffledp.cli.network_screen import show_network
 from shuffledp.cli.screen import print_json, show_statements
 from shuffledp.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.tasks import ColumnPlan, Option, Plan, ProtocolPlan
@@ -23,7 +24,7 @@ _READING = (
 )
 
 
-def show_plan(plan: Plan, *, as_json: bool) -> None:
+def show_plan(plan: Plan, *, as_json: bool, table: bool = False) -> None:
     """The statement first, then for each column what to expect, and which randomizer would do better."""
     if as_json:
         print_json(plan.to_dict())
@@ -37,6 +38,8 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     for warning in plan.warnings:
         console.print(Text(f"WARNING: {warning}", style="bold red"))
     for column in plan.columns:
+        if column.network is not None:
+            show_network(console, column.network, plan.task.release.delta, column.chosen.report_bits, table=table)
         _show_column(console, column)
 
 

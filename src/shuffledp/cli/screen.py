@@ -15,7 +15,7 @@ from rich.text import Text
 
 from shuffledp._numerals import in_digits
 from shuffledp.guarantees import DSigmaPrivacy
-from shuffledp.models import LabelMeaning, MeanModel, SumModel
+from shuffledp.models import LabelMeaning, MeanModel, ProtocolModel, SumModel
 from shuffledp.statements import Kind, PrivacyStatement
 from shuffledp.tables import Watch
 from shuffledp.tasks import DataFlow, JointOutcome, JointStageOutcome, Outcome, SplitAndMixSection, StageOutcome
@@ -51,12 +51,12 @@ class _Screen(Watch):
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
-    """Bars on the error stream while rows go by, if that is a terminal; in the end also what no file may hold."""
+def watching(unit: str = "rows") -> Iterator[Watch]:
+    """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} rows"),
+        TextColumn(f"{{task.completed:,.0f}} {unit}"),
         TimeRemainingColumn(),
     )
     bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None
@@ -87,7 +87,7 @@ def show_outcome(outcome: Outcome | JointOutcome, folder: Path, *, as_json: bool
 
 def _show_column(console: Console, outcome: Outcome, folder: Path) -> None:
     """What came of one private column."""
-    console.print(Text(_flow_sentence(outcome.flow, outcome.model.num_users) + _attached(outcome)))
+    console.print(Text(_flow_sentence(outcome.flow, outcome.model) + _attached(outcome)))
     console.print(_estimate_table(outcome))
     left_out = len(outcome.release.estimate.target) - _MOST_ROWS
     if left_out > 0:
@@ -135,8 +135,11 @@ def _sent(outcome: StageOutcome) -> str:
     return f"{outcome.num_reports:,} messages of {outcome.num_reports // each:,} people"
 
 
-def _flow_sentence(flow: DataFlow, people: int) -> str:
-    sent = "reports" if flow.released == people else f"messages of {people:,} people"
+def _flow_sentence(flow: DataFlow, model: ProtocolModel) -> str:
+    people = f"{model.num_users:,} people"
+    sent = "reports" if flow.released == model.num_users else f"messages of {people}"
+    if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_users:
+        sent = f"reports handed in by {people}"
     received = f"{flow.received:,} rows received, " if flow.received is not None else ""
     missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
     return f"{received}{missing}{flow.released:,} {sent} released.{_detached(flow)}"

@@ -13,7 +13,7 @@ from shuffledp._validate import integer_at_least, invalid
 from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs.generators import random_regular_edges
 from shuffledp.graphs.spectrum import spectrum
-from shuffledp.graphs.structure import component_labels, is_bipartite, largest_component_of
+from shuffledp.graphs.structure import component_labels, is_bipartite, part_of
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -228,7 +228,14 @@ class Graph:
 
     def largest_component(self) -> Self:
         """The part with the most people, renumbered from 0 in the same order; of equal ones, the first."""
-        return type(self)(*largest_component_of(self))
+        if self.num_users == 0:
+            return self
+        return type(self)(*part_of(self, self.components == np.bincount(self.components).argmax()))
+
+    def parts(self) -> tuple[Self, ...]:
+        """The parts that cannot reach each other, in the order of each part's first person, renumbered from 0."""
+        count = int(self.components.max(initial=-1)) + 1
+        return tuple(type(self)(*part_of(self, self.components == number)) for number in range(count))
 
     @cached_property
     def digest(self) -> str:

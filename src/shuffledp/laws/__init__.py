@@ -46,6 +46,7 @@ from shuffledp.laws.spacing import (
 from shuffledp.laws.walking import LOST, Walks, sample_walks
 from shuffledp.laws.walks import (
     distance_from_stationarity,
+    expected_held,
     expected_messages,
     first_round_within,
     position_distribution,
@@ -68,6 +69,7 @@ __all__ = [
     "d_sigma_loss",
     "d_sigma_ratio",
     "distance_from_stationarity",
+    "expected_held",
     "expected_messages",
     "first_round_within",
     "gaussian_alpha",

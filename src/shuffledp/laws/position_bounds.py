@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shuffledp import _validate
 from shuffledp.graphs import Graph, lazy_gap
-from shuffledp.laws.walks import graphs_of_rounds, position_distributions
+from shuffledp.laws.walks import graphs_of_rounds, position_distributions, transposed_transition
 
 __all__ = ["PositionBounds", "position_bounds"]
 
@@ -212,16 +212,13 @@ def _load(
     graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, weights: Floats, *, backwards: bool = True
 ) -> Floats:
     """Sums over places i of P_j(i) w_i for each start j; or, forwards, sums over starts j of w_j P_j(i) for each i."""
-    graphs = graphs_of_rounds(graph, num_rounds)
-    found: Floats = weights
-    for each in reversed(graphs) if backwards else graphs:
-        degrees = np.maximum(each.degrees, 1)
-        nodes = np.repeat(np.arange(each.num_users), each.degrees)
-        sent = found[each.neighbors] if backwards else (found / degrees)[each.neighbors]
-        moved: Floats = np.bincount(nodes, weights=sent, minlength=each.num_users).astype(np.float64)
-        moved = moved / degrees if backwards else moved
-        moved[each.degrees == 0] = found[each.degrees == 0]
-        found = laziness * found + (1 - laziness) * moved
+    graphs, found, moves = graphs_of_rounds(graph, num_rounds), weights, None
+    ordered = tuple(reversed(graphs)) if backwards else graphs
+    for place, each in enumerate(ordered):
+        if moves is None or each is not ordered[place - 1]:
+            moves = transposed_transition(each)
+            moves = moves.T if backwards else moves
+        found = laziness * found + (1 - laziness) * (moves @ found)
     return found
 
 
@@ -247,6 +244,8 @@ def _cut(descending: Floats, total: float) -> Floats:
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """Probabilities rounded up to the largest of their class, and how many are in each; at least one."""
+    if not descending.size:  # all is lost
+        return (0.0,), (people,)
     values: list[float] = []
     counts: list[int] = []
     least = _NEGLIGIBLE / people

@@ -12,11 +12,13 @@ from shuffledp.graphs import Graph
 
 __all__ = [
     "distance_from_stationarity",
+    "expected_held",
     "expected_messages",
     "first_round_within",
     "graphs_of_rounds",
     "position_distribution",
     "position_distributions",
+    "transposed_transition",
     "unseen_probability",
 ]
 
@@ -179,6 +181,21 @@ def expected_messages(
     return sent
 
 
+def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
+    """How many reports each person is expected to hold at the end, where everybody starts with one.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+
+    Returns:
+        Shape (people,): the sum of `position_distribution` over all starts.
+    """
+    return _walked(np.ones(_people(graph)), graphs_of_rounds(graph, num_rounds), laziness, dropout)
+
+
 def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
     """The chance that each person's report has passed through no colluding hands, start and end included.
 
@@ -205,7 +222,7 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     honest[named] = 0.0
     found = honest
     for each in reversed(graphs_of_rounds(graph, num_rounds)):
-        ahead = _transposed_transition(each).T @ found
+        ahead = transposed_transition(each).T @ found
         found = honest * (laziness * found + (1 - laziness) * ahead)
     return found
 
@@ -244,7 +261,7 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
     matrix: Any = None
     for number, graph in enumerate(graphs):
         if matrix is None or graph is not graphs[number - 1]:
-            matrix = _transposed_transition(graph)
+            matrix = transposed_transition(graph)
         moved = matrix @ laws
         laws = laziness * laws + (1 - laziness) * moved if laziness else moved
         if dropout:
@@ -252,8 +269,12 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
     return laws
 
 
-def _transposed_transition(graph: Graph) -> Any:
-    """Column j holds the law of where j passes a report on to; whoever has no neighbor keeps it."""
+def transposed_transition(graph: Graph) -> Any:
+    """Column j of a sparse matrix holds the law of where j passes a report on to; who has no neighbor keeps it.
+
+    Args:
+        graph: any graph.
+    """
     import scipy.sparse as sp
 
     people = graph.num_users

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage._worth import check_mixtures, check_views
 from shuffledp.leakage.approximating import CONFIDENCE, by_convolution, by_normal_limit, by_sampling
 from shuffledp.leakage.enumerating import Slots, exact_mean_best, expected_excess, num_states
 from shuffledp.leakage.max_load import Cells, expected_largest
@@ -80,7 +81,8 @@ def shuffled_vulnerability(
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or the method does not apply.
+        InvalidParameterError: if an argument is out of range, the method does not apply, or the best guess is worth
+            less than 0 after something that can be seen, or beforehand.
         UnsupportedModelError: if no exact evaluation is feasible; the message names the estimate that is.
 
     References:
@@ -96,7 +98,9 @@ def shuffled_vulnerability(
     _validate.instance_of(Channel, channel=channel)
     size = len(channel.inputs)
     found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
-    best = best_guess(found, ((1 / int(num_users), int(num_users)),), method=method, source=source)
+    slots: Slots = ((1 / int(num_users), int(num_users)),)
+    check_mixtures(found, slots)
+    best = best_guess(found, slots, method=method, source=source)
     return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, OBLIVIOUS), decay=decay(found))
 
 
@@ -126,6 +130,7 @@ def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None
         raise UnsupportedModelError(
             f"an exact fraction needs at most {_MOST_EXACT} histograms; use shuffled_vulnerability, right to 1e-12."
         )
+    check_mixtures(found, ((1 / int(num_users), int(num_users)),))
     return exact_mean_best(found.chances, found.values, int(num_users))
 
 
@@ -165,8 +170,7 @@ def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], 
     """The value with its prior and what is assumed."""
     prior = float(found.prior)
     highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
-    if prior + best.excess < 0:
-        raise InvalidParameterError("gain must not make the best guess worth less than 0 after all; add a constant.")
+    check_views(np.array([[prior]]))
     sampled = (f"the interval misses the truth with probability {1 - CONFIDENCE:.1g}",)
     return Vulnerability(
         value=min(prior + best.excess, highest),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage._worth import check_mixtures, check_views
 from shuffledp.leakage.iid import Best, best_guess
 from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, scores
 from shuffledp.leakage.vulnerability import Vulnerability
@@ -56,7 +57,8 @@ def strong_vulnerability(
         source: randomness of "monte-carlo".
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
+            that can be seen, or beforehand.
         UnsupportedModelError: if no exact evaluation is feasible.
 
     References:
@@ -74,6 +76,7 @@ def strong_vulnerability(
     worth = checked_gain(gain, len(matrix)).astype(np.float64)
     known = _checked_others(others, len(matrix))
     before = float((worth @ given).max())
+    check_views((worth @ given)[:, None])
     if sum(known) == 0:
         found = _exact(_local_excess(matrix, given, worth), "one report")
     elif sum(count > 0 for count in known) == 1:
@@ -157,8 +160,12 @@ def _values_are_alike(channel: Channel) -> bool:
 
 
 def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
-    weighted = (gain * prior) @ matrix
-    first = int(np.argmax(gain @ prior))
+    return _excess((gain * prior) @ matrix, int(np.argmax(gain @ prior)))
+
+
+def _excess(weighted: Floats, first: int) -> float:
+    """What the best guess after each view (column) adds to the one that was best beforehand."""
+    check_views(weighted)
     return float((weighted - weighted[first]).max(axis=0).sum())
 
 
@@ -170,8 +177,11 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
     """All others hold one value; reports that they never send can only be the target's."""
     law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
     found = scores(matrix, prior, gain, law)
-    best = best_guess(found, ((1 / people, people),), **choices)
+    slots = ((1 / people, people),)
+    check_mixtures(found, slots)
+    best = best_guess(found, slots, **choices)
     weighted = ((gain * prior) @ matrix)[:, law <= 0]
+    check_views(weighted)
     if not weighted.size:
         return best
     shift = float(weighted.max(axis=0).sum()) + float(found.prior) - float((gain @ prior).max())
@@ -193,9 +203,7 @@ def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) ->
         for _ in range(count):
             law = _with_another(law, row)
     views = np.array([_with_another(law, row).ravel() for row in matrix])
-    weighted = (gain * prior) @ views
-    first = int(np.argmax(gain @ prior))
-    return float((weighted - weighted[first]).max(axis=0).sum())
+    return _excess((gain * prior) @ views, int(np.argmax(gain @ prior)))
 
 
 def _with_another(law: Floats, row: Floats) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage._worth import check_mixtures, check_views
 from shuffledp.leakage.iid import (
     ABOUT_THE_TARGET,
     INDEPENDENT,
@@ -74,7 +75,8 @@ def target_vulnerability(
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
+            that can be seen, or beforehand.
         UnsupportedModelError: if the law of reports is not written out, people send several reports or randomize
             differently, or no exact evaluation is feasible.
 
@@ -108,6 +110,7 @@ def target_vulnerability(
     if positions is None:
         return seen_through(model.shuffle, channel, prior, gain, method=method, source=source)
     found = _scores_of(channel, prior, gain)
+    check_mixtures(found, slots_of(positions))
     best = best_at(found, slots_of(positions), method=method, source=source)
     return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
 
@@ -133,6 +136,7 @@ def seen_through(
 def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
     """What the target's own report tells somebody who knows whose it is; whatever else is known does not matter."""
     found = _scores_of(channel, prior, gain)
+    check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
     return as_vulnerability(found, _local(found), hypotheses=(ABOUT_THE_TARGET, reason), decay="none")
 
@@ -212,6 +216,8 @@ def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "Rando
         if method == "quick" and shuffle.position_windows():
             raise UnsupportedModelError(f"it takes too long for a shuffle of kind {shuffle.kind!r}.")
         return _by_windows(shuffle, found)
+    for law in laws:
+        check_mixtures(found, slots_of(law))
     each = [(best_at(found, slots_of(law), method=method, source=source), law) for law in laws]
     best, law = max(each, key=lambda pair: pair[0].excess)
     upper = max(pair[0].upper for pair in each)
@@ -223,6 +229,7 @@ def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "Rando
 
 def _by_windows(shuffle: ShuffleModel, found: Scores) -> Vulnerability:
     """An upper bound: for those who are mixed least, the best of the windows around them; never above one report's."""
+    check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"
     if windows:
@@ -262,6 +269,7 @@ def _strong(
         return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
     found = _scores_of(channel, prior, gain)
     known = any(law.counts == (1,) for law in shuffle.position_laws())
+    check_views(found.values) if known else check_mixtures(found)
     best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
     reason = "it is known which report is the target's"
     hypotheses = (KNOWN, reason if known else f"as if {reason}")

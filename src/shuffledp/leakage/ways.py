@@ -13,6 +13,7 @@ from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp.channels import Channel
 from shuffledp.errors import UnsupportedModelError
+from shuffledp.leakage._worth import check_mixtures
 from shuffledp.leakage.iid import ABOUT_THE_TARGET, INDEPENDENT, as_vulnerability, best_guess
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, scores
 from shuffledp.leakage.target import (
@@ -186,7 +187,9 @@ class _Asked:
         found = scores(np.eye(self.size), self.belief, checked_gain(self.about["gain"], self.size))
         values = found.values.astype(np.float64)
         mixed = Scores(found.chances, share * values + (1 - share) * (values @ found.chances)[:, None])
-        best = best_guess(mixed, ((1 / size, size),), **self.choice)
+        slots = ((1 / size, size),)
+        check_mixtures(mixed, slots)
+        best = best_guess(mixed, slots, **self.choice)
         return as_vulnerability(mixed, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), decay=decay(mixed))
 
     def _sample_and_strong(self, share: float) -> Vulnerability:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
@@ -200,15 +200,33 @@ class RandomWalkShuffler:
                 f"walks need one report per person; {reports.model.kind!r} sends "
                 f"num_messages={reports.model.num_messages}."
             )
+        self.model(reports.num_users)
+        source = resolve_source(source)
+        return self.hand_in(reports, self.walk(source=source).positions, public=public, source=source)
+
+    def hand_in(
+        self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: "RandomSource | None" = None
+    ) -> View:
+        """What is seen when people hand in what they hold: the end of `shuffle`.
+
+        Args:
+            reports: as in `shuffle`.
+            holders: who holds each report after the last round; -1 if it is lost.
+            public: as in `shuffle`.
+            source: as in `shuffle`.
+
+        Raises:
+            InvalidParameterError: as `shuffle`.
+        """
         model, source = self.model(reports.num_users), resolve_source(source)
-        holders = self.walk(source=source).positions.astype(np.int64)
+        held_by = np.asarray(holders, dtype=np.int64)
         if self.protocol == "all":
-            kept = np.flatnonzero(holders != LOST)
-            handed_in, labels = reports.take(kept), holders[kept]
+            kept = np.flatnonzero(held_by != LOST)
+            handed_in, labels = reports.take(kept), held_by[kept]
         else:
-            kept, gaps = _handed_in(holders, model.num_users, self.submissions or 1, source)
+            kept, gaps = _handed_in(held_by, model.num_users, self.submissions or 1, source)
             handed_in = Reports.concat([reports.take(kept), self._dummies(gaps.size, source)])
-            labels = np.concatenate([holders[kept], gaps])
+            labels = np.concatenate([held_by[kept], gaps])
         return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
 
     def _dummies(self, count: int, source: "RandomSource") -> Reports:

@@ -129,7 +129,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
-        return (Trust.NO_COLLUSION, Trust.HONEST_USERS)
+        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.HONEST_USERS)
 
 
 def checked_chances(**chances: float) -> None:

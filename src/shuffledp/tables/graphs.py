@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp.errors import InputDataError
 from shuffledp.graphs import Graph
-from shuffledp.tables.reading import guarded
+from shuffledp.tables.reading import guarded, open_parquet
 
 __all__ = ["read_graph"]
 
@@ -25,7 +25,8 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
     A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
     a weight, separated by commas, or by tabs and blanks. A first line without any number is a header; lines that begin
     with ``#`` are skipped. An ``.npz`` file of numpy has an array ``edges`` of shape (edges, 2) and, if there is one,
-    an array ``weights``.
+    an array ``weights``. A Parquet file has two columns of integers, and perhaps a third of weights, whatever their
+    names.
 
     A text file without an edge is refused: it is rather damaged, or of another form, than a graph in which everybody
     is alone. Such a graph is an empty array of an ``.npz`` file.
@@ -40,8 +41,12 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
     """
     if not path.is_file():
         raise InputDataError(f"{path} cannot be read: there is no such file.")
-    is_npz = path.suffix == ".npz" or zipfile.is_zipfile(path)
-    edges, weights = guarded(path, lambda: _from_npz(path) if is_npz else _from_text(path))
+    read = _from_text
+    if path.suffix == ".npz" or zipfile.is_zipfile(path):
+        read = _from_npz
+    elif path.suffix in (".parquet", ".pq"):
+        read = _from_parquet
+    edges, weights = guarded(path, lambda: read(path))
     return Graph.from_edges(edges, weights=weights, num_users=num_users)
 
 
@@ -52,6 +57,21 @@ def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
         if "edges" not in arrays:
             raise InputDataError(f"{path} must hold an array named edges.")
         return arrays["edges"], arrays.get("weights")
+
+
+def _from_parquet(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    import pyarrow as pa
+
+    table = open_parquet(path).read()
+    if table.num_columns not in (2, 3):
+        raise InputDataError(f"{path} must have two columns, or three with weights; it has {table.num_columns}.")
+    if table.num_rows == 0:
+        raise InputDataError(f"{path} has no edges.")
+    for column in table.columns[:2]:
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise InputDataError(f"{path} must have integers in its first two columns, and none missing.")
+    edges = np.column_stack([column.to_numpy() for column in table.columns[:2]])
+    return edges, table.column(2).to_numpy() if table.num_columns == 3 else None
 
 
 def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:

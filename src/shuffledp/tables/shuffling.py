@@ -15,9 +15,10 @@ from shuffledp.flow import Reports, Shuffler, View
 from shuffledp.models import ShuffleModel
 from shuffledp.table import Table
 from shuffledp.tables.grouping import grouping_of
+from shuffledp.tables.networks import read_graphs
 from shuffledp.tables.parquet import ReportPart
 from shuffledp.tables.spool import ReportSpool
-from shuffledp.tasks import ROW, Task
+from shuffledp.tasks import ROW, NetworkSection, Task, walking
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
@@ -116,13 +117,17 @@ def require_room(task: Task, num_users: int) -> None:
 
 
 def shuffler_for(task: Task, public: Table | None, num_users: int, beside: Path) -> Shuffler:
-    """The shuffler that the task names, with the groups of these people where it hides the order inside groups.
+    """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along.
 
     Raises:
-        InputDataError: if groups cannot be made, or rows are numbered wrong.
+        InputDataError: if groups cannot be made, the graph is of other people, or rows are numbered wrong.
+        InvalidParameterError: if rounds are to be found, and none are enough.
     """
     if task.shuffler.num_rows is not None and public is not None:
         return task.shuffler.shuffler_of(_numbered_rows(public, task.shuffler.num_rows))
+    if isinstance(task.shuffler, NetworkSection):
+        graphs = read_graphs(task.shuffler, num_users, beside)
+        return walking(task.shuffler, graphs, task.randomizer.randomizer(), task.release.delta)
     if task.groups is None:
         return task.shuffler.shuffler()
     return task.shuffler.shuffler(grouping_of(task.groups, public, num_users, beside))

@@ -20,6 +20,7 @@ from shuffledp.shufflers import IdentityShuffler, SlotShuffler
 from shuffledp.statements import Trust
 from shuffledp.tables.answers import PeopleCheck, reader_for
 from shuffledp.tables.estimates import write_estimates, write_places
+from shuffledp.tables.networks import WalkedView
 from shuffledp.tables.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.tables.public import PublicReader
 from shuffledp.tables.reading import guarded, read_batches
@@ -158,7 +159,8 @@ def analyze_file(
 def analyze_unwritten(task: Task, view_file: Path, folder: Path, *, watch: Watch, beside: Path) -> Outcome:
     """The same for `analyze_file` and for each column of several: no more is written than the view."""
     views, facts = read_view(view_file, task)
-    require_batch(task, facts.flow.released)
+    people = facts.shuffle.num_users if facts.shuffle and task.shuffler.needs_graph else facts.flow.released
+    require_batch(task, min(people, facts.flow.released))  # fewer people than reports, if each hands in several
     return _analyze(task, views, facts, folder, watch, beside=beside)
 
 
@@ -302,7 +304,10 @@ def _analyze(
     shuffler: Shuffler | None = None,
 ) -> Outcome:
     """The release from a view in parts; a view by place is one part, and ``shuffler`` what made it, if it is here."""
-    regional = None
+    regional = walks = None
+    if task.shuffler.needs_graph:
+        walks = WalkedView.of(task, next(views), shuffler, beside)
+        views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
     if task.groups is not None:
         whole = next(views)
         made_by = shuffler if isinstance(shuffler, SlotShuffler) else None
@@ -315,13 +320,18 @@ def _analyze(
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
-    outcome = Outcome(task=task, flow=facts.flow, release=_with_remarks(task, release, facts.flow), regional=regional)
+    if walks is not None:
+        release = walks.restated(release, task.release.delta, trust=facts.trust)
+    release = _with_remarks(task, release, facts.flow)
+    walked = None if walks is None else walks.walked(partial(watch.progress, _step("accounting", task)))
+    outcome = Outcome(task=task, flow=facts.flow, release=release, regional=regional, walked=walked)
     return outcome.with_files(folder, [*names, *write_places(outcome, folder)])
 
 
 def _pipeline(task: Task) -> Pipeline:
     """For its analyst's part: what shuffled is told by the view."""
-    return task.pipeline(IdentityShuffler() if task.shuffler.needs_groups else None)
+    known = not (task.shuffler.needs_groups or task.shuffler.needs_graph)
+    return task.pipeline(None if known else IdentityShuffler())
 
 
 def _finish(outcome: Outcome, earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:

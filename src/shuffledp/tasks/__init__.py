@@ -1,5 +1,6 @@
 """Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash."""
 
+from shuffledp.tasks.auditing import ColumnAudit, TaskAudit, audit_task
 from shuffledp.tasks.budget import column_label, composed_columns, composed_with
 from shuffledp.tasks.earlier import CountedRelease, EarlierRelease, read_earlier
 from shuffledp.tasks.frequency_oracles import (
@@ -19,6 +20,10 @@ from shuffledp.tasks.groups import Grouping, GroupsSection
 from shuffledp.tasks.groups_planning import GroupsPlan, Reach
 from shuffledp.tasks.joint import JointTask, ValueSection, read_task
 from shuffledp.tasks.mixing import Mixing, mixing_of
+from shuffledp.tasks.network import Graphs, NetworkSection, along
+from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, PrintedFormula, Risk, Walked
+from shuffledp.tasks.network_planning import plan_network
+from shuffledp.tasks.network_rounds import statements_of_parts, walking
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -42,15 +47,18 @@ from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
     "ROW",
+    "AfterRounds",
     "AutoSection",
     "CategoricalSection",
     "Category",
+    "ColumnAudit",
     "ColumnPlan",
     "CountedRelease",
     "DataFlow",
     "DiscreteLaplaceMeanSection",
     "EarlierRelease",
     "ExpectedError",
+    "Graphs",
     "GroupedSection",
     "Grouping",
     "GroupsPlan",
@@ -65,6 +73,8 @@ __all__ = [
     "MallowsSection",
     "Missing",
     "Mixing",
+    "NetworkPlan",
+    "NetworkSection",
     "NoisySortSection",
     "NumberSection",
     "OneBitMeanSection",
@@ -73,8 +83,10 @@ __all__ = [
     "Option",
     "OutOfRange",
     "Outcome",
+    "PartOfGraph",
     "PeopleSection",
     "Plan",
+    "PrintedFormula",
     "PrivUnitSection",
     "ProtocolPlan",
     "ProtocolSection",
@@ -82,6 +94,7 @@ __all__ = [
     "Reach",
     "Regional",
     "ReleaseSection",
+    "Risk",
     "RoundedMeanSection",
     "ShufflerSection",
     "SplitAndMixSection",
@@ -89,14 +102,21 @@ __all__ = [
     "SubsetSelectionSection",
     "SymmetricUnaryEncodingSection",
     "Task",
+    "TaskAudit",
     "Unfit",
     "UniformSection",
     "ValueSection",
+    "Walked",
+    "along",
+    "audit_task",
     "column_label",
     "composed_columns",
     "composed_with",
     "mixing_of",
     "plan",
+    "plan_network",
     "read_earlier",
     "read_task",
+    "statements_of_parts",
+    "walking",
 ]

@@ -185,4 +185,6 @@ def read_task(path: str | Path) -> Task | JointTask:
                 "beside them."
             )
     joint = JointTask.from_dict(data)
-    return joint if joint.groups is None else replace(joint, groups=joint.groups.pinned(Path(path).parent))
+    folder = Path(path).parent
+    groups = None if joint.groups is None else joint.groups.pinned(folder)
+    return replace(joint, groups=groups, shuffler=joint.shuffler.pinned(folder))

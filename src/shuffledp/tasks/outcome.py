@@ -20,6 +20,7 @@ from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.earlier import EarlierRelease
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import Mixing, warnings_of
+from shuffledp.tasks.network_plan import Walked
 from shuffledp.tasks.task import Task
 
 __all__ = ["DataFlow", "JointOutcome", "JointStageOutcome", "Outcome", "Regional", "StageOutcome"]
@@ -174,6 +175,7 @@ class Outcome:
         flow: counts.
         release: estimate (rows named as the task's categories) and statements about it alone.
         regional: estimates by place, if the shuffle is one near a reference order.
+        walked: what came of walks along a graph, if the shuffle is one of them.
         composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
         earlier: releases about the same people before this one, which ``composed`` covers.
         files: names of the files written so far, with their SHA-256 digests.
@@ -183,6 +185,7 @@ class Outcome:
     flow: DataFlow
     release: Release
     regional: Regional | None = None
+    walked: Walked | None = None
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
@@ -214,7 +217,8 @@ class Outcome:
     def warnings(self) -> tuple[str, ...]:
         """What whoever reads the estimates should know first; empty if there is nothing."""
         by_place = warnings_of(self.regional.mixing, [self.model]) if self.regional else ()
-        return (*self.model.local.warnings, *by_place)
+        of_walks = self.walked.plan.warnings if self.walked else ()
+        return (*self.model.local.warnings, *by_place, *of_walks)
 
     def _about_groups(self) -> dict[str, Any]:
         if self.regional is None:
@@ -222,6 +226,11 @@ class Outcome:
         odds = {} if self.seeded else {"reidentification": self.regional.reidentification}
         mixing = self.regional.mixing.to_dict() | ({"alpha": "inf", "delta": 0.0} if self.seeded else {})
         return {"mixing": mixing, **odds}
+
+    def _about_walks(self) -> dict[str, Any]:
+        if self.walked is None:
+            return {}
+        return {"network": {"held": list(self.walked.held), **self.walked.plan.to_dict()}}
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that every command prints with ``--json`` (docs/schema.json)."""
@@ -232,6 +241,7 @@ class Outcome:
             **self.release.to_dict(),
             "estimates": self.rows(),
             **self._about_groups(),
+            **self._about_walks(),
             "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),

@@ -1,5 +1,6 @@
 """A task before its collection: what its randomizer will cost and give, and which other one would do better."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from shuffledp.accounting import account, account_all
 from shuffledp.errors import BatchTooSmallError, InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Shuffler
 from shuffledp.guarantees import Guarantee
-from shuffledp.shufflers import SlotShuffler
+from shuffledp.models import ProtocolModel, ShuffleModel
+from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.budget import composed_columns, composed_with
 from shuffledp.tasks.earlier import read_earlier
@@ -21,6 +23,10 @@ from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.groups_planning import GroupsPlan, plan_groups
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.mixing import warnings_of
+from shuffledp.tasks.network import Graphs, NetworkSection
+from shuffledp.tasks.network_plan import NetworkPlan
+from shuffledp.tasks.network_planning import plan_network
+from shuffledp.tasks.network_rounds import Progress, statements_of_parts, walking
 from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Missing, Task
@@ -74,6 +80,7 @@ class ColumnPlan:
         unfit: the others for the same kind of answers.
         statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
         protocol: what there is to say of a protocol beside that; None for a randomizer.
+        network: what walks along a graph do, if the shuffle is one of them.
     """
 
     value: str
@@ -81,6 +88,7 @@ class ColumnPlan:
     unfit: tuple[Unfit, ...]
     statements: tuple[PrivacyStatement, ...]
     protocol: ProtocolPlan | None = None
+    network: NetworkPlan | None = None
 
     @property
     def chosen(self) -> Option:
@@ -95,6 +103,7 @@ class ColumnPlan:
             "unfit": [each.to_dict() for each in self.unfit],
             "statements": [statement.to_dict() for statement in self.statements],
             **({} if self.protocol is None else {"protocol": self.protocol.to_dict()}),
+            **({} if self.network is None else {"network": self.network.to_dict()}),
         }
 
 
@@ -138,6 +147,8 @@ def plan(
     *,
     earlier: Sequence[Path] = (),
     grouping: Grouping | None = None,
+    graphs: Graphs | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
 
@@ -149,10 +160,12 @@ def plan(
         num_users: people who will take part, 1 or more; None is what the task expects.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
         grouping: the groups of the people, for a task with groups; they say how many people there will be.
+        graphs: those that reports walk along, for a network shuffle; they say how many people there will be.
+        progress: told how many numbers of rounds of a network shuffle have been accounted for.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says, or ``grouping`` is missing, or of another number
-            of people.
+        InvalidParameterError: if ``earlier`` is not as the task says, or ``grouping`` or ``graphs`` are missing, or of
+            another number of people.
         BatchTooSmallError: if so many people are fewer than the task's smallest batch.
         InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
@@ -166,12 +179,12 @@ def plan(
         >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
         ('subset', 100)
     """
-    if grouping is not None:
-        people = grouping.groups.num_users
+    if grouping is not None or graphs is not None:
+        people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
         if num_users not in (None, people):
             raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
         num_users = people
-    shuffler = task.shuffler.shuffler(grouping)
+    shuffler = None if graphs is not None else task.shuffler.shuffler(grouping)
     num_users = task.people.expected if num_users is None else num_users
     if num_users is None:
         raise InvalidParameterError(
@@ -189,12 +202,14 @@ def plan(
     parts = task.parts()
     for part in parts:
         _require_planned(part, num_users)
-    columns = tuple(_column_plan(part, int(num_users), shuffler) for part in parts)
-    largest = shuffler.model(int(num_users)).largest_group
+    walks = [_Walks.of(part, graphs, progress) for part in parts] if graphs is not None else [None] * len(parts)
+    shufflers = [shuffler if walk is None else walk.shuffler for walk in walks]
+    models = [part.model(int(num_users), each) for part, each in zip(parts, shufflers, strict=True)]
+    columns = tuple(_column_plan(*each) for each in zip(parts, models, shufflers, walks, strict=True))
+    largest = models[0].shuffle.largest_group
     found = composed_columns(parts, [column.statements for column in columns], largest_group=largest)
     statements = composed_with(task, releases, found, largest_group=largest)
     groups = _groups_plan(task, grouping, shuffler)
-    models = [part.model(int(num_users), shuffler) for part in parts]
     return Plan(
         task=task,
         num_users=int(num_users),
@@ -204,6 +219,7 @@ def plan(
         warnings=(
             *dict.fromkeys(warning for model in models for warning in model.local.warnings),
             *(() if groups is None else warnings_of(groups.mixing, models)),
+            *dict.fromkeys(warning for each in columns if each.network for warning in each.network.warnings),
         ),
     )
 
@@ -222,14 +238,43 @@ def _require_planned(task: Task, num_users: int) -> None:
         )
 
 
-def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler) -> GroupsPlan | None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Walks:
+    """Walks of one column's reports, before what they do is worked out."""
+
+    section: NetworkSection
+    graphs: Graphs
+    shuffler: RandomWalkShuffler
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, task: Task, graphs: Graphs, progress: Progress | None) -> "_Walks":
+        section = task.shuffler
+        if not isinstance(section, NetworkSection):
+            raise _validate.invalid("left out but for a 'network' shuffle", graphs="graphs")
+        shuffler = walking(section, graphs, task.randomizer.randomizer(), task.release.delta, progress=progress)
+        return cls(section=section, graphs=graphs, shuffler=shuffler, progress=progress)
+
+    def plan(self, task: Task) -> NetworkPlan:
+        return plan_network(
+            self.section,
+            self.graphs,
+            task.randomizer.randomizer(),
+            task.release.delta,
+            shuffler=self.shuffler,
+            progress=self.progress,
+        )
+
+
+def _groups_plan(task: Task | JointTask, grouping: Grouping | None, shuffler: Shuffler | None) -> GroupsPlan | None:
     section, groups = task.shuffler, task.groups
     if grouping is None or groups is None or not isinstance(section, GroupedSection):
         return None
     return plan_groups(section, groups, grouping, cast(SlotShuffler, shuffler))
 
 
-def _column_plan(task: Task, num_users: int, shuffler: Shuffler) -> ColumnPlan:
+def _column_plan(task: Task, model: ProtocolModel, shuffler: Shuffler | None, walks: _Walks | None) -> ColumnPlan:
+    num_users = model.num_users
     chosen, unit = task.randomizer, task.randomizer.unit_of(num_users)
     options, unfit = [_option(task, num_users, shuffler)], []
     for kind, member in RandomizerSection.members().items():
@@ -240,24 +285,29 @@ def _column_plan(task: Task, num_users: int, shuffler: Shuffler) -> ColumnPlan:
             options.append(_option(other, num_users, shuffler, chosen=False, unit=unit))
         except InvalidParameterError as error:
             unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
-    model = task.model(num_users, shuffler)
+    statements = account_all(model, delta=task.release.delta)
+    if walks is not None:
+        statements = statements_of_parts(walks.shuffler, model.local, task.release.delta, statements)
     return ColumnPlan(
         value=task.value,
         options=tuple(sorted(options, key=_rank)),
         unfit=tuple(unfit),
-        statements=account_all(model, delta=task.release.delta),
+        statements=statements,
         protocol=chosen.plan(model.shuffle) if isinstance(chosen, ProtocolSection) else None,
+        network=None if walks is None else walks.plan(task),
     )
 
 
-def _option(task: Task, num_users: int, shuffler: Shuffler, *, chosen: bool = True, unit: float = 1.0) -> Option:
+def _option(task: Task, num_users: int, shuffler: Shuffler | None, *, chosen: bool = True, unit: float = 1.0) -> Option:
     """One randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
     model = task.model(num_users, shuffler)
     try:
         stated = account(model, delta=task.release.delta)
+        if isinstance(shuffler, RandomWalkShuffler):
+            stated = statements_of_parts(shuffler, model.local, task.release.delta, (stated,))[0]
     except UnsupportedModelError:
         stated = None
-    bits, error = model.local.report_bits, task.randomizer.expected_error(num_users)
+    bits, error = model.local.report_bits, _as_arriving(task.randomizer.expected_error(num_users), model.shuffle)
     if unit != 1:
         error = replace(error, standard_error=error.standard_error * unit, sampling_error=error.sampling_error * unit)
     return Option(
@@ -269,6 +319,16 @@ def _option(task: Task, num_users: int, shuffler: Shuffler, *, chosen: bool = Tr
         central=None if stated is None else stated.guarantee,
         theorem=None if stated is None else stated.basis.theorem,
     )
+
+
+def _as_arriving(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
+    """The error where reports are lost on their way, or dummies are among those that arrive."""
+    fraction, arriving = (shuffle.dummies.fraction if shuffle.dummies else 0.0), shuffle.arrival_share
+    if arriving in (0.0, 1.0) and not fraction:
+        return error
+    lost = error.sampling_error**2 * (1 / arriving - 1)  # of a sample of the people
+    noise = error.standard_error / math.sqrt(arriving * (1 - fraction))
+    return replace(error, standard_error=math.hypot(noise, math.sqrt(lost)))
 
 
 def _rank(option: Option) -> tuple[float, float, str]:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +33,16 @@ class ShufflerSection(Section):
     kind: ClassVar[str]
     is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
     needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
+    needs_graph: ClassVar[bool] = False  # whether reports walk along a graph, which is read where they do
+
+    def pinned(self, folder: Path) -> "ShufflerSection":
+        """The same with the digest of the files that it is about, if there are any.
+
+        Args:
+            folder: that of the task file.
+        """
+        del folder
+        return self
 
     @property
     def gamma(self) -> float | None:

@@ -19,6 +19,7 @@ from shuffledp.models import ProtocolModel
 from shuffledp.pipeline import Pipeline
 from shuffledp.tasks.grouped_shufflers import GroupedSection
 from shuffledp.tasks.groups import GroupsSection
+from shuffledp.tasks.network import NetworkSection
 from shuffledp.tasks.protocols import Circumstances, as_written, with_protocol
 from shuffledp.tasks.randomizers import RandomizerSection
 from shuffledp.tasks.section import Section, one_line, some_text
@@ -152,6 +153,7 @@ class Task(Described):
             raise invalid("different columns for value, public and people.id", columns=named)
         answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
         self._check_groups()
+        self._check_graph()
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
             raise invalid("texts that are no categories", missing_values=both)
@@ -195,6 +197,14 @@ class Task(Described):
                 "of the rows; got missing='drop'."
             )
 
+    def _check_graph(self) -> None:
+        """Nobody is left out of a graph whose nodes are the rows of the input."""
+        if isinstance(self.shuffler, NetworkSection) and self.shuffler.files and self.missing is Missing.DROP:
+            raise InvalidParameterError(
+                "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
+                "rows of the input: whoever is left out passes nothing on; got missing='drop'."
+            )
+
     @classmethod
     def read(cls, path: str | Path) -> "Task":
         """The task in a TOML file; the digest of the file that its groups are made from, if any, becomes part of it.
@@ -211,7 +221,7 @@ class Task(Described):
         return cls.from_dict(data).pinned(Path(path).parent)
 
     def pinned(self, folder: Path) -> "Task":
-        """The same with the digest of the file that its groups are made from, if they are made from one.
+        """The same with the digests of the files that its groups are made from, or that reports walk along.
 
         Args:
             folder: what the path in the task is relative to.
@@ -219,7 +229,8 @@ class Task(Described):
         Raises:
             InvalidParameterError: if the file cannot be read, or has another digest than the task says.
         """
-        return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
+        groups = None if self.groups is None else self.groups.pinned(folder)
+        return replace(self, groups=groups, shuffler=self.shuffler.pinned(folder))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -278,7 +289,8 @@ class Task(Described):
         """The randomizer, shuffler and analyzer that the task names.
 
         Args:
-            shuffler: what the section of the shuffler makes of the people's groups; None where it needs none.
+            shuffler: what the section of the shuffler makes of the people's groups, or of the graph that reports walk
+                along; None where it needs neither.
         """
         randomizer = self.randomizer.randomizer()
         return Pipeline(

@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from shuffledp.accounting.evaluators import weighted
 from shuffledp.accounting.evaluators.inversion import mean_positive_part
 from shuffledp.accounting.evaluators.weighted import WeightedSum
 
@@ -101,6 +102,27 @@ def test_what_is_always_there_is_counted():
     values, masses = np.array([1e-9, -1e-9]), np.array([1e-3, 1e-3])
     found = above(values, masses, [1.0], [2], shift=0.25)
     assert 0.25 <= found <= 0.2502
+
+
+@pytest.mark.parametrize("epsilon0", [1.0, 4.0])
+def test_frequencies_that_are_left_out_change_nothing(epsilon0, monkeypatch):
+    """Of a few hundred classes whose first few leave some fifty frequencies of thousands."""
+    values, masses = law_of(epsilon0, 0.1 * epsilon0)
+    weights = 0.9 ** np.arange(60) / 100
+    for counts in (np.full(60, 50), np.arange(60) + 1):
+        shift = math.expm1(0.1 * epsilon0) * (float(weights @ counts) - 1)
+        quick = above(values, masses, weights, counts, shift)
+        monkeypatch.setattr(weighted, "_NEGLIGIBLE", math.inf)
+        assert quick == pytest.approx(above(values, masses, weights, counts, shift), rel=1e-11)
+        monkeypatch.undo()
+
+
+def test_what_is_left_out_is_counted_as_an_error(monkeypatch):
+    values, masses = law_of(1.0, 0.1)
+    given = (values, masses, 0.8 ** np.arange(20) / 20, np.full(20, 30))
+    careful = above(*given)
+    monkeypatch.setattr(weighted, "_NEGLIGIBLE", 2.0)
+    assert above(*given) > careful * 1.001
 
 
 pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

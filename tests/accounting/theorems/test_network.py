@@ -11,7 +11,7 @@ import pytest
 from shuffledp.accounting import account, account_all, bracket, delta_at
 from shuffledp.accounting.theorems.blankets import blanket_laws
 from shuffledp.accounting.theorems.fmt23 import StrongPair
-from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
+from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle, _distinct
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.errors import HypothesisError
 from shuffledp.models import ProtocolModel
@@ -142,6 +142,15 @@ def test_a_randomizers_own_blanket_is_used():
     assert special == pytest.approx(uniform, rel=1e-3)
     assert special < 0.8 * NetworkSingle().epsilon(model_of(protocol="single"), delta=1e-6)
     assert len(blanket_laws(model_of(local=local), 100, 1e-6)) >= 2
+
+
+def test_bounds_by_one_law_are_evaluated_once():
+    binary = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    families = blanket_laws(model_of(local=binary), 100, 1e-6)
+    assert len(families) == 2
+    assert _distinct(families) == families[:1]
+    several = blanket_laws(model_of(local=KaryRandomizedResponse(epsilon0=1.0, domain_size=3).model), 100, 1e-6)
+    assert _distinct(several) == several
 
 
 @pytest.mark.parametrize(

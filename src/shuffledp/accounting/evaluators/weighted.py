@@ -30,6 +30,7 @@ _MOST_TERMS = 1 << 18
 _CHUNK = 1 << 20  # frequencies times atoms at once: 16 MB
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
+_NEGLIGIBLE = 45.0  # natural logarithm of what makes a frequency not worth another factor
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -150,25 +151,40 @@ class WeightedSum:
     def _characteristic(self, frequencies: Floats) -> tuple[Floats, Floats, Floats]:
         """Modulus and phase of the characteristic function of the tilted sum less its shift, and a bound on the error.
 
-        What each class contributes is 1 plus a sum of weight * (exp(iwg) - 1) over atoms. With an error of e for a
-        factor f, a product of powers changes by at most that of (|f| + e) times the sum of count * e / (|f| + e).
+        With an error of e for a factor f, a product of powers changes by at most that of (|f| + e) times the sum of
+        count * e / (|f| + e). No factor is above 1, so that a frequency is left, with a modulus of 0 and all that there
+        may be as the error, when the factors so far are negligible together: after a few classes most are.
         """
-        log_modulus, phase, log_larger, relative = (np.zeros(len(frequencies)) for _ in range(4))
-        rows = max(_CHUNK // len(frequencies), 1)
-        for weight, count, tilted, moment in zip(self.weights, self.counts, self._tilted, self._moments, strict=True):
-            real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
-            for start in range(0, len(tilted), rows):
-                block = slice(start, start + rows)
-                angles = np.outer(weight * frequencies, self.values[block])
-                real -= 2 * np.sin(angles / 2) ** 2 @ tilted[block]
-                imaginary += np.sin(angles) @ tilted[block]
-            size = np.hypot(real, imaginary)
-            error = self._unit * (moment * frequencies + 1.0)
-            error[0] = 0.0
-            log_modulus += count * np.log(np.maximum(size, SMALLEST))
-            log_larger += count * np.log(size + error)
-            relative += count * error / (size + error)
-            phase += count * np.arctan2(imaginary, real)
-        modulus = np.exp(np.minimum(log_modulus, 0.0))
-        bound = np.exp(np.minimum(log_larger, 0.0)) * (relative + 8 * self._unit * (1 + np.abs(phase)))
-        return modulus, phase, bound
+        found, places = np.zeros((4, len(frequencies))), np.arange(len(frequencies))
+        sums = found.copy()
+        for kind in np.argsort(-self.counts * self.weights**2, kind="stable"):
+            count = self.counts[kind]
+            size, angle, error = self._factor(frequencies[places], kind)
+            sums[0] += count * np.log(np.maximum(size, SMALLEST))
+            sums[1] += count * np.log(size + error)
+            sums[2] += count * error / (size + error)
+            sums[3] += count * angle
+            going_on = sums[1] > -_NEGLIGIBLE
+            if np.count_nonzero(going_on) < 0.9 * len(places):
+                found[:, places] = sums
+                places, sums = places[going_on], sums[:, going_on]
+        found[:, places] = sums
+        log_modulus, log_larger, relative, phase = found
+        modulus, larger = np.exp(np.minimum(log_modulus, 0.0)), np.exp(np.minimum(log_larger, 0.0))
+        bound = larger * (relative + 8 * self._unit * (1 + np.abs(phase)))
+        left = log_larger <= -_NEGLIGIBLE
+        return np.where(left, 0.0, modulus), phase, np.where(left, larger + bound, bound)
+
+    def _factor(self, frequencies: Floats, kind: int) -> tuple[Floats, Floats, Floats]:
+        """Modulus, phase and error of 1 + sum of mass * (exp(iwg) - 1), what one copy in a class contributes."""
+        weight, tilted = self.weights[kind], self._tilted[kind]
+        real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
+        rows = max(_CHUNK // max(len(frequencies), 1), 1)
+        for start in range(0, len(tilted), rows):
+            block = slice(start, start + rows)
+            angles = np.outer(weight * frequencies, self.values[block])
+            real -= 2 * np.sin(angles / 2) ** 2 @ tilted[block]
+            imaginary += np.sin(angles) @ tilted[block]
+        error = self._unit * (self._moments[kind] * frequencies + 1.0)
+        error[frequencies == 0] = 0.0
+        return np.hypot(real, imaginary), np.arctan2(imaginary, real), error

@@ -187,7 +187,7 @@ class NetworkSingle(_OfWalks):
         walks, epsilon0 = walks_of(model), model.local.epsilon0
         if walks is None:
             return epsilon0
-        families = blanket_laws(model, walks.num_users, delta)
+        families = _distinct(blanket_laws(model, walks.num_users, delta))
         fisher = min((max(law.fisher for law in laws) for laws in families), default=0.0)
         squares = float(np.dot(np.square(walks.position_probabilities), walks.position_counts))
         return smallest_below(
@@ -203,12 +203,32 @@ class NetworkSingle(_OfWalks):
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
-        families = blanket_laws(model, walks.num_users, _ANY_DELTA)
+        families = _distinct(blanket_laws(model, walks.num_users, _ANY_DELTA))
         return min(_replaced(walks, families, epsilon), LocalOnly().delta(model, epsilon=epsilon))
 
 
 def _replaced(walks: Walks, families: list[tuple[ReportLaw, ...]], epsilon: float) -> float:
     return min((max(_of_law(walks, law, epsilon) for law in laws) for laws in families), default=1.0)
+
+
+def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ...]]:
+    """Without those that are one law once more: for binary randomized response several bounds are."""
+    kept: list[tuple[ReportLaw, ...]] = []
+    for laws in families:
+        if not any(len(laws) == len(others) == 1 and _alike(laws[0], others[0]) for others in kept):
+            kept.append(laws)
+    return kept
+
+
+def _alike(law: ReportLaw, other: ReportLaw) -> bool:
+    """The same cells, but for their order and the rounding of floats."""
+    if any(each.alone_first.size or each.alone_second.size for each in (law, other)):
+        return False
+    ours, theirs = (
+        np.array(sorted(cell for cell in zip(each.first, each.second, each.mass, strict=True) if cell[2] > 0))
+        for each in (law, other)
+    )
+    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=0)
 
 
 def _of_law(walks: Walks, law: ReportLaw, epsilon: float) -> float:
@@ -220,16 +240,17 @@ def _of_law(walks: Walks, law: ReportLaw, epsilon: float) -> float:
         return 1.0
     factor, growth = math.exp(epsilon), math.expm1(epsilon)
     weights, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
-    used = weights > 0
+    used, present = weights > 0, law.mass > 0
     total = float(weights @ counts)
     excess = total - 1 + 1e-15 * (len(weights) + 8) * (total + 1)
+    first, second = law.first[present], law.second[present]
     found = WeightedSum(
-        values=(law.first - law.second) - growth * law.second,
-        masses=law.mass,
+        values=(first - second) - growth * second,
+        masses=law.mass[present],
         weights=weights[used],
         counts=counts[used],
         shift=growth * excess,
-        errors=4 * _ROUNDING * (1 + epsilon) * (law.first + factor * law.second),
+        errors=4 * _ROUNDING * (1 + epsilon) * (first + factor * second),
     ).positive_part()
     return min(found, 1.0)
 

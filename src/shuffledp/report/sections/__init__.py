@@ -11,6 +11,7 @@ from shuffledp.report.sections.estimates import estimates_section
 from shuffledp.report.sections.flow import flow_section
 from shuffledp.report.sections.groups import groups_section
 from shuffledp.report.sections.leakage import leakage_section
+from shuffledp.report.sections.network import network_section
 from shuffledp.report.sections.places import places_section
 from shuffledp.report.sections.reproduction import reproduction_section
 from shuffledp.report.sections.statement import statement_section
@@ -24,6 +25,7 @@ SECTIONS: tuple[Callable[[Outcome], Section | None], ...] = (
     estimates_section,
     places_section,
     groups_section,
+    network_section,
     errors_section,
     beside_section,
     accounting_section,

@@ -17,9 +17,9 @@ _SHARE = "All of this is about this release of this column alone: a share of the
 
 
 def accounting_section(outcome: Outcome) -> Section | None:
-    """Chart and table of what each theorem says; None where even one report may say everything, or groups count."""
+    """Chart and table of what each theorem says; None if one report may say everything, and for groups and graphs."""
     task, people = outcome.task, outcome.model.num_users
-    if math.isinf(outcome.model.local.epsilon0) or task.groups is not None:
+    if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
     curves = Curves.over_users(task.model, people=people, delta=task.release.delta)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)

@@ -82,17 +82,20 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> tuple[Step, ...]:
     released = "reports" if messages == 1 else "messages"
     if model.shuffle.kind == "none":
         shuffled = Step(name="Not shuffled", count=count(users * messages), note="reports stay with their senders")
+    elif model.shuffle.labels is LabelMeaning.SUBMITTER:
+        shuffled = Step(name="Passed on", count=count(users * messages), note="from hand to hand, by random walks")
     else:
         product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
         note = f"{product}by {_shuffle(model.shuffle)}"
         shuffled = Step(name="Shuffled", count=count(users * messages), note=note)
+    dummies = ", dummies among them" if model.shuffle.dummies else ""
     return (
         Step(name="Randomized", count=count(users), note=randomized),
         shuffled,
         Step(
             name="Released",
             count=count(flow.released),
-            note=f"{released}, {_ORDER[model.shuffle.labels]}",
+            note=f"{released}{dummies}, {_ORDER[model.shuffle.labels]}",
         ),
     )
 

@@ -1,0 +1,74 @@
+"""Fig. 5: how often the learned law names the right label of Syn, of eight, of four and of two classes."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+import shuffledp as sdp
+from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
+from experiments.showing import new_chart, series
+from shuffledp.analyzers import BoostedRegions, share_of_likeliest
+from shuffledp.testing import SeededSource
+
+__all__ = ["cases", "compute", "draw"]
+
+Row = dict[str, Any]
+CLASSES = {8: 0, 4: 1, 2: 2}  # how many, and how many of the last bits of a label are left out
+
+
+def cases(settings: Row) -> list[Row]:
+    """No shuffle and a uniform one once; the others at every radius."""
+    given = {name: settings.get(name) for name in ("people", "epsilon0", "alpha", "learned", "trees")}
+    ours = [name for name in MECHANISMS if name not in ("none", "uniform")]
+    found = [given | {"mechanism": name, "radius": None} for name in ("none", "uniform")]
+    return found + [given | {"mechanism": name, "radius": radius} for radius in settings["radii"] for name in ours]
+
+
+@functools.cache
+def _people(size: int) -> People:
+    return people_of("syn", size)
+
+
+def compute(case: Row) -> list[Row]:
+    """Means over fresh randomizations and shuffles, with their standard errors."""
+    people = _people(case["people"])
+    groups = None if case["radius"] is None else people.groups(case["radius"])
+    shuffler = shuffler_of(case["mechanism"], groups, case["alpha"], people.coordinates)
+    randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=8)
+    found: dict[int, list[float]] = {count: [] for count in CLASSES}
+    for number in range(case["learned"]):
+        source = SeededSource(3).substream("learned", number)
+        view = shuffler.shuffle(randomizer.randomize(people.answers, source=source), source=source)
+        laws = BoostedRegions(people.points, num_trees=case["trees"], seed=number).laws(view)
+        for count, bits in CLASSES.items():
+            coarser = (np.arange(8) >> bits).tolist()
+            found[count].append(share_of_likeliest(laws, people.answers, coarser=coarser))
+    row = {"mechanism": case["mechanism"], "radius": case["radius"], "alpha": case["alpha"]}
+    row["group size"] = None if groups is None else float(np.median(groups.sizes[groups.own]))
+    for count, values in found.items():
+        row[f"{count} ways"] = float(np.mean(values))
+        row[f"{count} ways error"] = float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    return [row]
+
+
+def draw(rows: list[Row]) -> Any:
+    """One panel for each number of classes."""
+    figure, panels = new_chart(3, width=3.9, height=3.7)
+    for axes, count in zip(panels, CLASSES, strict=True):
+        column = f"{count} ways"
+        for name, style in STYLES.items():
+            line = [row for row in rows if row["mechanism"] == name]
+            if line[0]["radius"] is None:
+                axes.axhline(line[0][column], color=style["color"], linestyle=style["fmt"], label=style["label"])
+            else:
+                series(axes, line, "radius", column, error=f"{column} error", **style)
+        radii = sorted({row["radius"] for row in rows if row["radius"] is not None})
+        axes.set(xscale="log", ylim=(0, 1), xlabel="radius of the groups", title=f"{count} classes")
+        axes.set_xticks(radii, [f"{radius:g}" for radius in radii])
+        axes.set_xticks([], minor=True)
+    panels[0].set_ylabel("share of labels that are named right")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    return figure

@@ -1,0 +1,50 @@
+"""The shuffles that every figure compares: none, the paper's, ours and a uniform one."""
+
+from typing import Any
+
+import numpy as np
+
+import shuffledp as sdp
+from experiments.showing import COLORS
+from shuffledp.groups import Groups, order_width, reference_order
+
+__all__ = ["MECHANISMS", "STYLES", "shuffler_of"]
+
+MECHANISMS = {
+    "none": "no shuffle",
+    "paper": "paper: one concentration, width, BFS",
+    "mallows": "ours: exact, best order, by block",
+    "noisy sort": "ours: noisy sort",
+    "uniform": "uniform shuffle",
+}
+STYLES: dict[str, dict[str, Any]] = {
+    name: {"fmt": fmt, "color": color, "label": MECHANISMS[name]}
+    for name, fmt, color in zip(
+        MECHANISMS, ("--", "-s", "-o", "-D", ":"), [COLORS[i] for i in (5, 1, 0, 2, 3)], strict=True
+    )
+}
+
+
+def shuffler_of(name: str, groups: Groups | None, alpha: float, coordinates: Any = None) -> Any:
+    """A shuffler by name, for groups and alpha; without groups only "none" and "uniform".
+
+    The paper's mechanism takes the width w of the breadth-first order, and one concentration alpha / (w (w + 1) / 2)
+    for everybody.
+    """
+    if name == "none":
+        return sdp.IdentityShuffler()
+    if name == "uniform":
+        return sdp.UniformShuffler()
+    if groups is None:
+        raise ValueError(f"{name} needs groups")
+    if name == "paper":
+        order = reference_order(groups, method="bfs")
+        width = order_width(groups, order)
+        if width == 0:
+            return sdp.IdentityShuffler()
+        return sdp.MallowsShuffler(
+            groups=groups, concentration=alpha / (width * (width + 1) / 2), order=order, per_block=False
+        )
+    order = reference_order(groups, coordinates=None if coordinates is None else np.asarray(coordinates, dtype=float))
+    kind = sdp.MallowsShuffler if name == "mallows" else sdp.NoisySortShuffler
+    return kind(groups=groups, alpha=alpha, order=order)

@@ -1,0 +1,168 @@
+"""Fig. 4, 8 and 11: who is vulnerable (rho) and what can be learned (lambda), against the scale of groups and alpha."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+import shuffledp as sdp
+from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
+from experiments.showing import new_chart, series
+from shuffledp.analyzers import BoostedRegions, laws_in_groups, learnability_error
+from shuffledp.attacks import MajorityVote, NeighborhoodBayes, SideInformation, evaluate, placement, similar_people
+from shuffledp.testing import SeededSource
+
+__all__ = ["cases", "compute", "draw"]
+
+Row = dict[str, Any]
+_SETTINGS = ("data", "size", "epsilon0", "num_runs", "repetitions", "learned", "trees")
+
+
+def cases(settings: Row) -> list[Row]:
+    """No shuffle and a uniform one once; the others at every scale, and at every alpha for one scale."""
+    given = {name: settings.get(name) for name in _SETTINGS}
+    fixed = {"scale": settings["scale"], "alpha": settings["alpha"]}
+    points = [fixed | {"scale": scale} for scale in settings["scales"]]
+    points += [fixed | {"alpha": alpha} for alpha in settings["alphas"] if alpha != settings["alpha"]]
+    ours = [name for name in MECHANISMS if name not in ("none", "uniform")]
+    found = [given | {"mechanism": name, "scale": None, "alpha": None} for name in ("none", "uniform")]
+    return found + [given | {"mechanism": name} | point for point in points for name in ours]
+
+
+@functools.cache
+def _people(name: str, size: int | None) -> tuple[People, Any]:
+    people = people_of(name, size)
+    return people, similar_people(people.near, count=25, privileged=people.privileged)
+
+
+def compute(case: Row) -> list[Row]:
+    """Rho of the majority vote, how often the vote and the Bayesian attack are right, and lambda."""
+    people, near = _people(case["data"], case["size"])
+    values = int(people.answers.max()) + 1
+    groups = None if case["scale"] is None else people.groups(case["scale"])
+    shuffler = shuffler_of(case["mechanism"], groups, case["alpha"] or 0.0, people.coordinates)
+    randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=values)
+    source = SeededSource(1)
+    options = {
+        "randomizer": randomizer,
+        "shuffler": shuffler,
+        "answers": people.answers,
+        "num_runs": case["num_runs"],
+        "source": source,
+    }
+    vote = evaluate(
+        MajorityVote(),
+        side_information=SideInformation(neighbors=near),
+        repetitions=case["repetitions"],
+        **options,
+    )
+    known = _placement(case["mechanism"], shuffler, near, source)
+    bayes = evaluate(
+        NeighborhoodBayes(),
+        side_information=SideInformation(neighbors=near, placement=known),
+        repetitions=1,
+        **options | {"num_runs": max(2, case["num_runs"] // 5)},
+    )
+    errors = _lambda(people, values, randomizer, shuffler, case)
+    return [
+        {
+            "data": case["data"],
+            "mechanism": case["mechanism"],
+            "scale": case["scale"],
+            "group size": None if groups is None else float(np.median(groups.sizes[groups.own])),
+            "alpha": case["alpha"],
+            "people": int(people.answers.size),
+            "naive": vote.naive,
+            "rho": vote.vulnerable,
+            "rho error": vote.vulnerable_error,
+            "vote": vote.success,
+            "vote error": vote.success_error,
+            "control": vote.control,
+            "control error": vote.control_error,
+            "bayes": bayes.success,
+            "bayes error": bayes.success_error,
+            "lambda": float(np.mean(errors)),
+            "lambda error": float(np.std(errors, ddof=1) / np.sqrt(len(errors))),
+        }
+    ]
+
+
+def _placement(mechanism: str, shuffler: Any, near: Any, source: SeededSource) -> Any:
+    """Where a person's own report may be: known without a shuffle, simulated, or nowhere."""
+    if mechanism == "uniform":
+        return None
+    if not hasattr(shuffler, "draw"):
+        return (near == np.arange(len(near))[:, None]).astype(float)
+    return placement(shuffler, near, num_draws=50, source=source.substream("placement"))
+
+
+def _lambda(people: People, values: int, randomizer: Any, shuffler: Any, case: Row) -> list[float]:
+    """Of fresh views, by gradient boosting; what is to be learned are the laws at the scale of the attacker."""
+    truth = laws_in_groups(people.answers, people.near, values)
+    found = []
+    for number in range(case["learned"]):
+        source = SeededSource(2).substream("learned", number)
+        view = shuffler.shuffle(randomizer.randomize(people.answers, source=source), source=source)
+        laws = BoostedRegions(people.points, num_trees=case["trees"], seed=number).laws(view)
+        found.append(learnability_error(laws, truth))
+    return found
+
+
+SCALES = {
+    "adult": ("radius of the groups (years)", "scale", "groups of radius {} years"),
+    "twitch": ("friends in the group of a person", "scale", "groups of {} friends"),
+    "acs": ("people in the group of a person (median)", "group size", "groups by {}"),
+}
+LABELS = {"rho": "rho: share of vulnerable people", "lambda": "lambda: error of learned laws"}
+
+
+def draw(rows: list[Row]) -> Any:
+    """Rho and lambda against the scale to the left, and both against alpha to the right."""
+    label, column, title = SCALES[rows[0]["data"]]
+    moving = [row for row in rows if row["alpha"] is not None]
+    alpha, scale = _commonest(moving, "alpha"), _commonest(moving, "scale")
+    by_scale = [row for row in moving if row["alpha"] == alpha]
+    by_alpha = [row for row in moving if row["scale"] == scale]
+    figure, panels = new_chart(4, width=3.6, height=3.9)
+    parts = [(part, x, y) for part, x in ((by_scale, column), (by_alpha, "alpha")) for y in LABELS]
+    for axes, (part, x, y) in zip(panels, parts, strict=True):
+        for name, style in STYLES.items():
+            line = sorted((row for row in part if row["mechanism"] == name), key=lambda row: row[x])
+            # What lies on top of another line is hollow.
+            top = {"mfc": "none", "markersize": 8, "linewidth": 1.0} if name == "noisy sort" else {}
+            if line:
+                series(axes, line, x, y, error=f"{y} error", **style | top)
+        _ends(axes, rows, y)
+        axes.set(ylim=(-0.02, None), ylabel=LABELS[y])
+        axes.set_xlabel("alpha" if x == "alpha" else label)
+        axes.set_title(title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
+        if x == "scale":
+            places = sorted({row["scale"] for row in part})
+            if places[0] > 0:
+                axes.set(xscale="log", xlim=(places[0] / 1.3, places[-1] * 1.3))
+            else:
+                axes.set_xscale("symlog", linthresh=1)
+                axes.set_xlim(-0.3, places[-1] * 1.3)
+            axes.set_xticks(places, [f"{place:g}" for place in places])
+            axes.set_xticks([], minor=True)
+        else:
+            axes.set_xscale("log")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def _commonest(rows: list[Row], column: str) -> Any:
+    values = [row[column] for row in rows]
+    return max(dict.fromkeys(values), key=values.count)
+
+
+def _ends(axes: Any, rows: list[Row], y: str) -> None:
+    """No shuffle and a uniform one as level lines, two standard errors wide."""
+    for name in ("none", "uniform"):
+        row = next(row for row in rows if row["mechanism"] == name)
+        style = STYLES[name]
+        axes.axhline(row[y], color=style["color"], linestyle=style["fmt"], linewidth=1.6, label=style["label"])
+        low, high = (row[y] + sign * 2 * row[f"{y} error"] for sign in (-1, 1))
+        axes.axhspan(low, high, color=style["color"], alpha=0.12, linewidth=0)

@@ -1,0 +1,94 @@
+"""Three answers to one question: as printed, with what is wrong put right, and what the accountant says."""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import shuffledp as sdp
+from shuffledp.accounting.printed_network import printed_all, printed_single
+from shuffledp.accounting.theorems.network import NetworkSingle
+from shuffledp.graphs import Graph
+from shuffledp.models import ProtocolModel
+from shuffledp.randomizers import LdpModel
+from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
+
+__all__ = ["corrected", "everybody", "printed", "single", "uniform"]
+
+_RATIO = 1.01  # chances of places that close count as the larger one
+
+Row = dict[str, Any]
+
+
+def printed(epsilon0: float, people: int, squares: float, delta: float) -> Row:
+    """Theorems 5.3 (half of delta for the sizes of bags) and 5.5 for a sum of squared chances S."""
+    both = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
+    return {
+        "5.3 printed": printed_all(**both, delta=delta / 2, delta2=delta / 2).epsilon,
+        "5.5 printed": printed_single(**both, delta=delta).epsilon,
+    }
+
+
+def corrected(epsilon0: float, people: int, squares: float, delta: float) -> Row:
+    """The same with the 1/n that Lemma 5.1 drops, for the true S."""
+    both = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
+    return {
+        "5.3 corrected": printed_all(**both, delta=delta / 2, delta2=delta / 2, corrected=True).epsilon,
+        "5.5 corrected": printed_single(**both, delta=delta).epsilon,
+    }
+
+
+@lru_cache(maxsize=1024)
+def uniform(epsilon0: float, people: int, delta: float) -> float:
+    """Epsilon of any randomizer through a uniform shuffle: what "all" reaches after many rounds, on any graph."""
+    return _epsilon(
+        ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=UniformShuffleModel(num_users=people)), delta
+    )
+
+
+def everybody(graph: Graph, rounds: int, epsilon0: float, delta: float) -> Row:
+    """What the accountant promises to everybody, for any randomizer, for both protocols."""
+    handing_in_all = sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds).model(graph.num_users)
+    shuffles = {each: replace(handing_in_all, protocol=each) for each in ("all", "single")}  # positions are the same
+    local = LdpModel(epsilon0=epsilon0)
+    return {
+        f"{each}, ours": _epsilon(ProtocolModel(local=local, shuffle=shuffle), delta)
+        for each, shuffle in shuffles.items()
+    }
+
+
+def single(law: ArrayLike, epsilon0: float, delta: float) -> float:
+    """Epsilon, in "single", of a person whose report takes the place of each of the others with these chances.
+
+    With the law of the place as it is, it is a bound for this person. Where chances are divided by the number of
+    reports that are held there, it is that of one allocation: typical, and no bound.
+    """
+    chances = np.asarray(law, dtype=np.float64)
+    probabilities, counts = _classes(chances[chances > 0])
+    shuffle = RandomWalkShuffleModel(
+        num_users=len(chances),
+        num_rounds=1,
+        protocol="single",
+        graph_digest="",
+        irregularity=1.0,
+        near_uniformity=math.inf,
+        separation=1.0,
+        position_probabilities=tuple(probabilities.tolist()),
+        position_counts=tuple(counts.tolist()),
+    )
+    return NetworkSingle().epsilon(ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=shuffle), delta=delta)
+
+
+def _classes(chances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Chances rounded up to a few different ones, and how many there are of each; the least ones are one class."""
+    largest = chances.max()
+    ranks = np.floor(np.log(largest / np.maximum(chances, 1e-4 * chances.mean())) / math.log(_RATIO))
+    return largest * _RATIO ** -np.unique(ranks), np.unique(ranks, return_counts=True)[1]
+
+
+def _epsilon(model: ProtocolModel, delta: float) -> float:
+    guarantee = sdp.account(model, delta=delta).guarantee
+    return float(getattr(guarantee, "epsilon", math.inf))

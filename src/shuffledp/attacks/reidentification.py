@@ -1,0 +1,270 @@
+"""The adversary of re-identification knows everybody's answers, and looks for the slots of given people's reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp._validate import invalid
+from shuffledp.attacks.intervals import clopper_pearson
+from shuffledp.attacks.side_information import reports_by_slot
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Randomizer, View
+from shuffledp.randomness import resolve_source
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+    from shuffledp.shuffle_models import ShuffleModel
+
+__all__ = [
+    "KnownAnswers",
+    "LikeliestSlots",
+    "OptimalReidentification",
+    "ReidentificationEvaluation",
+    "evaluate_reidentification",
+]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_MOST_ENUMERATED = 50_000_000  # permutations times outputs times slots
+_NEVER = -1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KnownAnswers:
+    """All that the adversary of Theorem 4.2 knows besides the view: everything but the randomness.
+
+    Args:
+        answers: everybody's answer, shape (people,).
+        targets: who is looked for: one person or more, each once.
+
+    Raises:
+        InvalidParameterError: if there are no such people.
+    """
+
+    answers: Integers
+    targets: Integers
+
+    def __post_init__(self) -> None:
+        answers, targets = np.asarray(self.answers), np.atleast_1d(np.asarray(self.targets))
+        if answers.ndim != 1 or answers.dtype.kind not in "iu" or targets.dtype.kind not in "iu" or not targets.size:
+            raise InvalidParameterError("answers and targets must be numbers, one answer per person.")
+        if np.unique(targets).size != targets.size or not 0 <= targets.min() <= targets.max() < answers.size:
+            raise invalid(f"distinct people out of {answers.size}", num_targets=targets.size)
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "targets", targets)
+
+
+class OptimalReidentification:
+    """The best adversary there is, by writing out all permutations: for a handful of people.
+
+    Args:
+        law: the law of the shuffle, as `shuffledp.laws.law_around` gives it: slot j gets the report of ``sigma[j]``.
+
+    Raises:
+        InvalidParameterError: if the law is empty.
+    """
+
+    def __init__(self, law: Mapping[tuple[int, ...], Any]) -> None:
+        if not law:
+            raise InvalidParameterError("law must hold one permutation or more; got none.")
+        self._permutations = np.array(list(law))
+        self._chances = np.array([float(chance) for chance in law.values()])
+
+    def infer(self, view: View, known: KnownAnswers) -> Integers:
+        """The slots that most likely hold the reports of the targets, ascending; as a set they are meant.
+
+        Args:
+            view: with slots.
+            known: what the adversary knows.
+
+        Raises:
+            InvalidParameterError: if the view is of other people than the law.
+            UnsupportedModelError: if reports are no values, or labels are not slots.
+        """
+        said = reports_by_slot(view, self._permutations.shape[1])
+        channel = view.reports.model.channel()
+        sets, owner = self._sets(known)
+        matrix = np.asarray(channel.matrix if channel else None, dtype=np.float64)
+        weights = np.bincount(owner, self._likelihoods(said[None], known, matrix)[0], minlength=len(sets))
+        found: Integers = sets[int(weights.argmax())]
+        return found
+
+    def success(self, channel: Channel, known: KnownAnswers) -> float:
+        """The probability of naming the right set of slots, which no adversary exceeds.
+
+        Args:
+            channel: of the randomizer.
+            known: what the adversary knows.
+
+        Raises:
+            InvalidParameterError: if there are too many outputs and permutations to write out.
+        """
+        matrix = np.asarray(channel.matrix, dtype=np.float64)
+        people, outputs = self._permutations.shape[1], matrix.shape[1]
+        work = outputs**people * self._permutations.size
+        if work > _MOST_ENUMERATED:
+            raise invalid(f"at most {_MOST_ENUMERATED}", outputs_times_permutations=work)
+        said = np.indices((outputs,) * people).reshape(people, -1).T
+        sets, owner = self._sets(known)
+        likely = self._likelihoods(said, known, matrix)
+        by_set = np.array([likely[:, owner == number].sum(axis=1) for number in range(len(sets))])
+        return float(by_set.max(axis=0).sum())
+
+    def _sets(self, known: KnownAnswers) -> tuple[Integers, Integers]:
+        """The sets of slots that may hold the targets' reports, and for each permutation the number of its set."""
+        if known.answers.size != self._permutations.shape[1]:
+            raise invalid(f"{self._permutations.shape[1]}, as the law has", num_answers=known.answers.size)
+        where = np.nonzero(np.isin(self._permutations, known.targets))[1].reshape(len(self._permutations), -1)
+        sets, owner = np.unique(where, axis=0, return_inverse=True)
+        return sets, owner.ravel()
+
+    def _likelihoods(self, said: Integers, known: KnownAnswers, matrix: Floats) -> Floats:
+        """Pr[permutation and outputs], shape (outputs, permutations)."""
+        held = known.answers[self._permutations]
+        found: Floats = np.ones((len(said), 1)) * self._chances
+        for slot in range(said.shape[1]):
+            found = found * matrix[held[:, slot]][:, said[:, slot]].T
+        return found
+
+
+class _Drawing(Protocol):
+    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+        """Whose report lies in each slot."""
+
+    def model(self, num_users: int) -> "ShuffleModel":
+        """The public description."""
+
+
+class LikeliestSlots:
+    """A heuristic for many people: slots are judged one by one, and then shared out among the targets.
+
+    The chance that a slot holds somebody's report, and whose answers else are likely to lie there, are found by
+    simulating the public shuffle; that each slot holds a single report, and each report lies in one, is left out.
+
+    Args:
+        shuffler: what shuffled, public.
+        num_draws: of the simulation, 1 or more.
+        source: of the simulation; None is the cryptographic source.
+    """
+
+    def __init__(self, shuffler: _Drawing, *, num_draws: int = 1000, source: "RandomSource | None" = None) -> None:
+        _validate.integer_at_least(1, num_draws=num_draws)
+        self._shuffler, self._num_draws, self._source = shuffler, int(num_draws), resolve_source(source)
+        self._for: KnownAnswers | None = None
+        self._here, self._others = np.zeros((0, 0)), np.zeros((0, 0, 0))
+
+    def infer(self, view: View, known: KnownAnswers) -> Integers:
+        """The slot of each target's report, in the order of the targets; no slot twice.
+
+        Args:
+            view: with slots.
+            known: what the adversary knows; the simulation is repeated if it is not the same as at the last call.
+
+        Raises:
+            InvalidParameterError: if the view is of other people.
+            UnsupportedModelError: if reports are no values, or labels are not slots.
+        """
+        said = reports_by_slot(view, known.answers.size)
+        channel = view.reports.model.channel()
+        matrix = np.asarray(channel.matrix if channel else None, dtype=np.float64)
+        if known is not self._for:
+            self._simulate(known, len(matrix))
+        told = matrix[:, said]  # of answer and slot
+        others = np.einsum("tsv,vs->ts", self._others, told)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.log(self._here * told[known.answers[known.targets]] / others)
+        targets, slots = linear_sum_assignment(np.nan_to_num(scores, nan=_NEVER, neginf=_NEVER), maximize=True)
+        found: Integers = slots[np.argsort(targets)]
+        return found
+
+    def _simulate(self, known: KnownAnswers, values: int) -> None:
+        """For each target and slot: how often it lies there, and how often others with each answer do."""
+        people, slots = known.answers.size, np.arange(known.answers.size)
+        answers, here = np.zeros((people, values)), np.zeros((known.targets.size, people))
+        for _ in range(self._num_draws):
+            drawn = self._shuffler.draw(source=self._source)
+            answers[slots, known.answers[drawn]] += 1
+            here += drawn == known.targets[:, None]
+        self._for, self._here = known, here / self._num_draws
+        own = here[:, :, None] * np.eye(values)[known.answers[known.targets]][:, None]
+        # Half a draw more, so that slots which always hold the target's report are not divided by 0.
+        self._others = (answers[None] - own + 0.5 / values) / self._num_draws
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReidentificationEvaluation(Described):
+    """How often the adversary named all the right slots.
+
+    Args:
+        success: share of the runs.
+        limits: Clopper-Pearson limits of its probability.
+        naive: the chance of a guess at random among all sets of as many slots.
+        level: coverage of the limits.
+        num_runs: independent runs.
+        seeded: True if the runs can be repeated by whoever knows the seed.
+    """
+
+    success: float
+    limits: tuple[float, ...]
+    naive: float
+    level: float
+    num_runs: int
+    seeded: bool
+
+
+class _Adversary(Protocol):
+    def infer(self, view: View, known: KnownAnswers) -> Integers:
+        """Slots."""
+
+
+def evaluate_reidentification(
+    attack: _Adversary,
+    *,
+    randomizer: Randomizer,
+    shuffler: _Drawing,
+    known: KnownAnswers,
+    num_runs: int = 200,
+    level: float = 0.95,
+    source: "RandomSource | None" = None,
+) -> ReidentificationEvaluation:
+    """Play fresh randomizations and shuffles, and count how often the set of slots is right.
+
+    Args:
+        attack: what guesses.
+        randomizer: common to all.
+        shuffler: whose permutation the evaluation, and not the attack, gets to see.
+        known: what the adversary knows, and thereby everybody's answers.
+        num_runs: 1 or more.
+        level: of the limits, strictly between 0 and 1.
+        source: randomness of everything.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    _validate.integer_at_least(1, num_runs=num_runs)
+    _validate.open_probability(level=level)
+    source = resolve_source(source)
+    model, slots, wins = shuffler.model(known.answers.size), np.arange(known.answers.size), 0
+    for _ in range(int(num_runs)):
+        drawn = shuffler.draw(source=source)
+        reports = randomizer.randomize(known.answers, source=source).take(drawn)
+        view = View(reports=reports, labels=slots, shuffle=model, source=source)
+        wins += set(drawn[attack.infer(view, known)].tolist()) == set(known.targets.tolist())
+    lower, upper = clopper_pearson(wins, int(num_runs), tail=(1 - level) / 2)
+    chances = (np.arange(known.targets.size) + 1) / (slots.size - np.arange(known.targets.size))
+    return ReidentificationEvaluation(
+        success=wins / num_runs,
+        limits=(float(lower), float(upper)),
+        naive=float(np.prod(chances)),
+        level=level,
+        num_runs=int(num_runs),
+        seeded=source.reproducible,
+    )

@@ -1,0 +1,208 @@
+"""What somebody who attacks a view knows besides it, and how they read reports that lie in people's slots."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
+
+from shuffledp import _validate
+from shuffledp._kernels import compiled
+from shuffledp._validate import invalid
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import View
+from shuffledp.groups import Groups
+from shuffledp.models import FrequencyModel
+from shuffledp.shuffle_models import LabelMeaning
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["InferenceAttack", "SideInformation", "needed", "placement", "reports_by_slot", "similar_people", "spread"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SideInformation:
+    """Public and privileged knowledge about the people; nobody's randomness, and nobody's report is in it.
+
+    What is None is not known. Each attack says what it needs.
+
+    Args:
+        neighbors: for each person the slots to look at, shape (people, most); -1 where there are fewer. See
+            `similar_people`.
+        placement: for each of these the chance that it holds the person's own report, of the same shape. See
+            `placement`.
+        points: everybody's public place, shape (people,) or (people, columns).
+        features: what else is known of everybody, as numbers of categories from 0 on, shape (people, columns).
+        blocks: the number of everybody's published group, from 0 on, shape (people,).
+
+    Raises:
+        InvalidParameterError: if these are of different people, or a number is out of range.
+    """
+
+    neighbors: Integers | None = None
+    placement: Floats | None = None
+    points: Floats | None = None
+    features: Integers | None = None
+    blocks: Integers | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: np.asarray(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
+        for name, array in given.items():
+            object.__setattr__(self, name, array)
+        if len({len(array) for array in given.values()}) > 1:
+            raise InvalidParameterError("side information must be of the same people: its parts differ in length.")
+        for name in {"neighbors", "features", "blocks"} & set(given):
+            if given[name].dtype.kind not in "iu" or given[name].min(initial=0) < (-1 if name == "neighbors" else 0):
+                raise InvalidParameterError(f"{name} must hold numbers of slots or categories.")
+        for name, dimension in {"neighbors": 2, "placement": 2, "features": 2, "blocks": 1}.items():
+            if name in given and given[name].ndim != dimension:
+                raise invalid(f"of {dimension} dimensions", **{f"shape_of_{name}": given[name].shape})
+        if self.placement is not None and (self.neighbors is None or self.placement.shape != self.neighbors.shape):
+            raise InvalidParameterError("placement must have the shape of neighbors.")
+
+
+class InferenceAttack(Protocol):
+    """Guesses everybody's answer. It is given the view and the side information, and nothing else."""
+
+    def infer(self, view: View, side_information: SideInformation) -> Integers:
+        """One answer per person, in the order of the side information."""
+
+
+def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
+    """A part of the side information.
+
+    Raises:
+        InvalidParameterError: if it is not known.
+    """
+    _validate.instance_of(SideInformation, side_information=side_information)
+    found: NDArray[Any] | None = getattr(side_information, name)
+    if found is None:
+        raise InvalidParameterError(f"side_information must hold {name} for this attack; got None.")
+    return found
+
+
+def reports_by_slot(view: View, num_slots: int) -> Integers:
+    """The report in each slot, as a number of a value; reports without labels lie in any slots.
+
+    The rows of a view without labels are in a fresh uniform order, so that they are laid into the slots as they come.
+
+    Args:
+        view: of randomized response, one report per person.
+        num_slots: people that the attacker knows of.
+
+    Raises:
+        UnsupportedModelError: if reports are no values, or labels are not slots.
+        InvalidParameterError: if it is no view, such as a transcript, or there is not one report per slot.
+    """
+    _validate.instance_of(View, view=view)
+    model = view.reports.model
+    if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"] or model.channel() is None:
+        raise UnsupportedModelError(f"this attack reads reports that are values; got reports of {model.kind!r}.")
+    if view.labels is not None and view.shuffle.labels is not LabelMeaning.SLOT and not view.shuffle.keeps_places:
+        raise UnsupportedModelError(f"this attack reads slots; the labels of {view.shuffle.kind!r} are none.")
+    values: Integers = view.reports["value"]
+    if values.size != num_slots:
+        raise invalid(f"one for each of {num_slots} slots", num_reports=values.size)
+    if view.labels is None:
+        return values
+    placed = np.empty_like(values)
+    placed[view.labels] = values
+    return placed
+
+
+def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
+    """The slots that each person looks at as a sparse matrix of shape (people, slots); 1, or their weights."""
+    people, most = neighbors.shape
+    there = neighbors >= 0
+    data = there.astype(np.float64) if weights is None else np.where(there, np.asarray(weights), 0.0)
+    return csr_matrix(
+        (data.ravel(), np.where(there, neighbors, 0).ravel(), np.arange(people + 1) * most), shape=(people, people)
+    )
+
+
+def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | None = None, seed: int = 0) -> Integers:
+    """For each person the slots of the people of that person's group who are most similar to them, themselves included.
+
+    Args:
+        groups: who is near whom, as the attacker sees it: `Groups.from_radius` with the radius of the attack.
+        count: how many, 1 or more; all, where the group has fewer.
+        privileged: one number per person that only the attacker knows; equal ones are the most similar, and then
+            those with the least difference. None: which members of the group are taken does not depend on them.
+        seed: of the order among equally similar people; it protects nobody.
+
+    Returns:
+        Shape (people, count); -1 where a group has fewer members.
+
+    References:
+        Meehan et al. 2022, Section 5: 25 people within r* of the person who are most similar in what is privileged.
+    """
+    _validate.instance_of(Groups, groups=groups)
+    _validate.integer_at_least(1, count=count)
+    known = np.zeros(groups.num_users) if privileged is None else np.asarray(privileged, dtype=np.float64)
+    if known.shape != (groups.num_users,) or not np.isfinite(known).all():
+        raise invalid(f"one finite number for each of {groups.num_users} people", shape_of_privileged=known.shape)
+    ties = np.random.default_rng(seed).random(groups.num_users)
+    found = np.full((groups.num_users, int(count)), -1, dtype=np.int64)
+    by_group = np.argsort(groups.own, kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(groups.own, minlength=len(groups))))
+    place = np.empty(groups.num_users, dtype=np.int64)
+    for number, (start, end) in enumerate(pairwise(ends.tolist())):
+        if start < end:
+            owners, members = by_group[start:end], groups[number]
+            members = members[np.lexsort((ties[members], known[members]))]
+            place[members] = np.arange(members.size)
+            _nearest(members, known[members], place[owners], owners, found)
+    return found
+
+
+@compiled
+def _nearest(members: Integers, values: Floats, places: Integers, owners: Integers, found: Integers) -> None:
+    """Grow a window around each owner's place to the side where the next value is nearer; by turns where equal."""
+    for number in range(owners.size):
+        first = last = places[number]
+        for taken in range(min(found.shape[1], members.size)):
+            if taken > 0:
+                down = values[places[number]] - values[first - 1] if first > 0 else np.inf
+                up = values[last + 1] - values[places[number]] if last + 1 < members.size else np.inf
+                if down < up or (down == up and taken % 2 == 1):
+                    first -= 1
+                else:
+                    last += 1
+        for place in range(first, last + 1):
+            found[owners[number], place - first] = members[place]
+
+
+class _Drawing(Protocol):
+    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+        """Whose report lies in each slot."""
+
+
+def placement(
+    shuffler: _Drawing, neighbors: Integers, *, num_draws: int = 200, source: "RandomSource | None" = None
+) -> Floats:
+    """How likely each slot that a person looks at holds that person's own report, by simulating the public shuffle.
+
+    The draws are the attacker's own; they are not the secret one.
+
+    Args:
+        shuffler: what shuffled: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`.
+        neighbors: as in `SideInformation`.
+        num_draws: 1 or more.
+        source: of the simulation.
+
+    Returns:
+        Of the shape of ``neighbors``; 0 where there is no slot.
+    """
+    _validate.integer_at_least(1, num_draws=num_draws)
+    slots, there = np.where(neighbors >= 0, neighbors, 0), neighbors >= 0
+    people = np.arange(len(neighbors))[:, None]
+    found = np.zeros(neighbors.shape)
+    for _ in range(int(num_draws)):
+        found += shuffler.draw(source=source)[slots] == people
+    return np.where(there, found / num_draws, 0.0)

@@ -1,0 +1,51 @@
+"""What `audit` does: read the task, call the library once, draw the page."""
+
+from functools import partial
+from pathlib import Path
+
+from shuffledp.attacks import Mode
+from shuffledp.cli.screen import watching
+from shuffledp.errors import InvalidParameterError
+from shuffledp.report import write_audit_page
+from shuffledp.tables import new_file, read_grouping
+from shuffledp.tasks import TaskAudit, audit_task, read_task
+from shuffledp.testing import SeededSource
+
+__all__ = ["audit"]
+
+
+def audit(
+    task_file: Path,
+    *,
+    users: int | None,
+    trials: int | None,
+    confidence: float,
+    statistics: bool,
+    people: Path | None,
+    output: Path | None,
+    seed: int | None,
+    force: bool,
+) -> TaskAudit:
+    """What attacks found; of the people only public columns are read."""
+    task = read_task(task_file)
+    if (task.groups is None) != (people is None):
+        wanted = "left out for a task without [groups]" if task.groups is None else "given for a task with [groups]"
+        raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
+    with watching("runs") as watch:
+        grouping = None
+        if people is not None:
+            grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
+        audited = audit_task(
+            task,
+            users,
+            trials=trials,
+            confidence=confidence,
+            mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
+            grouping=grouping,
+            source=None if seed is None else SeededSource(seed),
+            progress=watch.progress,
+        )
+    if output is not None:
+        with new_file(output, force=force) as file:
+            write_audit_page(audited, file)
+    return audited

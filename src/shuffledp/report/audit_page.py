@@ -1,0 +1,78 @@
+"""The page of an audit: each claim with what became of it, and pictures of what attacks show."""
+
+from pathlib import Path
+
+from shuffledp.attacks import Finding, Mode, Verdict
+from shuffledp.report.audit_charts import claims_chart, loss_and_delta, roc_chart
+from shuffledp.report.parts import Section
+from shuffledp.report.rendering import render_page
+from shuffledp.report.words import count, number
+from shuffledp.tasks import ColumnAudit, TaskAudit
+
+__all__ = ["write_audit_page"]
+
+_WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.NOT_AUDITED: "not audited"}
+
+
+def write_audit_page(audited: TaskAudit, file: Path) -> None:
+    """Write the page of an audit, which loads nothing from anywhere and needs no JavaScript.
+
+    Args:
+        audited: what came of the audit.
+        file: to write; replaced if there is one.
+
+    Guarantees:
+        1. Text from the task is shown as text, whatever it contains.
+        2. A claim that was not audited is called so, with the reason, and never consistent.
+    """
+    summary = f"{count(audited.num_users)} invented people, confidence {audited.confidence:g}, about"
+    page = render_page(
+        [_section(column, place) for place, column in enumerate(audited.columns)],
+        name=audited.task.name,
+        kicker=_kicker(audited),
+        summary=summary,
+        values=[column.value for column in audited.columns],
+        has_files=False,
+    )
+    file.write_bytes(page)
+
+
+def _kicker(audited: TaskAudit) -> str:
+    verdicts = {finding.verdict for column in audited.columns for finding in column.report.findings}
+    if Verdict.REFUTED in verdicts:
+        return "Audit: a claim is refuted"
+    return "Audit: nothing found against the claims" if Verdict.CONSISTENT in verdicts else "Not audited"
+
+
+def _section(column: ColumnAudit, place: int) -> Section:
+    findings = column.report.findings
+    shown = [finding for finding in findings if finding.evidence is not None]
+    charts = [claims_chart(shown, name=f"claims-{place}")] if shown else []
+    charts += [roc_chart(finding, name=f"roc-{place}-{which}") for which, finding in enumerate(shown)]
+    context = {
+        "rows": [_row(finding) for finding in findings],
+        "names": [chart.name for chart in charts],
+        "titles": {chart.name: chart.title for chart in charts},
+        "statistics": column.report.mode is Mode.STATISTICS,
+        "seeded": column.report.seeded,
+    }
+    return Section(name="audit", title=column.value, context=context, charts=tuple(charts), anchor=f"audit-{place}")
+
+
+def _row(finding: Finding) -> dict[str, object]:
+    """One claim, in words."""
+    claimed, delta = loss_and_delta(finding)
+    relation, evidence = finding.statement.kind.relation, finding.evidence
+    return {
+        "verdict": _WORDS[finding.verdict],
+        "refuted": finding.verdict is Verdict.REFUTED,
+        "type": finding.statement.guarantee.type,
+        "theorem": finding.statement.basis.theorem,
+        "claim": f"{relation} {number(claimed, relation)}",
+        "delta": f"{delta:g}",
+        "shown": number(evidence.epsilon_lower, "at least") if evidence else "",
+        "attack": evidence.attack if evidence else "",
+        "reason": finding.reason,
+        "evidence": str(evidence or ""),
+        "trials": count(evidence.trials) if evidence else "",
+    }

@@ -1,0 +1,142 @@
+"""A task put to the test before its collection: each statement about it is held against attacks on its pipeline."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shuffledp import _validate
+from shuffledp._version import __version__
+from shuffledp.accounting import account_all
+from shuffledp.attacks import AuditReport, audit
+from shuffledp.errors import InvalidParameterError
+from shuffledp.tasks.groups import Grouping
+from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.task import Task
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["ColumnAudit", "TaskAudit", "audit_task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnAudit:
+    """What attacks found about one private column.
+
+    Args:
+        value: the column.
+        report: the findings, one for each statement about it.
+    """
+
+    value: str
+    report: AuditReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAudit:
+    """What attacks found about a task.
+
+    Args:
+        task: the task.
+        num_users: people who were played.
+        columns: one for each private column.
+        confidence: with which all limits, of all columns, hold together.
+    """
+
+    task: Task | JointTask
+    num_users: int
+    columns: tuple[ColumnAudit, ...]
+    confidence: float
+
+    @property
+    def refuted(self) -> bool:
+        """True if some claim is refuted."""
+        return any(column.report.refuted for column in self.columns)
+
+    @property
+    def seeded(self) -> bool:
+        """True if whoever knows the seed can repeat the runs."""
+        return any(column.report.seeded for column in self.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp audit --json`` prints (``audit`` in docs/schema.json)."""
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "num_users": self.num_users,
+            "confidence": self.confidence,
+            "mode": self.columns[0].report.mode.value,
+            "refuted": self.refuted,
+            "seeded": self.seeded,
+            "columns": [
+                {"value": column.value, "findings": [finding.to_dict() for finding in column.report.findings]}
+                for column in self.columns
+            ],
+        }
+
+
+def audit_task(
+    task: Task | JointTask,
+    num_users: int | None = None,
+    *,
+    trials: int | None = None,
+    confidence: float = 0.99,
+    mode: str = "pipeline",
+    grouping: Grouping | None = None,
+    source: "RandomSource | None" = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> TaskAudit:
+    """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
+
+    Several columns share the confidence. What is stated of all of them together is not audited: each column is.
+
+    Args:
+        task: the task; nothing needs to have been collected.
+        num_users: people to play, 1 or more; None is what the task expects. A batch smaller than the real one is hidden
+            less well, so that attacks show more.
+        trials: held-out runs; None is ``shuffledp.attacks.DEFAULT_TRIALS``.
+        confidence: strictly between 0 and 1.
+        mode: "pipeline" or "statistics".
+        grouping: the groups of the people, for a task with groups.
+        source: randomness; None is the cryptographic source.
+        progress: told for each column how many runs are done, and how many there are at most.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or it is not known how many people there will be.
+        UnsupportedModelError: if nothing is known about the privacy of the task, or no sufficient statistics are.
+    """
+    _validate.open_probability(confidence=confidence)
+    if grouping is not None:
+        people = grouping.groups.num_users
+        if num_users not in (None, people):
+            raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
+        num_users = people
+    num_users = task.people.expected if num_users is None else num_users
+    if num_users is None:
+        raise InvalidParameterError(
+            "num_users must be given (--users N), or expected in the task's table [people]; got neither."
+        )
+    _validate.integer_at_least(1, num_users=num_users)
+    task = task.expecting(num_users)
+    parts, shuffler = task.parts(), task.shuffler.shuffler(grouping)
+    each = 1 - (1 - confidence) / len(parts)
+    columns = []
+    for part in parts:
+        pipeline = part.pipeline(shuffler)
+        report = audit(
+            pipeline,
+            account_all(pipeline.model(num_users), delta=part.release.delta),
+            num_users=num_users,
+            trials=trials,
+            confidence=each,
+            mode=mode,
+            source=source,
+            progress=None if progress is None else _told(progress, part.value),
+        )
+        columns.append(ColumnAudit(value=part.value, report=report))
+    return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
+
+
+def _told(progress: Callable[[str, int, int | None], None], value: str) -> Callable[[int, int | None], None]:
+    return lambda done, total: progress(f"auditing {value}", done, total)

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from attacks.seen import view_of
+from shuffledp.attacks import GaussianProcessAttack, SideInformation
+from shuffledp.demo.syn import make_survey
+from shuffledp.errors import InvalidParameterError
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.testing import SeededSource
+
+
+def test_a_surface_through_noisy_reports_finds_most_answers_and_none_without_places():
+    survey = make_survey(3000)
+    reports = KaryRandomizedResponse(epsilon0=2.5, domain_size=8).randomize(survey.labels, source=SeededSource(1))
+    side = SideInformation(points=survey.positions)
+    found = {
+        type(shuffler): float((GaussianProcessAttack().infer(shuffler.shuffle(reports), side) == survey.labels).mean())
+        for shuffler in (IdentityShuffler(), UniformShuffler())
+    }
+    assert found[IdentityShuffler] > 0.7
+    assert found[UniformShuffler] < 0.25
+
+
+def test_with_every_place_a_center_it_is_the_posterior_mean_of_the_full_process():
+    points, values = np.array([0.0, 0.3, 0.5, 1.0, 1.2]), np.array([0, 0, 1, 1, 0])
+    view = view_of(values, epsilon0=3.0)
+    model, length = view.reports.model, 0.4
+    found = GaussianProcessAttack(length_scale=length).surfaces(view, SideInformation(points=points))
+    shares = (np.eye(2)[values] - model.q) / (model.p - model.q)
+    kernel = np.exp(-((points[:, None] - points) ** 2) / (2 * length**2))
+    centered = shares - shares.mean(axis=0)
+    fits = [
+        kernel @ np.linalg.solve(kernel + np.eye(5) / ratio, centered) + shares.mean(axis=0)
+        for ratio in np.logspace(-4, 1, 16)
+    ]
+    assert min(np.abs(found - fit).max() for fit in fits) < 1e-5
+
+
+def test_bad_points_and_parameters_are_refused():
+    for parameters in ({"num_centers": 0}, {"length_scale": 0.0}):
+        with pytest.raises(InvalidParameterError):
+            GaussianProcessAttack(**parameters)
+    with pytest.raises(InvalidParameterError, match="finite"):
+        GaussianProcessAttack().infer(view_of([0, 1]), SideInformation(points=[0.0, np.inf]))
+    with pytest.raises(InvalidParameterError, match="points"):
+        GaussianProcessAttack().infer(view_of([0, 1]), SideInformation())

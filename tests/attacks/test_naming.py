@@ -1,0 +1,113 @@
+"""Naming slots: never more often than is stated, as often as can be, and a shuffle that hardly shuffles is found."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from shuffledp.accounting import reidentification_bound
+from shuffledp.attacks import Naming, Verdict, name_slots
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.testing import SeededSource
+from statistical.thresholds import SIGNIFICANCE
+
+PEOPLE = 8
+GROUPS = sdp.Groups.from_lists([list(range(PEOPLE))] * PEOPLE)
+CERTAIN = 1 - SIGNIFICANCE
+
+
+def pipeline(alpha, epsilon0=0.05, kind=sdp.MallowsShuffler):
+    return sdp.Pipeline(
+        randomizer=sdp.KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2),
+        shuffler=kind(groups=GROUPS, alpha=alpha, order=list(range(PEOPLE)), per_block=False),
+        analyzer=sdp.FrequencyAnalyzer(),
+    )
+
+
+class HardlyShuffled(sdp.MallowsShuffler):
+    """Says what the honest one says, and keeps nearly everybody in place."""
+
+    def draw_ranks(self, *, source=None):  # noqa: ARG002
+        return np.arange(PEOPLE)
+
+
+def named(played, targets=(0,), *, claimed=None, trials=400, **options):
+    bound = reidentification_bound(played.model(PEOPLE), num_targets=len(targets)).success
+    options = {"confidence": CERTAIN, "source": SeededSource(1)} | options
+    return name_slots(
+        played, bound if claimed is None else claimed, num_users=PEOPLE, targets=targets, trials=trials, **options
+    )
+
+
+@pytest.mark.parametrize("targets", [(0,), (7,), (0, 1)])
+def test_no_attack_names_slots_more_often_than_is_stated(targets):
+    found = named(pipeline(1.0), targets)
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.success_limits[0] <= found.claimed
+    assert found.success_limits[1] > found.by_chance == pytest.approx(1 / math.comb(PEOPLE, len(targets)))
+
+
+def test_of_a_uniform_order_and_empty_reports_the_attack_does_as_chance_does_and_the_bound_is_close():
+    found = named(pipeline(1e-6), trials=1500)
+    assert found.success_limits[0] < 1 / PEOPLE < found.success_limits[1]
+    assert 1 / PEOPLE < found.claimed < 1.2 / PEOPLE
+
+
+def test_one_who_does_as_well_as_can_be_reaches_the_likeliest_slot():
+    """With reports that say nothing: the largest chance of a slot, here from many draws."""
+    played = pipeline(8.0)
+    source = SeededSource(9)
+    # Where the first of the reference order ends: all that an attacker who sees only empty reports can use.
+    ends = np.array([np.flatnonzero(played.shuffler.draw(source=source) == 0)[0] for _ in range(3000)])
+    best = np.bincount(ends, minlength=PEOPLE).max() / 3000
+    found = named(played, trials=800)
+    assert found.success_limits[0] < best + 0.05
+    assert found.success > best - 0.08
+    assert found.success > 1.5 * found.by_chance
+
+
+def test_a_shuffle_that_hardly_shuffles_is_refuted():
+    found = named(pipeline(1.0, kind=HardlyShuffled), trials=200)
+    assert found.verdict is Verdict.REFUTED
+    assert found.success == 1.0
+    assert "REFUTED: whoever knows everything" in str(found)
+
+
+def test_a_claim_that_is_too_small_is_refuted():
+    assert named(pipeline(8.0), claimed=1 / PEOPLE).verdict is Verdict.REFUTED
+
+
+def test_the_result_survives_json_and_says_whether_it_was_seeded():
+    found = named(pipeline(1.0), trials=20)
+    assert Naming.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert found.seeded
+    assert not named(pipeline(1.0), trials=2, source=None).seeded
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"targets": ()}, "targets must be different people"),
+        ({"targets": (0, 0)}, "targets must be different people"),
+        ({"targets": (PEOPLE,)}, "targets must be different people"),
+        ({"claimed": 1.5}, "claimed must be"),
+        ({"trials": 1}, "trials must be"),
+        ({"confidence": 0.0}, "confidence must be"),
+    ],
+)
+def test_wrong_arguments_are_refused(changes, message):
+    arguments = {"claimed": 0.5, "num_users": PEOPLE, "targets": (0,)} | changes
+    with pytest.raises(InvalidParameterError, match=message):
+        name_slots(pipeline(1.0), arguments.pop("claimed"), **arguments)
+
+
+def test_where_labels_are_no_slots_there_is_nothing_to_name():
+    uniform = sdp.Pipeline(
+        randomizer=sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2),
+        shuffler=sdp.UniformShuffler(),
+        analyzer=sdp.FrequencyAnalyzer(),
+    )
+    with pytest.raises(UnsupportedModelError, match="labels are slots"):
+        name_slots(uniform, 0.5, num_users=PEOPLE, targets=(0,))

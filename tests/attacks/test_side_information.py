@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from attacks.seen import view_of
+from shuffledp.attacks import MajorityVote, SideInformation, placement, similar_people
+from shuffledp.attacks.side_information import reports_by_slot
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.groups import Groups
+from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding
+from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, UniformShuffler
+from shuffledp.testing import SeededSource
+
+GROUPS = Groups.from_radius([0, 0, 0, 1, 1, 5, 5, 5, 5, 9], radius=1)
+
+
+def test_people_looked_at_are_of_the_group_and_the_most_similar():
+    privileged = np.array([0, 1, 7, 2, 7, 4, 4, 4, 9, 0])
+    found = similar_people(GROUPS, count=3, privileged=privileged)
+    for person, slots in enumerate(found):
+        members = GROUPS.members(person)
+        some = slots[slots >= 0]
+        assert person in some
+        assert some.size == np.unique(some).size == min(3, members.size)
+        assert set(some) <= set(members)
+        apart = np.sort(np.abs(privileged[members] - privileged[person]))
+        assert np.array_equal(np.sort(np.abs(privileged[some] - privileged[person])), apart[: some.size])
+    assert found[9].tolist() == [9, -1, -1]
+
+
+def test_without_privileged_information_people_are_of_the_group_in_an_order_by_seed():
+    crowd = Groups.from_labels(["all"] * 500)
+    once, again, other = (similar_people(crowd, count=25, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(once, again)
+    assert not np.array_equal(once, other)
+    assert (once == np.arange(500)[:, None]).sum() == 500
+    assert np.bincount(once.ravel(), minlength=500).min() > 0
+
+
+def test_placement_of_a_uniform_block_is_one_in_its_size():
+    crowd = Groups.from_labels([0, 0, 0, 0, 1])
+    near = similar_people(crowd, count=4)
+    found = placement(MallowsShuffler(groups=crowd, alpha=0.0), near, num_draws=4000, source=SeededSource(3))
+    assert np.abs(found[:4] - 0.25).max() < 0.05
+    assert found[4].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_reports_lie_in_their_slots():
+    shuffler = MallowsShuffler(groups=GROUPS, alpha=1.0)
+    reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=10).randomize(np.arange(10), source=SeededSource(1))
+    drawn = shuffler.draw(source=SeededSource(2))
+    view = shuffler.shuffle(reports, source=SeededSource(2))
+    assert np.array_equal(reports_by_slot(view, 10), drawn)
+    assert sorted(reports_by_slot(UniformShuffler().shuffle(reports), 10)) == list(range(10))
+
+
+def test_what_is_no_view_of_values_in_slots_is_refused():
+    near = SideInformation(neighbors=np.array([[0], [1]]))
+    with pytest.raises(InvalidParameterError, match="neighbors"):
+        MajorityVote().infer(view_of([0, 1]), SideInformation())
+    with pytest.raises(InvalidParameterError, match="one for each of 2 slots"):
+        MajorityVote().infer(view_of([0, 1, 1]), near)
+    with pytest.raises(InvalidParameterError, match="view must be"):
+        MajorityVote().infer({"permutation": [1, 0]}, near)
+    reports = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=2).randomize([0, 1])
+    with pytest.raises(UnsupportedModelError, match="values"):
+        MajorityVote().infer(IdentityShuffler().shuffle(reports), near)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"neighbors": np.zeros((3, 2), dtype=int), "points": np.zeros(4)},
+        {"neighbors": np.zeros((3, 2))},
+        {"neighbors": np.zeros(3, dtype=int)},
+        {"neighbors": np.full((3, 2), -2)},
+        {"features": np.full((3, 2), -1)},
+        {"placement": np.zeros((3, 2))},
+        {"neighbors": np.zeros((3, 2), dtype=int), "placement": np.zeros((3, 1))},
+    ],
+)
+def test_side_information_that_does_not_fit_together_is_refused(parts):
+    with pytest.raises(InvalidParameterError):
+        SideInformation(**parts)
+
+
+def test_parameters_of_similar_people_are_checked():
+    with pytest.raises(InvalidParameterError, match="count"):
+        similar_people(GROUPS, count=0)
+    with pytest.raises(InvalidParameterError, match="one finite number"):
+        similar_people(GROUPS, privileged=[np.nan] * 10)

@@ -1,0 +1,57 @@
+"""The section about walks along a graph: the guarantee against rounds, its cost, parts, and what trust is worth."""
+
+import pytest
+
+from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network
+from report.reading import Page
+from shuffledp.report import write_page
+from shuffledp.tables import run_file
+from shuffledp.tasks import Task
+from shuffledp.testing import SeededSource
+
+
+def page_of(folder, **options):
+    out = folder / "out"
+    out.mkdir()
+    outcome = run_file(Task.read(folder / "task.toml"), folder / "people.csv", out, beside=folder, **options)
+    files = write_page(outcome, out)
+    return outcome, Page.read((out / "release.html").read_text(encoding="utf-8")), files
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return page_of(make_folder(tmp_path_factory.mktemp("walks")))
+
+
+def test_the_page_shows_the_guarantee_against_rounds(drawn):
+    outcome, page, files = drawn
+    assert page.errors == []
+    assert {"rounds.svg", "rounds.png"} <= set(files)
+    anchors = [each.attributes["id"] for each in page.all("section")]
+    assert "network" in anchors
+    assert "accounting" not in anchors
+    plan = outcome.walked.plan
+    assert f"along a graph of {PEOPLE} people" in page.text
+    assert "12, this task" in page.text
+    assert f"{plan.fewest_rounds} rounds are the fewest that come within 5 % of that" in page.text
+    assert "By the gap: log(people) / gap" in page.text
+    assert "By distance: all positions within 0.01 of one law" in page.text
+
+
+def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(drawn):
+    outcome, page, _ = drawn
+    assert f"{outcome.walked.held[0]} (" in page.text
+    assert "against a neighbor who tells, only epsilon0 = 1 is left" in page.text
+    assert "If a share of the people collude with the analyst; numbers to weigh, and no promise" in page.text
+    assert "each beside whoever handed it in" in page.text
+
+
+def test_a_seeded_page_of_a_graph_in_parts_promises_nothing_and_lists_them(tmp_path):
+    make_folder(tmp_path)
+    write_edges(tmp_path / "friends.csv", ring_with_chords(80, 300) + ring_with_chords(40, 150, first=80))
+    write_network(tmp_path, rounds=2)
+    _, page, _ = page_of(tmp_path, source=SeededSource(1))
+    assert page.errors == []
+    assert "Beware. The graph is in 2 parts that no report leaves" in page.text
+    assert "The parts of the graph, which no report leaves" in page.text
+    assert "The run on this page is withdrawn: none of this holds for it." in page.text

@@ -1,0 +1,106 @@
+"""No adversary names somebody's slot more often than Theorem 4.2 allows, the best one included."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from shuffledp.accounting import reidentification_bound
+from shuffledp.attacks import KnownAnswers, LikeliestSlots, OptimalReidentification, evaluate_reidentification
+from shuffledp.errors import InvalidParameterError
+from shuffledp.groups import Groups
+from shuffledp.laws import law_around, mallows_law
+from shuffledp.models import ProtocolModel
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import MallowsShuffler
+from shuffledp.testing import SeededSource
+from statistical.thresholds import SIGNIFICANCE
+
+
+def protocol(people, theta, epsilon0):
+    randomizer = KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2)
+    order = np.roll(np.arange(people), 1)
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * people), concentration=theta, order=order)
+    return randomizer, shuffler, OptimalReidentification(law_around(mallows_law(people, theta), order))
+
+
+def check(people, theta, epsilon0):
+    randomizer, shuffler, best = protocol(people, theta, epsilon0)
+    model, channel = ProtocolModel(local=randomizer.model, shuffle=shuffler.model(people)), randomizer.model.channel()
+    largest = 0.0
+    for answers in itertools.product((0, 1), repeat=people):
+        for count in range(1, people // 2 + 1):
+            bound = reidentification_bound(model, num_targets=count).success
+            for targets in itertools.combinations(range(people), count):
+                success = best.success(channel, KnownAnswers(answers=np.array(answers), targets=np.array(targets)))
+                refined = bound
+                if count == 1:
+                    costs = shuffler.swap_costs(targets[0])
+                    refined = min(bound, reidentification_bound(model, swap_costs=costs).success)
+                assert success <= refined + 1e-12
+                largest = max(largest, success / refined)
+    return largest
+
+
+@pytest.mark.parametrize(("theta", "epsilon0"), [(0.0, 1.0), (0.5, 0.2), (0.5, 2.5)])
+def test_the_best_adversary_of_four_people_stays_below_the_bound(theta, epsilon0):
+    assert check(4, theta, epsilon0) > 0.3
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("theta", "epsilon0"), [(0.1, 0.5), (1.0, 1.0)])
+def test_the_best_adversary_of_five_people_stays_below_the_bound(theta, epsilon0):
+    assert check(5, theta, epsilon0) > 0.2
+
+
+def test_without_local_noise_and_order_the_best_adversary_guesses_at_random():
+    _, _, best = protocol(5, 0.0, 1.0)
+    useless = KaryRandomizedResponse(epsilon0=1e-6, domain_size=2).model.channel()
+    for targets, chance in (([2], 1 / 5), ([0, 3], 1 / 10)):
+        known = KnownAnswers(answers=np.array([0, 1, 1, 0, 1]), targets=np.array(targets))
+        assert best.success(useless, known) == pytest.approx(chance, rel=1e-4)
+
+
+@pytest.mark.parametrize("targets", [[1], [0, 3]])
+def test_the_heuristic_is_nearly_the_best_adversary_and_never_better(targets):
+    people, theta, epsilon0 = 5, 0.7, 1.5
+    randomizer, shuffler, best = protocol(people, theta, epsilon0)
+    known = KnownAnswers(answers=np.array([0, 1, 1, 0, 1]), targets=np.array(targets))
+    optimum = best.success(randomizer.model.channel(), known)
+    options = {"randomizer": randomizer, "shuffler": shuffler, "known": known, "num_runs": 1500}
+    for attack in (best, LikeliestSlots(shuffler, source=SeededSource(1))):
+        found = evaluate_reidentification(attack, **options, level=1 - SIGNIFICANCE, source=SeededSource(2))
+        assert found.limits[0] <= optimum
+        assert found.success > 0.85 * optimum
+        assert found.naive < 0.8 * found.success
+        assert found.seeded
+
+
+def test_among_many_the_heuristic_is_far_above_chance_and_below_the_bound():
+    groups = Groups.from_radius(np.arange(200), 3)
+    shuffler, randomizer = (
+        MallowsShuffler(groups=groups, alpha=1.0),
+        KaryRandomizedResponse(epsilon0=2.0, domain_size=2),
+    )
+    known = KnownAnswers(answers=np.arange(200) % 2, targets=np.array([90]))
+    attack = LikeliestSlots(shuffler, num_draws=500, source=SeededSource(1))
+    found = evaluate_reidentification(
+        attack, randomizer=randomizer, shuffler=shuffler, known=known, num_runs=200, source=SeededSource(3)
+    )
+    model = ProtocolModel(local=randomizer.model, shuffle=shuffler.model(200))
+    assert found.success > 3 * found.naive
+    assert found.limits[0] <= reidentification_bound(model, swap_costs=shuffler.swap_costs(90)).success
+
+
+def test_bad_arguments_are_refused():
+    answers = np.zeros(4, dtype=np.int64)
+    for targets in ([], [4], [1, 1], [0.5]):
+        with pytest.raises(InvalidParameterError):
+            KnownAnswers(answers=answers, targets=np.array(targets))
+    with pytest.raises(InvalidParameterError, match="law"):
+        OptimalReidentification({})
+    randomizer, shuffler, best = protocol(4, 0.5, 1.0)
+    with pytest.raises(InvalidParameterError, match="num_answers"):
+        best.success(randomizer.model.channel(), KnownAnswers(answers=np.zeros(5, dtype=int), targets=np.array([0])))
+    with pytest.raises(InvalidParameterError, match="num_draws"):
+        LikeliestSlots(shuffler, num_draws=0)
