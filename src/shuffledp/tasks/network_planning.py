@@ -8,7 +8,7 @@ from shuffledp.accounting import epsilon_of
 from shuffledp.accounting.network_risks import average_exposure, first_hop_delta
 from shuffledp.accounting.printed_network import printed_all, printed_single
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph, lazy_gap, mixing_time
+from shuffledp.graphs import Graph, certain_gap, lazy_gap, mixing_time
 from shuffledp.laws import expected_messages, first_round_within, position_distribution
 from shuffledp.models import LocalModel
 from shuffledp.shufflers import RandomWalkShuffler
@@ -151,7 +151,7 @@ def _parts(
 
 def _distance_rounds(graph: Graph, laziness: float) -> tuple[int, ...] | None:
     """The first round within the tolerance: at least and at most. The gap gives sqrt((1 - pi) / pi) (1 - gap)^t / 2."""
-    gap = lazy_gap(graph, laziness)
+    gap = certain_gap(graph, laziness)
     if gap <= 0 or not graph.is_connected:
         return None
     rarest = float(graph.stationary.min())
