@@ -10,8 +10,8 @@ eigenvalues b_i is at most 0, and what those below r contribute is at least -(r 
     c^2 T_(k-1)(1 + 2 x)^2 x <= 1,    x = (b - r) / (r - a),
 
 which fails where x is large (cf. Kuczynski, Wozniakowski 1992). Of a vector in a uniform direction in n dimensions, c^2
-is below pi p^2 / (4 n) with probability at most p + exp(-0.15 n). Rounding matters little: Lanczos' method is stable for
-bounded polynomials (Druskin, Knizhnerman 1991; Musco, Musco, Sidford 2018).
+is below pi p^2 / (4 n) with probability at most p + exp(-0.15 n). Rounding matters little: Lanczos' method is stable
+for bounded polynomials (Druskin, Knizhnerman 1991; Musco, Musco, Sidford 2018).
 """
 
 import math
@@ -33,7 +33,7 @@ _TOLERANCE = 1e-9  # of residuals: an eigenvalue lies at most so far away, and i
 _SETTLED = 1e-8  # what is said of such an eigenvalue
 _CHECK_EVERY = 32
 _MOST_STEPS = 20_000
-_MOST_PRODUCTS = 8 * 10**9  # of entries of the matrix, in all: some twenty seconds
+_MOST_PRODUCTS = 6 * 10**9  # of entries of the matrix, in all: some twenty seconds
 _UNLUCKY = 5e-13  # for each end, the share of the first vectors for which what is said of unsettled ends is wrong
 _SEED = 1992
 

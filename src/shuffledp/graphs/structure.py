@@ -41,7 +41,7 @@ def parts_and_sides(graph: "Graph") -> tuple[NDArray[np.int32], bool]:
 
 
 def _searched_plainly(graph: "Graph") -> tuple[NDArray[np.int32], bool]:
-    """By scipy: in the graph of (person, parity), a part with two sides makes two parts, as each edge changes parity."""
+    """By scipy: in the graph of (person, parity), a part with two sides makes two, as each edge changes parity."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 

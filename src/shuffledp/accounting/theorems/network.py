@@ -80,6 +80,8 @@ _ROUNDING = 2.0**-53
 _UNLIKELY = 1e-6  # of delta: spent on too few people to hide among
 _FINE, _COARSE = 32, 8  # blocks of their number
 _ANY_DELTA = 0.5
+_LITTLE = 1e-4  # of delta: where separation costs no more, there is next to nothing to gain
+_CLOSE = 1e-4  # relative, of an epsilon that is solved for
 
 
 class _OfWalks(Theorem):
@@ -118,10 +120,24 @@ class NetworkAll(_OfWalks):
         return (*shape, *reports, blanket_bound(model, size=size, delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least of both at so many people as come with near certainty; epsilon0 at most."""
+        """The least of both at so many people as come with near certainty, or on the curve; epsilon0 at most."""
         walks, epsilon0 = walks_of(model), model.local.epsilon0
         if walks is None:
             return epsilon0
+        quick = self._quick_epsilon(model, walks, delta)
+        if walks.separation == 1 or (walks.separation < _LITTLE * delta and survival(walks) == 1):
+            return quick
+        return smallest_below(
+            lambda epsilon: float(self.curve(model, epsilons=np.array([epsilon]))[0]),
+            level=delta,
+            limit=quick,
+            guess=0.9 * quick,
+            tolerance=_CLOSE,
+        )
+
+    def _quick_epsilon(self, model: ProtocolModel, walks: Walks, delta: float) -> float:
+        """The least of both at so many people as come with near certainty; what separation costs is paid in delta."""
+        epsilon0 = model.local.epsilon0
         lost = LocalOnly().delta(model, epsilon=0.0)
         found, arriving = [epsilon0], survival(walks)
         for cost, chance, spent in (
