@@ -1,12 +1,14 @@
 """Both ends of the spectrum, against dense eigenvalues."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.graphs import Graph, lazy_gap, mixing_time
+from shuffledp.graphs import Graph, certain_gap, lazy_gap, mixing_time
+from shuffledp.graphs.spectrum import _beyond, spectrum
 from shuffledp.testing import SeededSource
 
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
@@ -67,4 +69,30 @@ def test_the_smallest_graphs():
     assert complete.spectrum == pytest.approx((-1 / 299, -1 / 299), abs=1e-9)
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+def ring(people: int) -> Graph:
+    return Graph.from_edges(np.column_stack([np.arange(people), np.roll(np.arange(people), 1)]))
+
+
+@pytest.mark.parametrize("graph", [ring(999), irregular(700, 3), Graph.random_regular(6, 600, SeededSource(2))])
+@pytest.mark.parametrize("steps", [32, 64, 128])
+def test_after_few_steps_the_ends_lie_no_further_than_the_error(graph, steps):
+    second, smallest = graph.spectrum
+    found = spectrum(graph, most_products=steps * (graph.num_users + graph.neighbors.size))
+    assert found.second <= second + 1e-12 <= found.second + found.error
+    assert found.smallest >= smallest - 1e-12 >= found.smallest - found.error
+
+
+def test_the_error_falls_with_the_square_of_the_steps():
+    errors = [_beyond(0.5, -0.5, steps, 3000) for steps in (256, 512, 1024, 2048)]
+    assert all(0.2 < later / earlier < 0.3 for earlier, later in itertools.pairwise(errors))
+    assert 0.002 < errors[0] < 0.02
+    assert _beyond(0.999, -0.999, 32, 3000) == pytest.approx(0.001, abs=1e-6)  # no eigenvalue is beyond 1 and -1
+
+
+def test_guarantees_rest_on_what_is_certain_of_the_gap():
+    graph = ring(3001)
+    hasty = Graph(graph.starts, graph.neighbors)
+    hasty.__dict__["_spectrum"] = spectrum(graph, most_products=64 * 9003)
+    for laziness in (0.0, 0.5):
+        assert certain_gap(hasty, laziness) <= lazy_gap(graph, laziness) < lazy_gap(hasty, laziness)
+        assert certain_gap(graph, laziness) == pytest.approx(lazy_gap(graph, laziness), abs=2e-8)

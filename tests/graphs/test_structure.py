@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.graphs import Graph, describe_graph
+from shuffledp.graphs import Graph, describe_graph, structure
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 IRREGULARITY = {
@@ -73,6 +73,32 @@ def test_random_graphs_with_isolated_people_fall_into_the_parts_that_a_search_fi
         edges = rng.integers(0, n, (int(rng.integers(0, n + 1)), 2)).tolist()
         sides.add(check(Graph.from_edges(edges, n), edges))
     assert sides == {True, False}
+
+
+def test_the_compiled_search_finds_what_scipy_finds():
+    rng, sides = np.random.default_rng(6), set()
+    for _ in range(30):
+        graph = Graph.from_edges(rng.integers(0, 12, (int(rng.integers(0, 12)), 2)), 12)
+        (one, two_sided), (other, again) = (
+            search(graph) for search in (structure._searched_plainly, structure._searched_quickly)
+        )
+        assert one.tolist() == other.tolist()
+        assert two_sided is again
+        sides.add(again)
+    assert sides == {True, False}
+
+
+def test_parts_are_in_the_order_of_their_first_people_and_nobody_is_lost():
+    graph = Graph.from_edges([(0, 5), (5, 3), (1, 2), (6, 1)], 7, weights=[1.0, 2.0, 3.0, 4.0])
+    parts = graph.parts()
+    assert [part.num_users for part in parts] == [3, 3, 1]
+    assert parts[0] == Graph.from_edges([(0, 2), (2, 1)], weights=[1.0, 2.0])
+    assert parts[1] == Graph.from_edges([(0, 1), (2, 0)], weights=[3.0, 4.0])
+    assert parts[2] == Graph.from_edges([], 1, weights=[])
+    assert sum(part.num_edges for part in parts) == graph.num_edges
+    assert Graph.from_edges([], 0).parts() == ()
+    whole = Graph.from_edges([(0, 1), (1, 2)])
+    assert whole.parts() == (whole,)
 
 
 def test_the_largest_part_keeps_the_order_and_the_weights_of_its_people():

@@ -10,6 +10,8 @@ from shuffledp.graphs import GraphDescription
 
 __all__ = ["show_graph"]
 
+_SETTLED = 1e-8  # error of an eigenvalue that needs no mention
+
 
 def show_graph(found: GraphDescription, path: Path, *, as_json: bool) -> None:
     """Print what is known of a graph, with advice where walks would not mix."""
@@ -31,10 +33,19 @@ def _rows(found: GraphDescription) -> tuple[tuple[str, str], ...]:
         ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"),
         ("irregularity", f"{found.irregularity:.6f}"),
         ("spectrum", f"{found.second_eigenvalue:.8f}, {found.smallest_eigenvalue:.8f} at the ends"),
-        ("spectral gap", f"{found.spectral_gap:.8f}"),
+        ("spectral gap", _gap(found)),
         ("log(n) / gap", _rounds(found.mixing_time)),
         ("the same, half lazy", _rounds(found.lazy_mixing_time)),
         ("hold no report", f"{found.expected_empty:,.1f} people expected, after many rounds"),
+    )
+
+
+def _gap(found: GraphDescription) -> str:
+    """With what is certain of it, where it did not settle."""
+    certain = max(0.0, found.spectral_gap - found.spectrum_error)
+    settled = found.spectrum_error <= _SETTLED
+    return f"{found.spectral_gap:.8f}" + (
+        "" if settled else f"; certainly {certain:.6f} or more, which guarantees rest on"
     )
 
 

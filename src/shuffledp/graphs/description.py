@@ -31,6 +31,7 @@ class GraphDescription(Described):
         second_eigenvalue: the second largest eigenvalue of a walk.
         smallest_eigenvalue: the smallest one.
         spectral_gap: "alpha" in papers.
+        spectrum_error: how far beyond both eigenvalues the true ones may lie, and below the gap the true one.
         mixing_time: log(people) / gap, in rounds; infinite for a walk that never mixes.
         lazy_mixing_time: the same if every report stays where it is with chance 1/2.
         expected_empty: expected number of people who hold no report after many rounds.
@@ -50,6 +51,7 @@ class GraphDescription(Described):
     second_eigenvalue: float
     smallest_eigenvalue: float
     spectral_gap: float
+    spectrum_error: float
     mixing_time: float
     lazy_mixing_time: float
     expected_empty: float
@@ -84,6 +86,7 @@ def describe_graph(graph: Graph) -> GraphDescription:
         second_eigenvalue=second,
         smallest_eigenvalue=smallest,
         spectral_gap=part.spectral_gap,
+        spectrum_error=part.spectrum_error,
         mixing_time=math.inf if never else mixing_time(part),
         lazy_mixing_time=math.inf if never else mixing_time(part, 0.5),
         expected_empty=float(np.exp(part.num_users * np.log1p(-np.minimum(part.stationary, 1 - 1e-16))).sum()),

@@ -1,14 +1,17 @@
 """The parts of a graph, and whether it has two sides."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp._kernels import compiled, plain_until_worth_compiling
+
 if TYPE_CHECKING:
     from shuffledp.graphs.graph import Graph
 
-__all__ = ["adjacency", "component_labels", "is_bipartite", "part_of"]
+__all__ = ["adjacency", "part_of", "parts_and_sides"]
 
 
 def adjacency(graph: "Graph", values: NDArray[Any] | None = None) -> Any:
@@ -21,36 +24,75 @@ def adjacency(graph: "Graph", values: NDArray[Any] | None = None) -> Any:
     import scipy.sparse as sp
 
     values = np.ones(graph.neighbors.size) if values is None else values
-    return sp.csr_array((values, graph.neighbors, graph.starts), shape=(graph.num_users, graph.num_users))
+    narrow = graph.neighbors.size <= np.iinfo(np.int32).max  # else scipy would widen the neighbors
+    starts = graph.starts.astype(np.int32) if narrow else graph.starts
+    return sp.csr_array((values, graph.neighbors, starts), shape=(graph.num_users, graph.num_users))
 
 
-def component_labels(graph: "Graph") -> NDArray[np.int32]:
-    """The number of each person's part, from 0, in the order of each part's first person."""
-    if graph.num_users == 0:
-        return np.empty(0, dtype=np.int32)
-    from scipy.sparse.csgraph import connected_components
+def parts_and_sides(graph: "Graph") -> tuple[NDArray[np.int32], bool]:
+    """The number of each person's part, and whether every part has two sides.
 
-    labels: NDArray[np.int32] = connected_components(adjacency(graph), connection="strong")[1]
-    labels.setflags(write=False)
-    return labels
-
-
-def is_bipartite(graph: "Graph") -> bool:
-    """Whether every part has two sides: its walks of even and of odd length then never meet.
-
-    In the graph of (person, parity), each edge changes the parity; a part with two sides makes two parts of it.
+    Parts are numbered from 0, in the order of each part's first person. Where there are two sides, walks of even and of
+    odd length never meet.
     """
+    labels, two_sides = _search_for(graph.neighbors.size)(graph)
+    labels.setflags(write=False)
+    return labels, two_sides
+
+
+def _searched_plainly(graph: "Graph") -> tuple[NDArray[np.int32], bool]:
+    """By scipy: in the graph of (person, parity), a part with two sides makes two, as each edge changes parity."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 
     if graph.num_users == 0:
-        return True
+        return np.empty(0, dtype=np.int32), True
+    # Each edge is there in both directions, so that "strong" is no other than "weak", and takes less time.
+    count, labels = connected_components(adjacency(graph), connection="strong")
     people, entries = graph.num_users, graph.neighbors.size
     starts = np.concatenate([graph.starts, entries + graph.starts[1:]])
     neighbors = np.concatenate([graph.neighbors.astype(np.int64) + people, graph.neighbors])
     doubled = sp.csr_array((np.ones(2 * entries), neighbors, starts), shape=(2 * people, 2 * people))
-    # Each edge is there in both directions, so that "strong" is no other than "weak", and takes less time.
-    return bool(connected_components(doubled, connection="strong")[0] == 2 * (int(graph.components.max()) + 1))
+    return labels, bool(connected_components(doubled, connection="strong")[0] == 2 * count)
+
+
+def _searched(starts: NDArray[np.int64], neighbors: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
+    """By walking from person to person."""
+    people = starts.size - 1
+    labels = np.full(people, -1, dtype=np.int32)
+    side = np.zeros(people, dtype=np.bool_)
+    queue = np.empty(people, dtype=np.int32)
+    parts, two_sides = 0, True
+    for first in range(people):
+        if labels[first] >= 0:
+            continue
+        labels[first], queue[0], done, known = parts, first, 0, 1
+        while done < known:
+            here = queue[done]
+            done += 1
+            for place in range(starts[here], starts[here + 1]):
+                other = neighbors[place]
+                if labels[other] < 0:
+                    labels[other], side[other], queue[known] = parts, not side[here], other
+                    known += 1
+                elif side[other] == side[here]:
+                    two_sides = False
+        parts += 1
+    return labels, two_sides
+
+
+_searched_compiled = compiled(_searched)
+
+
+def _searched_quickly(graph: "Graph") -> tuple[NDArray[np.int32], bool]:
+    labels, two_sides = _searched_compiled(graph.starts, graph.neighbors)
+    return labels, bool(two_sides)
+
+
+_Search = Callable[["Graph"], tuple[NDArray[np.int32], bool]]
+_search_for: Callable[[int], _Search] = plain_until_worth_compiling(
+    _searched_plainly, _searched_quickly, items=5_000_000
+)
 
 
 def part_of(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import _validate
-from shuffledp.graphs import Graph, lazy_gap
+from shuffledp.graphs import Graph, certain_gap
 from shuffledp.laws.walks import graphs_of_rounds, position_distributions, transposed_transition
 
 __all__ = ["PositionBounds", "position_bounds"]
@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 _MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some ten seconds
 _MOST_PAIRS = 160  # people for whom likeness is worked out for every pair of them
 _SLACK = 1e-15  # of a probability, relative: what rounding may add in one round, for each neighbor
-_GAP_SLACK = 1e-8  # of the spectral gap
 _CLASS = 1.01  # ratio of the largest and the smallest probability of one class
 _NEGLIGIBLE = 1e-5  # of 1 / people: smaller probabilities are rounded up to this
 
@@ -190,7 +189,7 @@ def _of_the_gap(
         first = np.zeros(people)
         first[0] = survival
         return _Found(first, np.zeros(people), math.inf, None, short, squares)
-    kept = (1 - max(0.0, lazy_gap(graph, laziness) - _GAP_SLACK)) ** num_rounds
+    kept = (1 - certain_gap(graph, laziness)) ** num_rounds
     pi = graph.stationary
     rarest = pi.min()
     largest = np.minimum(1.0, pi + kept * np.sqrt(pi / rarest))

@@ -8,7 +8,7 @@ from shuffledp.accounting import epsilon_of
 from shuffledp.accounting.network_risks import average_exposure, first_hop_delta
 from shuffledp.accounting.printed_network import printed_all, printed_single
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph, lazy_gap, mixing_time
+from shuffledp.graphs import Graph, certain_gap, lazy_gap, mixing_time
 from shuffledp.laws import expected_messages, first_round_within, position_distribution
 from shuffledp.models import LocalModel
 from shuffledp.shufflers import RandomWalkShuffler
@@ -61,7 +61,8 @@ def plan_network(
     fewest = shuffler.num_rounds if section.rounds == AUTO else None
     if fewest is None and not section.offline and not section.colluding:
         fewest = fewest_rounds(section, graphs, randomizer, delta, progress)
-    mixing = None if several else mixing_time(first, section.laziness)
+    resting = _resting(shuffler)
+    mixing = None if several else mixing_time(first, resting)
     rounds = _rounds_to_show(shuffler, fewest, mixing)
     rows = []
     for done, number in enumerate(rounds):
@@ -78,7 +79,7 @@ def plan_network(
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
         num_parts=num_parts(first),
-        two_sides=first.is_bipartite and not section.laziness,
+        two_sides=first.is_bipartite and not resting,
         irregularity=first.irregularity,
         protocol=section.protocol,
         rounds=shuffler.num_rounds,
@@ -86,12 +87,17 @@ def plan_network(
         uniform=uniform,
         fewest_rounds=fewest,
         mixing_time=mixing,
-        distance_rounds=None if several else _distance_rounds(first, section.laziness),
+        distance_rounds=None if several else _distance_rounds(first, resting),
         by_rounds=tuple(rows),
         parts=parts,
         risks=_risks(shuffler, local),
         printed=() if several or not first.is_connected else _printed(shuffler, local, delta),
     )
+
+
+def _resting(shuffler: RandomWalkShuffler) -> float:
+    """The chance that a report stays where it is for a round, whichever way: the law of one report by itself."""
+    return 1 - (1 - shuffler.laziness) * (1 - shuffler.offline)
 
 
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
@@ -139,8 +145,8 @@ def _parts(
                 people=part.num_users,
                 edges=part.num_edges,
                 is_bipartite=part.is_bipartite,
-                gap=lazy_gap(part, shuffler.laziness),
-                mixing_time=mixing_time(part, shuffler.laziness),
+                gap=lazy_gap(part, _resting(shuffler)),
+                mixing_time=mixing_time(part, _resting(shuffler)),
                 epsilon=stated,
                 uniform=epsilon_of_uniform(local, part.num_users, delta),
                 fewest_rounds=fewest_rounds(section, (part,), randomizer, delta, None) if searched else None,
@@ -151,7 +157,7 @@ def _parts(
 
 def _distance_rounds(graph: Graph, laziness: float) -> tuple[int, ...] | None:
     """The first round within the tolerance: at least and at most. The gap gives sqrt((1 - pi) / pi) (1 - gap)^t / 2."""
-    gap = lazy_gap(graph, laziness)
+    gap = certain_gap(graph, laziness)
     if gap <= 0 or not graph.is_connected:
         return None
     rarest = float(graph.stationary.min())

@@ -99,6 +99,18 @@ def test_delta_falls_and_agrees_with_epsilon(theorem, others):
         assert theorem.delta_at(model, epsilon=epsilon) <= delta * (1 + 1e-6)
 
 
+@pytest.mark.parametrize(
+    "others", [{"near_uniformity": 0.0853, "separation": 0.00563}, {"dropout": 0.002}, {"separation": 0.004}]
+)
+def test_epsilon_is_solved_for_on_the_curve(others):
+    """Where separation or losses cost something: below it the curve is above delta, and there it is not."""
+    model, delta = model_of(120, **{"near_uniformity": math.inf, **others}), 1e-2
+    epsilon = NetworkAll().epsilon(model, delta=delta)
+    assert NetworkAll().delta(model, epsilon=epsilon) <= delta
+    assert NetworkAll().delta(model, epsilon=0.97 * epsilon) > delta
+    assert NetworkAll().curve(model, epsilons=np.array([0.99 * epsilon]))[0] > delta
+
+
 def test_lost_reports_hide_nobody():
     lost = model_of(dropout=0.01, num_users=10_000)
     expected = 1 + round(9999 * 0.99**50)

@@ -77,9 +77,11 @@ __all__ = ["NetworkAll", "NetworkSingle"]
 Floats = NDArray[np.float64]
 
 _ROUNDING = 2.0**-53
-_UNLIKELY = 1e-6  # of delta: spent on too few people to hide among
+_UNLIKELY = 1e-3  # of delta: spent on too few people to hide among
 _FINE, _COARSE = 32, 8  # blocks of their number
 _ANY_DELTA = 0.5
+_FEW, _LITTLE = 1000, 1e-3  # people, and the share of them who may not come, for whom the curve says much more
+_TURNS, _CLOSE = 6, 1.001  # looks for an epsilon, and the ratio of its bounds that will do
 
 
 class _OfWalks(Theorem):
@@ -122,20 +124,21 @@ class NetworkAll(_OfWalks):
         walks, epsilon0 = walks_of(model), model.local.epsilon0
         if walks is None:
             return epsilon0
-        lost = LocalOnly().delta(model, epsilon=0.0)
-        found, arriving = [epsilon0], survival(walks)
-        for cost, chance, spent in (
-            (walks.near_uniformity, arriving, 0.0),
-            (0.0, _mixing(walks), walks.separation * lost),
-        ):
-            if cost >= epsilon0 or spent >= delta or chance <= 0:
-                continue
-            size, unlikely = _at_least(walks, chance, _UNLIKELY * delta)
-            left = (delta - spent - unlikely) * (1 - 1e-12)
-            if size > 1 and left > 0:
-                uniform = min(uniform_epsilons(model, size, left), default=math.inf)
-                found.append((uniform + cost) * (1 + 1e-15))
-        return min(found)
+        found = [epsilon0]
+        if walks.near_uniformity < epsilon0:
+            uniform = _uniform_epsilon(model, *_at_least(walks, survival(walks), _UNLIKELY * delta), delta)
+            found.append((uniform + walks.near_uniformity) * (1 + 1e-15))
+        if walks.separation < 1:
+            found.append(_apart(model, walks, delta))
+        if walks.separation == 1 or not walks.num_users <= _FEW or _mixing(walks) > 1 - _LITTLE:
+            return min(found)
+        return smallest_below(  # among few people, who nearly always come are fewer than those who come on average
+            lambda epsilon: float(self.curve(model, epsilons=np.array([epsilon]))[0]),
+            level=delta,
+            limit=min(found),
+            guess=0.97 * min(found),
+            tolerance=2e-3,
+        )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The lesser of both."""
@@ -259,6 +262,30 @@ def _at_least(walks: Walks, chance: float, outside: float) -> tuple[int, float]:
     """How many people there are to hide among, the victim included, and the chance that there are fewer."""
     blocks = binomial_blocks(walks.num_users - 1, min(chance, 1.0), outside=outside, num_blocks=_COARSE)
     return 1 + int(blocks.lows[0]), blocks.outside
+
+
+def _uniform_epsilon(model: ProtocolModel, size: int, unlikely: float, delta: float) -> float:
+    """What a uniform shuffle of so many people leaves, but for an event of this chance; infinite if nothing is said."""
+    left = (delta - unlikely) * (1 - 1e-12)
+    return min(uniform_epsilons(model, size, left), default=math.inf) if size > 1 and left > 0 else math.inf
+
+
+def _apart(model: ProtocolModel, walks: Walks, delta: float) -> float:
+    """An epsilon with s delta_local(epsilon) + delta_uniform(epsilon) <= delta, at the people who nearly always come.
+
+    If the uniform shuffle has epsilon f at what s delta_local(x) leaves of delta, then the larger of f and x is such an
+    epsilon, and none below the smaller one is known to be.
+    """
+    size, unlikely = _at_least(walks, _mixing(walks), _UNLIKELY * delta)
+    low, high, sought = 0.0, model.local.epsilon0, model.local.epsilon0
+    for _ in range(_TURNS):
+        spent = walks.separation * LocalOnly().delta(model, epsilon=sought) * (1 + 1e-12)
+        found = _uniform_epsilon(model, size, unlikely + spent, delta)
+        low, high = max(low, min(found, sought)), min(high, max(found, sought))
+        if high <= low * _CLOSE:
+            break
+        sought = low if sought > low else (low + high) / 2
+    return high
 
 
 def _among_those_who_come(
