@@ -7,8 +7,8 @@ from shuffledp.attacks import Mode
 from shuffledp.cli.screen import watching
 from shuffledp.errors import InvalidParameterError
 from shuffledp.report import write_audit_page
-from shuffledp.tables import new_file, read_grouping
-from shuffledp.tasks import TaskAudit, audit_task, read_task
+from shuffledp.tables import new_file, read_graphs, read_grouping
+from shuffledp.tasks import NetworkSection, TaskAudit, audit_task, read_task
 from shuffledp.testing import SeededSource
 
 __all__ = ["audit"]
@@ -35,6 +35,9 @@ def audit(
         grouping = None
         if people is not None:
             grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
+        graphs = None
+        if isinstance(task.shuffler, NetworkSection):
+            graphs = read_graphs(task.shuffler, users or task.people.expected, task_file.parent)
         audited = audit_task(
             task,
             users,
@@ -42,6 +45,7 @@ def audit(
             confidence=confidence,
             mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
             grouping=grouping,
+            graphs=graphs,
             source=None if seed is None else SeededSource(seed),
             progress=watch.progress,
         )

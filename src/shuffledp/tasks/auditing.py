@@ -8,9 +8,15 @@ from shuffledp import _validate
 from shuffledp._version import __version__
 from shuffledp.accounting import account_all
 from shuffledp.attacks import AuditReport, audit
-from shuffledp.errors import InvalidParameterError
+from shuffledp.flow import Shuffler
+from shuffledp.pipeline import Pipeline
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.network import Graphs, NetworkSection
+from shuffledp.tasks.network_rounds import statements_of_parts, walking
+from shuffledp.tasks.planning import planned_people, require_planned
 from shuffledp.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -84,6 +90,7 @@ def audit_task(
     confidence: float = 0.99,
     mode: str = "pipeline",
     grouping: Grouping | None = None,
+    graphs: Graphs | None = None,
     source: "RandomSource | None" = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> TaskAudit:
@@ -99,34 +106,27 @@ def audit_task(
         confidence: strictly between 0 and 1.
         mode: "pipeline" or "statistics".
         grouping: the groups of the people, for a task with groups.
+        graphs: those that reports walk along, for a network shuffle; everybody is played then.
         source: randomness; None is the cryptographic source.
         progress: told for each column how many runs are done, and how many there are at most.
 
     Raises:
         InvalidParameterError: if an argument is out of range, or it is not known how many people there will be.
+        BatchTooSmallError: if the noise of so many people is too little for the protocol.
         UnsupportedModelError: if nothing is known about the privacy of the task, or no sufficient statistics are.
     """
     _validate.open_probability(confidence=confidence)
-    if grouping is not None:
-        people = grouping.groups.num_users
-        if num_users not in (None, people):
-            raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
-        num_users = people
-    num_users = task.people.expected if num_users is None else num_users
-    if num_users is None:
-        raise InvalidParameterError(
-            "num_users must be given (--users N), or expected in the task's table [people]; got neither."
-        )
-    _validate.integer_at_least(1, num_users=num_users)
+    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
     task = task.expecting(num_users)
-    parts, shuffler = task.parts(), task.shuffler.shuffler(grouping)
+    parts = task.parts()
     each = 1 - (1 - confidence) / len(parts)
     columns = []
     for part in parts:
-        pipeline = part.pipeline(shuffler)
+        require_planned(part, num_users)
+        pipeline = part.pipeline(_shuffler(part, grouping, graphs))
         report = audit(
             pipeline,
-            account_all(pipeline.model(num_users), delta=part.release.delta),
+            _statements(part, pipeline, num_users),
             num_users=num_users,
             trials=trials,
             confidence=each,
@@ -136,6 +136,23 @@ def audit_task(
         )
         columns.append(ColumnAudit(value=part.value, report=report))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
+
+
+def _shuffler(part: Task, grouping: Grouping | None, graphs: Graphs | None) -> Shuffler:
+    """The real one, as a run has it."""
+    section = part.shuffler
+    if graphs is None or not isinstance(section, NetworkSection):
+        return section.shuffler(grouping)
+    return walking(section, graphs, part.randomizer.randomizer(), part.release.delta)
+
+
+def _statements(part: Task, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:
+    """What a run would state about one column."""
+    delta, shuffler = part.release.delta, pipeline.shuffler
+    stated = account_all(pipeline.model(num_users), delta=delta)
+    if not isinstance(shuffler, RandomWalkShuffler):
+        return stated
+    return statements_of_parts(shuffler, pipeline.randomizer.model, delta, stated)
 
 
 def _told(progress: Callable[[str, int, int | None], None], value: str) -> Callable[[int, int | None], None]:
