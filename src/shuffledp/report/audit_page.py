@@ -7,7 +7,7 @@ from shuffledp.report.audit_charts import claims_chart, loss_and_delta, roc_char
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
 from shuffledp.report.words import count, number
-from shuffledp.tasks import ColumnAudit, TaskAudit
+from shuffledp.tasks import TaskAudit
 
 __all__ = ["write_audit_page"]
 
@@ -27,7 +27,7 @@ def write_audit_page(audited: TaskAudit, file: Path) -> None:
     """
     summary = f"{count(audited.num_users)} invented people, confidence {audited.confidence:g}, about"
     page = render_page(
-        [_section(column, place) for place, column in enumerate(audited.columns)],
+        [_section(audited, place) for place in range(len(audited.columns))],
         name=audited.task.name,
         kicker=_kicker(audited),
         summary=summary,
@@ -44,7 +44,8 @@ def _kicker(audited: TaskAudit) -> str:
     return "Audit: nothing found against the claims" if Verdict.CONSISTENT in verdicts else "Not audited"
 
 
-def _section(column: ColumnAudit, place: int) -> Section:
+def _section(audited: TaskAudit, place: int) -> Section:
+    column = audited.columns[place]
     findings = column.report.findings
     shown = [finding for finding in findings if finding.evidence is not None]
     charts = [claims_chart(shown, name=f"claims-{place}")] if shown else []
@@ -55,6 +56,7 @@ def _section(column: ColumnAudit, place: int) -> Section:
         "titles": {chart.name: chart.title for chart in charts},
         "statistics": column.report.mode is Mode.STATISTICS,
         "seeded": column.report.seeded,
+        "not_audited": audited.not_audited,
     }
     return Section(name="audit", title=column.value, context=context, charts=tuple(charts), anchor=f"audit-{place}")
 

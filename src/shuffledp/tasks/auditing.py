@@ -64,6 +64,18 @@ class TaskAudit:
         """True if whoever knows the seed can repeat the runs."""
         return any(column.report.seeded for column in self.columns)
 
+    @property
+    def not_audited(self) -> tuple[str, ...]:
+        """What a release states besides the statements about each column, and why no attack is held against it."""
+        return tuple(
+            f"What is stated of {what} together is not audited: attacks look at one column of one release."
+            for what, there in (
+                ("all columns", len(self.columns) > 1),
+                ("this and earlier releases", bool(self.task.people.earlier)),
+            )
+            if there
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``shuffledp audit --json`` prints (``audit`` in docs/schema.json)."""
         return {
@@ -79,6 +91,7 @@ class TaskAudit:
                 {"value": column.value, "findings": [finding.to_dict() for finding in column.report.findings]}
                 for column in self.columns
             ],
+            "not_audited": list(self.not_audited),
         }
 
 
@@ -96,7 +109,8 @@ def audit_task(
 ) -> TaskAudit:
     """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
 
-    Several columns share the confidence. What is stated of all of them together is not audited: each column is.
+    Several columns share the confidence. What is stated of all of them together, or of earlier releases too, is not
+    audited: each column of this release is, by itself.
 
     Args:
         task: the task; nothing needs to have been collected.
