@@ -8,6 +8,7 @@ from shuffledp.attacks.de_finetti import DeFinettiAttack
 from shuffledp.attacks.evaluation import InferenceEvaluation, evaluate
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.gaussian_process import GaussianProcessAttack
+from shuffledp.attacks.guessing import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.known_games import DEFAULT_TRIALS
 from shuffledp.attacks.naming import Naming, name_slots
@@ -23,12 +24,14 @@ from shuffledp.attacks.side_information import InferenceAttack, SideInformation,
 from shuffledp.attacks.votes import MajorityVote
 
 __all__ = [
+    "DEFAULT_GUESSES",
     "DEFAULT_TRIALS",
     "AuditReport",
     "DeFinettiAttack",
     "Evidence",
     "Finding",
     "GaussianProcessAttack",
+    "Guessing",
     "InferenceAttack",
     "InferenceEvaluation",
     "KnownAnswers",
@@ -46,6 +49,7 @@ __all__ = [
     "audit",
     "evaluate",
     "evaluate_reidentification",
+    "guess_answers",
     "name_slots",
     "placement",
     "similar_people",
