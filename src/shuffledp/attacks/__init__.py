@@ -11,14 +11,12 @@ from shuffledp.attacks.gaussian_process import GaussianProcessAttack
 from shuffledp.attacks.guessing import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.known_games import DEFAULT_TRIALS
-from shuffledp.attacks.naming import Naming, name_slots
+from shuffledp.attacks.naming import LearnedSlots, Naming, name_slots
 from shuffledp.attacks.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
 from shuffledp.attacks.reidentification import (
     KnownAnswers,
     LikeliestSlots,
     OptimalReidentification,
-    ReidentificationEvaluation,
-    evaluate_reidentification,
 )
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
 from shuffledp.attacks.votes import MajorityVote
@@ -35,6 +33,7 @@ __all__ = [
     "InferenceAttack",
     "InferenceEvaluation",
     "KnownAnswers",
+    "LearnedSlots",
     "LikeliestSlots",
     "MajorityVote",
     "Mode",
@@ -43,12 +42,10 @@ __all__ = [
     "NeighborhoodPrior",
     "NeighboringInputs",
     "OptimalReidentification",
-    "ReidentificationEvaluation",
     "SideInformation",
     "Verdict",
     "audit",
     "evaluate",
-    "evaluate_reidentification",
     "guess_answers",
     "name_slots",
     "placement",
