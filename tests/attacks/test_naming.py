@@ -120,3 +120,8 @@ def test_where_labels_are_no_slots_there_is_nothing_to_name():
     )
     with pytest.raises(UnsupportedModelError, match="labels are slots"):
         name_slots(uniform, 0.5, known=KnownAnswers(answers=np.zeros(PEOPLE, dtype=int), targets=[0]))
+
+
+def test_what_the_adversary_knows_is_not_printed():
+    known = KnownAnswers(answers=[987654, 123456], targets=[1])
+    assert repr(known) == "KnownAnswers(2 answers, 1 targets; not shown)"

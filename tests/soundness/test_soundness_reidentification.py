@@ -83,7 +83,7 @@ def test_the_heuristic_is_nearly_the_best_adversary_and_never_better(targets):
 def test_among_many_the_heuristic_is_far_above_chance_and_below_the_bound():
     groups = Groups.from_radius(np.arange(200), 3)
     shuffler, randomizer = (
-        MallowsShuffler(groups=groups, alpha=1.0),
+        MallowsShuffler(groups=groups, alpha=8.0),
         KaryRandomizedResponse(epsilon0=2.0, domain_size=2),
     )
     known = KnownAnswers(answers=np.arange(200) % 2, targets=np.array([90]))

@@ -54,6 +54,9 @@ class KnownAnswers:
     answers: NDArray[Any]
     targets: Integers
 
+    def __repr__(self) -> str:
+        return f"KnownAnswers({len(self.answers)} answers, {self.targets.size} targets; not shown)"
+
     def __post_init__(self) -> None:
         answers, targets = np.asarray(self.answers), np.atleast_1d(np.asarray(self.targets))
         if answers.ndim < 1 or answers.dtype.kind not in "iuf" or targets.dtype.kind not in "iu" or not targets.size:
