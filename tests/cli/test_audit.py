@@ -214,3 +214,13 @@ def test_too_few_trials_are_said_and_never_called_consistent(tmp_path):
     reasons = {finding["reason"].split(":")[0] for finding in found.json["columns"][0]["findings"]}
     assert "Too few trials" in reasons
     assert json.dumps(found.json).count('"consistent"') == 0
+
+
+def test_an_earlier_page_is_replaced_with_force_and_nothing_else(tmp_path):
+    task, page = write_task(tmp_path, **SMALL), tmp_path / "audit.html"
+    asked = ("audit", task, "--trials", 20, "--output", page)
+    assert shuffledp(*asked).code == 0
+    assert shuffledp(*asked).code == 2
+    assert shuffledp(*asked, "--force").code == 0
+    page.write_text("<!DOCTYPE html>somebody else's", encoding="utf-8")
+    assert "must be an earlier output" in shuffledp(*asked, "--force").err

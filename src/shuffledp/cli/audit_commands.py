@@ -6,7 +6,7 @@ from pathlib import Path
 from shuffledp.attacks import Mode
 from shuffledp.cli.screen import watching
 from shuffledp.errors import InvalidParameterError
-from shuffledp.report import write_audit_page
+from shuffledp.report import is_audit_page, write_audit_page
 from shuffledp.tables import new_file, read_graphs, read_grouping
 from shuffledp.tasks import NetworkSection, TaskAudit, audit_task, read_task
 from shuffledp.testing import SeededSource
@@ -50,6 +50,6 @@ def audit(
             progress=watch.progress,
         )
     if output is not None:
-        with new_file(output, force=force) as file:
+        with new_file(output, force=force, is_ours=is_audit_page) as file:
             write_audit_page(audited, file)
     return audited

@@ -9,7 +9,9 @@ from shuffledp.report.rendering import render_page
 from shuffledp.report.words import count, number
 from shuffledp.tasks import TaskAudit
 
-__all__ = ["write_audit_page"]
+__all__ = ["is_audit_page", "write_audit_page"]
+
+_MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 _WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.NOT_AUDITED: "not audited"}
 
@@ -35,6 +37,15 @@ def write_audit_page(audited: TaskAudit, file: Path) -> None:
         has_files=False,
     )
     file.write_bytes(page)
+
+
+def is_audit_page(file: Path) -> bool:
+    """Whether a file is a page that `write_audit_page` wrote."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False
+    return content.startswith(_MARKS[0]) and _MARKS[1] in content
 
 
 def _kicker(audited: TaskAudit) -> str:
