@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
-from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
+from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, LocalModel, SwapWindows
 from shuffledp.statements import Trust
 
 __all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
@@ -43,6 +43,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
         arrival_share: expected share of people whose own report is handed in.
+        dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or it is not known
+            how they are made, and then no theorem may rely on them.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -67,6 +69,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     is_bipartite: bool = False
     added: DummyReports | None = None
     arrival_share: float = 1.0
+    dummy_model: LocalModel | None = None
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
