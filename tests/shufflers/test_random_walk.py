@@ -148,7 +148,25 @@ def test_a_graph_for_each_round():
     assert model.near_uniformity == math.inf
 
 
+def test_two_sides_and_irregularity_are_those_of_all_graphs():
+    ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    turned, whole = Graph.from_edges([(0, 1), (2, 3)]), Graph.from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    for second, two_sides in ((turned, True), (whole, False), (PAW, False)):
+        model = RandomWalkShuffler(graph=[ring, second], num_rounds=2).model(4)
+        assert model.is_bipartite == two_sides
+        assert model.irregularity == max(1.0, second.irregularity)
+
+
+def test_what_remains_where_people_do_not_do_as_agreed_is_said():
+    model = walk().model(200)
+    said = " ".join([*model.remarks, *(each.text for each in model.trust)])
+    assert "must be subtracted" not in said
+    for words in ("cannot just be subtracted", "online in every round", "deviates"):
+        assert words in said
+
+
 BAD = [
+    ({"protocol": "padded", "submissions": 10**7, "dummies": RANDOMIZER}, "submissions must be at most .* 200"),
     ({"num_rounds": -1}, "num_rounds must be an integer that is 0 or more; got num_rounds=-1"),
     ({"num_rounds": 2.5}, "num_rounds must be an integer that is 0 or more; got num_rounds=2.5"),
     ({"protocol": "some"}, "protocol must be one of 'all', 'single', 'padded'; got protocol='some'"),

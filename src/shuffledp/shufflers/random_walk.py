@@ -95,6 +95,11 @@ class RandomWalkShuffler:
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
             _checked_neighbors(each)
+        if (self.submissions or 0) > self._first.num_users:
+            raise _validate.invalid(
+                f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
+                submissions=self.submissions,
+            )
         if (self.protocol == "all") != (self.dummies is None):
             raise InvalidParameterError(
                 f"dummies must be given for protocol='single' and 'padded' and for them only: who held nothing would "
@@ -130,6 +135,12 @@ class RandomWalkShuffler:
     @property
     def _first(self) -> Graph:
         return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+
+    @property
+    def _different(self) -> tuple[Graph, ...]:
+        """The graphs that reports walk on, each once."""
+        graphs = graphs_of_rounds(self.graph, self.num_rounds) or (self._first,)
+        return tuple({each.digest: each for each in graphs}.values())
 
     @cached_property
     def bounds(self) -> PositionBounds:
@@ -168,12 +179,12 @@ class RandomWalkShuffler:
             submissions=int(self.submissions or 0),
             num_colluding=int(self.num_colluding),
             graph_digest=graph_digest(self.graph),
-            irregularity=self._first.irregularity,
+            irregularity=max(each.irregularity for each in self._different),
             near_uniformity=known.near_uniformity if known else np.inf,
             separation=known.separation if known else 1.0,
             position_probabilities=known.probabilities if known else (survival,),
             position_counts=known.counts if known else (1,),
-            is_bipartite=self._first.is_bipartite,
+            is_bipartite=_together(self._different).is_bipartite,
             added=added,
             arrival_share=survival if added is None else share,
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
@@ -263,6 +274,15 @@ class RandomWalkShuffler:
         if self.dummies is None:
             raise _validate.invalid("given", dummies=None)
         return self.dummies(count, source)
+
+
+def _together(graphs: Sequence[Graph]) -> Graph:
+    """The graph of every edge of any: walks along them in turn cross its sides in each round, if it has two."""
+    if len(graphs) == 1:
+        return graphs[0]
+    senders = [np.repeat(np.arange(each.num_users), each.degrees) for each in graphs]
+    edges = [np.column_stack([one, each.neighbors]) for one, each in zip(senders, graphs, strict=True)]
+    return Graph.from_edges(np.concatenate(edges), graphs[0].num_users)
 
 
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:

@@ -123,8 +123,12 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return (
             *(two_sides if self.is_bipartite and not self.laziness and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
-            "Whoever receives a report in the first round knows whose it is: against a colluding neighbor only the "
-            "local guarantee is left.",
+            "Whoever receives a report in the first round knows whose it is: colluding people cannot just be "
+            "subtracted, and against a colluding neighbor only the local guarantee is left. So it is where a relay "
+            "deviates: one that keeps, marks or misdirects reports can tell whose they are.",
+            "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
+            "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
+            "too, the local guarantee is left.",
             "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each report "
             "to its sender, and the local guarantee is left.",
         )
@@ -132,7 +136,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
-        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.HONEST_USERS)
+        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
 
 
 def checked_chances(**chances: float) -> None:
