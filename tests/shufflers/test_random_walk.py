@@ -150,7 +150,10 @@ def test_a_graph_for_each_round():
 
 def test_two_sides_and_irregularity_are_those_of_all_graphs():
     ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
-    turned, whole = Graph.from_edges([(0, 1), (2, 3)]), Graph.from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    turned, whole = (
+        Graph.from_edges([(0, 1), (2, 3)]),
+        Graph.from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]),
+    )
     for second, two_sides in ((turned, True), (whole, False), (PAW, False)):
         model = RandomWalkShuffler(graph=[ring, second], num_rounds=2).model(4)
         assert model.is_bipartite == two_sides
@@ -219,7 +222,7 @@ def test_dummies_of_the_model_survive_json():
 @pytest.mark.parametrize(
     "dummies",
     [
-        lambda count, source: Reports({"value": np.zeros(count, dtype=np.uint8)}, BIT.model),  # shows who is a dummy
+        lambda count, _: Reports({"value": np.zeros(count, dtype=np.uint8)}, BIT.model),  # shows who is a dummy
         KaryRandomizedResponse(epsilon0=4.0, domain_size=2),
     ],
 )

@@ -50,7 +50,8 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round.
+        graph: of the people, row k of the reports being person k's; or one graph for each round. Weights
+            of edges are ignored: neighbors are chosen uniformly.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
