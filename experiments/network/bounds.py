@@ -78,6 +78,7 @@ def single(law: ArrayLike, epsilon0: float, delta: float) -> float:
         separation=1.0,
         position_probabilities=tuple(probabilities.tolist()),
         position_counts=tuple(counts.tolist()),
+        dummy_model=LdpModel(epsilon0=epsilon0),
     )
     return NetworkSingle().epsilon(ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=shuffle), delta=delta)
 

@@ -49,6 +49,7 @@ class Trust(StrEnum):
     RELAYS = "relays"
     UNOBSERVED = "unobserved"
     HONEST_USERS = "honest-users"
+    EVERYBODY = "everybody"
     OPERATOR = "operator"
 
     @property
@@ -64,6 +65,7 @@ _TRUST_IN_WORDS = {
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
     Trust.UNOBSERVED: "nobody watches who sends messages to whom",
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
+    Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
     Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
 }
 

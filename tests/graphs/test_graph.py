@@ -136,3 +136,10 @@ REFUSED = [
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(InvalidParameterError, match=message):
         call()
+
+
+def test_numbers_of_networkx_that_are_0_to_n_are_kept():
+    networkx = pytest.importorskip("networkx")
+    listed = networkx.Graph([(2, 0), (0, 1)])  # which lists 2 first
+    assert Graph.from_networkx(listed).neighbors_of(0).tolist() == [1, 2]
+    assert Graph.from_networkx(networkx.Graph([(7, 3), (3, 5)])).neighbors_of(1).tolist() == [0, 2]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from contracts.siblings import ResidueRandomizer
+from shuffledp.accounting.theorems.network import NetworkSingle
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports
 from shuffledp.graphs import Graph
 from shuffledp.laws import position_distribution
-from shuffledp.models import DummyReports
+from shuffledp.models import DummyReports, ProtocolModel
 from shuffledp.randomizers import KaryRandomizedResponse, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.table import Table
@@ -19,6 +20,7 @@ from statistical.thresholds import assert_fits, assert_rejects
 
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
 GRAPH = Graph.random_regular(6, 200, SeededSource(1))
+BIT = KaryRandomizedResponse(epsilon0=0.25, domain_size=2)
 RANDOMIZER = KaryRandomizedResponse(epsilon0=1.0, domain_size=200)
 REPORTS = RANDOMIZER.randomize(np.arange(200), source=SeededSource(2))
 
@@ -146,7 +148,28 @@ def test_a_graph_for_each_round():
     assert model.near_uniformity == math.inf
 
 
+def test_two_sides_and_irregularity_are_those_of_all_graphs():
+    ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    turned, whole = (
+        Graph.from_edges([(0, 1), (2, 3)]),
+        Graph.from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]),
+    )
+    for second, two_sides in ((turned, True), (whole, False), (PAW, False)):
+        model = RandomWalkShuffler(graph=[ring, second], num_rounds=2).model(4)
+        assert model.is_bipartite == two_sides
+        assert model.irregularity == max(1.0, second.irregularity)
+
+
+def test_what_remains_where_people_do_not_do_as_agreed_is_said():
+    model = walk().model(200)
+    said = " ".join([*model.remarks, *(each.text for each in model.trust)])
+    assert "must be subtracted" not in said
+    for words in ("cannot just be subtracted", "online in every round", "deviates"):
+        assert words in said
+
+
 BAD = [
+    ({"protocol": "padded", "submissions": 10**7, "dummies": RANDOMIZER}, "submissions must be at most .* 200"),
     ({"num_rounds": -1}, "num_rounds must be an integer that is 0 or more; got num_rounds=-1"),
     ({"num_rounds": 2.5}, "num_rounds must be an integer that is 0 or more; got num_rounds=2.5"),
     ({"protocol": "some"}, "protocol must be one of 'all', 'single', 'padded'; got protocol='some'"),
@@ -194,6 +217,38 @@ def test_dummies_of_the_model_survive_json():
     model = walk(protocol="single", dummies=RANDOMIZER).model(200)
     assert isinstance(model.dummies, DummyReports)
     assert RandomWalkShuffleModel.from_dict(model.to_dict()) == model
+
+
+@pytest.mark.parametrize(
+    "dummies",
+    [
+        lambda count, _: Reports({"value": np.zeros(count, dtype=np.uint8)}, BIT.model),  # shows who is a dummy
+        KaryRandomizedResponse(epsilon0=4.0, domain_size=2),
+    ],
+)
+def test_dummies_that_are_no_fresh_reports_hide_nobody(dummies):
+    triangle = Graph.from_edges([(0, 1), (1, 2), (0, 2)])
+    for given, holds in ((dummies, False), (BIT, True)):
+        shuffler = RandomWalkShuffler(graph=triangle, num_rounds=1, protocol="single", dummies=given)
+        model = ProtocolModel(local=BIT.model, shuffle=shuffler.model(3))
+        hypotheses = NetworkSingle().hypotheses(model, delta=0.1)
+        assert next(each for each in hypotheses if each.name == "hidden-bag-sizes").holds == holds
+        # With zeros for dummies, the exact delta(0) is .07285.
+        assert holds or NetworkSingle().delta(model, epsilon=0.0) > 0.07285
+
+
+def test_dummies_of_vectors_have_uniform_directions():
+    vectors = PrivUnit(epsilon0=2.0, dimension=3)
+    shuffler = walk(protocol="single", dummies=vectors, dummy_value=None)
+    assert len(shuffler.shuffle(vectors.randomize(np.tile([1.0, 0, 0], (200, 1))))) == 200
+    assert shuffler.model(200).dummy_model == vectors.model
+    assert shuffler.model(200).dummies.value is None
+
+
+@pytest.mark.parametrize(("value", "of"), [(7, BIT), (None, BIT), (0, PrivUnit(epsilon0=2.0, dimension=3))])
+def test_a_value_that_no_dummy_can_be_made_of_is_refused_at_once(value, of):
+    with pytest.raises(InvalidParameterError, match="dummy_value must be"):
+        walk(protocol="single", dummies=of, dummy_value=value)
 
 
 def test_several_messages_are_unsupported():

@@ -52,11 +52,7 @@ def walks(protocol, graph, rounds, **options):
     def made(randomizer):
         mean = not hasattr(randomizer.model, "domain_size")
 
-        def dummies(count, source):
-            middle = [0.5] * count if getattr(randomizer.model, "dimension", 1) == 1 else [[1.0, 0, 0]] * count
-            return randomizer.randomize(middle, source=source)
-
-        given = (dummies if mean else randomizer) if protocol != "all" else None
+        given = randomizer if protocol != "all" else None
         value = None if mean else 0
         return sdp.RandomWalkShuffler(
             graph=graph, num_rounds=rounds, protocol=protocol, dummies=given, dummy_value=value, **options

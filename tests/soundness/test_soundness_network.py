@@ -64,13 +64,15 @@ def walk_model(laws, *, rounds, protocol, pi=None, submissions=0, **others):
         separation=separation(laws, weights),
         position_probabilities=tuple(probabilities[::-1].tolist()),
         position_counts=tuple(counts[::-1].tolist()),
-        **others,
+        **{"dummy_model": LdpModel(epsilon0=1.0)} | others,
     )
 
 
 def model_of(name, rounds, protocol, *, local=None, **others):
+    local = local or LdpModel(epsilon0=1.0)
+    others = {"dummy_model": local} | others
     walks = walk_model(positions(name, rounds), rounds=rounds, protocol=protocol, pi=stationary(name)[0], **others)
-    return ProtocolModel(local=local or LdpModel(epsilon0=1.0), shuffle=walks)
+    return ProtocolModel(local=local, shuffle=walks)
 
 
 @cache

@@ -117,7 +117,7 @@ class SwapReveal:
                 hypotheses=self._hypotheses,
                 status=Status.OWN_PROOF,
             ),
-            trust=(Trust.OWN_DEVICE, Trust.RELAYS, Trust.UNOBSERVED, Trust.HONEST_USERS),
+            trust=(Trust.OWN_DEVICE, Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY),
             remarks=(
                 f"An average over {self.samples} sampled allocations, for one person: allocations that are rarer than "
                 f"{rare} are not seen, however much they tell.",

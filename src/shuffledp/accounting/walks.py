@@ -2,7 +2,7 @@
 
 from typing import Protocol, cast
 
-from shuffledp.models import ProtocolModel
+from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.statements import Hypothesis
 
 __all__ = ["Walks", "fresh_dummies", "independent_walks", "known_walks", "nobody_colludes", "survival", "walks_of"]
@@ -33,6 +33,8 @@ class Walks(Protocol):
     def position_probabilities(self) -> tuple[float, ...]: ...  # noqa: D102
     @property
     def position_counts(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def dummy_model(self) -> LocalModel | None: ...  # noqa: D102
 
 
 def walks_of(model: ProtocolModel) -> Walks | None:
@@ -89,6 +91,22 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
         name="hidden-bag-sizes",
         requirement="one report of each person, or equally many, where those who hold too few add fresh dummies from "
         "the same randomizer, those who hold too many choose uniformly, and how many they held is not seen",
-        value="no walks" if walks is None else f"protocol {walks.protocol!r}",
-        holds=walks is not None and walks.protocol in ("single", "padded"),
+        value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {_made_by(walks.dummy_model)}",
+        holds=walks is not None
+        and walks.protocol in ("single", "padded")
+        and _are_alike(walks.dummy_model, model.local),
     )
+
+
+def _made_by(dummies: LocalModel | None) -> str:
+    return "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
+
+
+def _are_alike(dummies: LocalModel | None, reports: LocalModel) -> bool:
+    """Whether dummies are reports of the same randomizer; of one that is only known by its loss, as far as that tells.
+
+    Shufflers put together no reports of two models.
+    """
+    if dummies is None:
+        return False
+    return dummies == reports or (reports.kind == "ldp" and dummies.epsilon0 <= reports.epsilon0 * (1 + 1e-9))

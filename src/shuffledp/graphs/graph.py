@@ -128,7 +128,8 @@ class Graph:
     def of(cls, graph: Any) -> Self:
         """The same graph as a `Graph`: of networkx, of igraph, or a scipy sparse adjacency matrix.
 
-        Directions are forgotten. Nodes of networkx are numbered in the order in which it lists them. Weights are taken
+        Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1 in any
+        order, and are else numbered in the order in which it lists them. Weights are taken
         from the edge attribute ``weight`` where every edge has one; a matrix gives its entries as weights, unless all
         are equal.
 
@@ -148,7 +149,7 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
-        """The same graph as networkx's, of which nodes are numbered in the order in which it lists them; see `of`."""
+        """The same graph as networkx's, of which nodes 0, ..., n - 1 keep their numbers; see `of`."""
         return cls.of(graph)
 
     @classmethod
@@ -346,7 +347,9 @@ _Edges = tuple[Any, Any, int]
 
 
 def _edges_of_networkx(graph: Any) -> _Edges:
-    numbers = {node: number for number, node in enumerate(graph.nodes)}
+    whole = all(isinstance(node, int) and not isinstance(node, bool) for node in graph.nodes)
+    already = whole and set(graph.nodes) == set(range(len(graph.nodes)))
+    numbers = {node: node if already else number for number, node in enumerate(graph.nodes)}
     edges = [(numbers[u], numbers[v]) for u, v in graph.edges()]
     weights = [data.get("weight") for _, _, data in graph.edges(data=True)]
     return edges, _if_complete(weights), len(numbers)

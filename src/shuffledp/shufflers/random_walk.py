@@ -8,7 +8,7 @@ References:
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from shuffledp.flow import Randomizer, Reports, View
 from shuffledp.graphs import Graph
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walks import graphs_of_rounds
-from shuffledp.models import DummyReports
+from shuffledp.models import DummyReports, FrequencyModel, MeanModel
 from shuffledp.permutations import random_permutation
 from shuffledp.randomness import resolve_source
 from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
@@ -50,7 +50,8 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round.
+        graph: of the people, row k of the reports being person k's; or one graph for each round. Weights
+            of edges are ignored: neighbors are chosen uniformly.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
@@ -59,8 +60,10 @@ class RandomWalkShuffler:
             For "all" only; nothing is claimed of positions then.
         submissions: the number B of reports that everybody hands in, for "padded" only.
         dummies: for "single" and "padded": the randomizer of the reports, which makes each dummy from ``dummy_value``;
-            or a function of a number and a source that gives so many dummies. They must look like reports.
-        dummy_value: what each dummy is a fresh randomization of; None if dummies average out to nothing.
+            or a function of a number and a source that gives so many dummies, which must look like reports. Nobody
+            can tell what a function does: then these protocols are given no guarantee of their own.
+        dummy_value: what each dummy is a fresh randomization of; None if dummies average out to nothing, such as
+            those of a randomizer of unit vectors, which are then made of uniform directions.
         num_colluding: people who may tell the analyst what passed through their hands.
 
     Raises:
@@ -93,19 +96,52 @@ class RandomWalkShuffler:
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
             _checked_neighbors(each)
+        if (self.submissions or 0) > self._first.num_users:
+            raise _validate.invalid(
+                f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
+                submissions=self.submissions,
+            )
         if (self.protocol == "all") != (self.dummies is None):
             raise InvalidParameterError(
                 f"dummies must be given for protocol='single' and 'padded' and for them only: who held nothing would "
-                f"be seen without them; got protocol={self.protocol!r}."
+                f"be seen without them; got protocol={self.protocol!r}. Give the randomizer of the reports, as in "
+                "dummies=randomizer: whoever holds too few hands in fresh reports of dummy_value (0 if left out)."
             )
+        self._check_dummies()
         if self.offline and self.protocol != "all":
             raise _validate.invalid(
                 f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
             )
 
+    def _check_dummies(self) -> None:
+        """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for."""
+        if self.dummy_value is not None:
+            _validate.integer_at_least(0, dummy_value=self.dummy_value)
+        model = self.dummies.model if isinstance(self.dummies, Randomizer) else None
+        if isinstance(model, FrequencyModel):
+            if self.dummy_value is None or self.dummy_value >= model.domain_size:
+                raise _validate.invalid(
+                    f"an integer from 0 to {model.domain_size - 1}, for dummies of {model.kind!r}",
+                    dummy_value=self.dummy_value,
+                )
+        elif isinstance(model, MeanModel) and model.dimension == 1:
+            if not model.lower <= (self.dummy_value or 0) <= model.upper:
+                raise _validate.invalid(
+                    f"an integer from {model.lower:g} to {model.upper:g}, for dummies of {model.kind!r}",
+                    dummy_value=self.dummy_value,
+                )
+        elif isinstance(model, MeanModel) and self.dummy_value is not None:
+            raise _validate.invalid("None for dummies that are vectors", dummy_value=self.dummy_value)
+
     @property
     def _first(self) -> Graph:
         return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+
+    @property
+    def _different(self) -> tuple[Graph, ...]:
+        """The graphs that reports walk on, each once."""
+        graphs = graphs_of_rounds(self.graph, self.num_rounds) or (self._first,)
+        return tuple({each.digest: each for each in graphs}.values())
 
     @cached_property
     def bounds(self) -> PositionBounds:
@@ -144,14 +180,15 @@ class RandomWalkShuffler:
             submissions=int(self.submissions or 0),
             num_colluding=int(self.num_colluding),
             graph_digest=graph_digest(self.graph),
-            irregularity=self._first.irregularity,
+            irregularity=max(each.irregularity for each in self._different),
             near_uniformity=known.near_uniformity if known else np.inf,
             separation=known.separation if known else 1.0,
             position_probabilities=known.probabilities if known else (survival,),
             position_counts=known.counts if known else (1,),
-            is_bipartite=self._first.is_bipartite,
+            is_bipartite=_together(self._different).is_bipartite,
             added=added,
             arrival_share=survival if added is None else share,
+            dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
 
     def _added(self) -> tuple[DummyReports | None, float]:
@@ -231,16 +268,34 @@ class RandomWalkShuffler:
 
     def _dummies(self, count: int, source: "RandomSource") -> Reports:
         if isinstance(self.dummies, Randomizer):
-            value = 0 if self.dummy_value is None else self.dummy_value
-            return self.dummies.randomize(np.full(count, value), source=source)
+            dimension = getattr(self.dummies.model, "dimension", 1)
+            if dimension > 1:
+                return self.dummies.randomize(_directions(count, dimension, source), source=source)
+            return self.dummies.randomize(np.full(count, self.dummy_value or 0), source=source)
         if self.dummies is None:
             raise _validate.invalid("given", dummies=None)
         return self.dummies(count, source)
 
 
+def _together(graphs: Sequence[Graph]) -> Graph:
+    """The graph of every edge of any: walks along them in turn cross its sides in each round, if it has two."""
+    if len(graphs) == 1:
+        return graphs[0]
+    senders = [np.repeat(np.arange(each.num_users), each.degrees) for each in graphs]
+    edges = [np.column_stack([one, each.neighbors]) for one, each in zip(senders, graphs, strict=True)]
+    return Graph.from_edges(np.concatenate(edges), graphs[0].num_users)
+
+
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:
     """The digest of a graph, or those of the graphs of all rounds, joined by commas."""
     return graph.digest if isinstance(graph, Graph) else ",".join(each.digest for each in graph)
+
+
+def _directions(count: int, dimension: int, source: "RandomSource") -> NDArray[np.float64]:
+    """Uniform unit vectors, which average out."""
+    generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
+    vectors = generator.normal(size=(count, dimension))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])
 
 
 def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource") -> tuple[Integers, Integers]:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError
-from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
+from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, LocalModel, SwapWindows
 from shuffledp.statements import Trust
 
 __all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
@@ -43,6 +43,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
         arrival_share: expected share of people whose own report is handed in.
+        dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or it is not known
+            how they are made, and then no theorem may rely on them.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -67,6 +69,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     is_bipartite: bool = False
     added: DummyReports | None = None
     arrival_share: float = 1.0
+    dummy_model: LocalModel | None = None
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
@@ -120,8 +123,12 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return (
             *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
-            "Whoever receives a report in the first round knows whose it is: against a colluding neighbor only the "
-            "local guarantee is left.",
+            "Whoever receives a report in the first round knows whose it is: colluding people cannot just be "
+            "subtracted, and against a colluding neighbor only the local guarantee is left. So it is where a relay "
+            "deviates: one that keeps, marks or misdirects reports can tell whose they are.",
+            "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
+            "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
+            "too, the local guarantee is left.",
             "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each report "
             "to its sender, and the local guarantee is left.",
         )
@@ -129,7 +136,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
-        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.HONEST_USERS)
+        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
 
 
 def checked_chances(**chances: float) -> None:

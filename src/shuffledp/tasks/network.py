@@ -5,18 +5,17 @@ import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer, Reports, View
+from shuffledp.flow import Randomizer, View
 from shuffledp.graphs import Graph
 from shuffledp.models import MeanModel
 from shuffledp.randomizers import PrivUnit
-from shuffledp.randomness import RandomSource, resolve_source
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
 from shuffledp.tasks.groups import Grouping
@@ -233,7 +232,7 @@ def _dummies(randomizer: Randomizer) -> dict[str, Any]:
     """Who makes dummies, and from which value: one that the randomizer takes, or directions that average out."""
     model = randomizer.model
     if isinstance(randomizer, PrivUnit):
-        return {"dummies": lambda count, source: _of_any_direction(randomizer, count, source), "dummy_value": None}
+        return {"dummies": randomizer, "dummy_value": None}
     if isinstance(model, MeanModel):
         value = max(math.ceil(model.lower), 0)
         if value > model.upper:
@@ -243,11 +242,3 @@ def _dummies(randomizer: Randomizer) -> dict[str, Any]:
             )
         return {"dummies": randomizer, "dummy_value": value}
     return {"dummies": randomizer, "dummy_value": 0}
-
-
-def _of_any_direction(randomizer: PrivUnit, count: int, source: RandomSource) -> Reports:
-    """Fresh reports of vectors in uniform directions, whose mean is zero."""
-    generator = np.random.Generator(cast("np.random.BitGenerator", resolve_source(source).bit_generator))
-    directions = generator.standard_normal((count, randomizer.model.dimension))
-    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
-    return randomizer.randomize(directions, source=source)

@@ -126,3 +126,20 @@ def test_what_is_left_out_is_counted_as_an_error(monkeypatch):
 
 
 pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_that_are_hardly_ever_positive_against_enumeration(seed):
+    """The best tilt is then infinite, and what floating point does there must not swamp the bound."""
+    generator = np.random.default_rng(seed)
+    for reach in (0.2, 0.7, 0.95, 1.3):  # of the largest sum: beyond 1, none is positive
+        weights = generator.dirichlet(np.ones(6))
+        values = np.array([generator.uniform(0.5, 200.0), -generator.uniform(0.1, 2.0)])
+        masses = generator.uniform(1e-7, 0.3, size=2)
+        shift = -reach * values[0] * weights.sum()
+        exactly, found = enumerated(values, masses, weights, shift), above(values, masses, weights, np.ones(6), shift)
+        assert exactly * (1 - 1e-13) <= found <= exactly * 1.01 + 1e-10 * values[0]
+
+
+def test_a_sum_that_is_never_positive_has_nearly_no_positive_part():
+    assert above(np.array([104.557]), np.array([1e-6]), [0.002], [1.0], -0.3) < 1e-100

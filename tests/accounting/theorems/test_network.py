@@ -37,12 +37,13 @@ def walks(users=10_000, *, protocol="all", **others):
         "separation": 0.0,
         "position_probabilities": (1 / users,),
         "position_counts": (users,),
+        "dummy_model": LDP,
     }
     return RandomWalkShuffleModel(**{**given, **others})
 
 
 def model_of(users=10_000, *, local=LDP, **others):
-    return ProtocolModel(local=local, shuffle=walks(users, **others))
+    return ProtocolModel(local=local, shuffle=walks(users, **{"dummy_model": local} | others))
 
 
 def uniformly(users=10_000, local=LDP):

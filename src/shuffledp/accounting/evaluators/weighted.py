@@ -76,7 +76,14 @@ class WeightedSum:
         found = max(float(kernel @ wave), 0.0) + spread
         log_scale = self._log_growth + tilt * self.shift + (noise * tilt) ** 2 / 2
         guard = self._unit * (self._log_error + abs(log_scale) + 8)
-        return exp(log_scale + guard + math.log(found)) + max(self.shift, 0.0) * self._all_zero + SMALLEST
+        inverted = exp(log_scale + guard + math.log(found)) + max(self.shift, 0.0) * self._all_zero
+        return min(inverted, self._of_parts) + SMALLEST
+
+    @property
+    def _of_parts(self) -> float:
+        """The sum of the positive parts of the shift and of all copies, from above: (a + b)_+ <= a_+ + b_+."""
+        part = float(self.masses @ (np.maximum(self.values, 0.0) + self.errors))
+        return (max(self.shift, 0.0) + float(self.counts @ self.weights) * part) * (1 + 1e-12)
 
     @cached_property
     def tilt(self) -> float:
@@ -118,9 +125,10 @@ class WeightedSum:
 
     @cached_property
     def _log_error(self) -> float:
-        """In units: of `_log_growth`."""
+        """In units: of `_log_growth`. The error of a logarithm is that of the generating function relative to it."""
         powers = np.expm1(self.tilt * np.outer(self.weights, self.values))
-        return float(self.counts @ (np.abs(powers) @ self.masses + self.tilt * self._moments + 1.0))
+        summed = (np.abs(powers) @ self.masses + 1.0) / self._grown(self.tilt)[1]
+        return float(self.counts @ (summed + self.tilt * self._moments))
 
     @cached_property
     def _deviation(self) -> float:
