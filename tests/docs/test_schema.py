@@ -22,6 +22,7 @@ JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHE
 ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
 AUDIT = Draft202012Validator({"$ref": "#/$defs/audit", "$defs": SCHEMA["$defs"]})
 GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
+LEAKAGE = Draft202012Validator({"$ref": "#/$defs/leakage", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
 
@@ -107,6 +108,22 @@ def test_what_is_printed_about_a_graph_is_valid(edges, tmp_path):
     printed = shuffledp("graph", "inspect", tmp_path / "edges.csv", "--json").json
     GRAPH.validate(printed)
     assert not GRAPH.is_valid(printed | {"mixing_time": None})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--users", 3), ("--users", 3, "--compare"), ("--users", 90, "--compare", "--adversary", "strong")],
+    ids=["small", "compared", "strong"],
+)
+def test_what_is_printed_about_leakage_is_valid(options):
+    printed = shuffledp("leakage", "--categories", 3, "--epsilon0", 1, *options, "--json").json
+    LEAKAGE.validate(printed)
+    for key in printed:
+        assert not LEAKAGE.is_valid({other: value for other, value in printed.items() if other != key})
+    for way in (printed["comparison"] or {"ways": []})["ways"]:
+        broken = copy.deepcopy(printed)
+        broken["comparison"]["ways"][0]["name"] = way["name"].upper()
+        assert not LEAKAGE.is_valid(broken)
 
 
 def test_what_is_printed_about_an_audit_is_valid(tmp_path):

@@ -163,7 +163,7 @@ def contrast(first: str, second: str) -> float:
 
 def test_the_sections_come_in_their_order(read):
     titles = [each.text for each in read.all("h2")]
-    assert titles == [*TITLES, "More people, more privacy", "How it was made"]
+    assert titles == [*TITLES, "More people, more privacy", "What can be guessed about one person", "How it was made"]
     assert len(titles) == len(SECTIONS) - 4  # by place, groups, walks and others beside: other protocols'
     assert read.all("h1")[0].text == "risk survey"
 

@@ -1,10 +1,10 @@
-"""The matrix of a randomizer from a file."""
+"""The matrix of a randomizer, and a gain, from a file."""
 
 import numpy as np
 import pytest
 
 from shuffledp.errors import InputDataError, InvalidParameterError
-from shuffledp.tables import read_channel
+from shuffledp.tables import read_channel, read_gain
 
 
 def file(folder, text):
@@ -58,3 +58,17 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     path.write_bytes(b"\xff\xfe0\x00")
     with pytest.raises(InputDataError, match="UTF-8"):
         read_channel(path)
+
+
+def test_a_gain_holds_any_numbers_and_blank_lines_are_skipped(tmp_path):
+    path = tmp_path / "gain.csv"
+    path.write_text("1, -2\n\n1/2,3e2\n", encoding="utf-8")
+    assert read_gain(path).tolist() == [[1.0, -2.0], [0.5, 300.0]]
+
+
+@pytest.mark.parametrize("content", ["", "1,2\n3\n", "1,nan\n", "1,inf\n", "1,x\n", "1/0,1\n"])
+def test_what_is_no_gain_is_refused(content, tmp_path):
+    path = tmp_path / "gain.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputDataError, match=r"gain\.csv must (have|hold)"):
+        read_gain(path)

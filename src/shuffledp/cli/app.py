@@ -12,6 +12,7 @@ import typer
 from shuffledp.cli.account_app import account, calibrate
 from shuffledp.cli.audit_app import audit
 from shuffledp.cli.graph_app import graph_app
+from shuffledp.cli.leakage_app import leakage
 from shuffledp.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 
 __all__ = ["app", "run_app"]
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(account)
 app.command()(calibrate)
 app.command()(audit)
+app.command()(leakage)
 app.add_typer(graph_app)
 
 TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]

@@ -3,16 +3,20 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from shuffledp._validate import integer_at_least
+import numpy as np
+
+from shuffledp._validate import integer_at_least, one_of
 from shuffledp.errors import InvalidParameterError
-from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.groups import Groups
+from shuffledp.models import LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
-from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, MallowsShuffler, UniformShuffleModel, imperfect_shuffler
 from shuffledp.tables import read_channel
 from shuffledp.tasks import Task, read_task
 
 __all__ = ["Asked"]
 
+_SHUFFLERS = {"uniform": None, "none": None, "mallows": "CONCENTRATION", "imperfect": "IMPERFECTION"}
 _OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
 
 
@@ -31,6 +35,7 @@ class Asked:
         local_delta: local remainder, of any randomizer of the loss.
         honest_fraction: share of the people who do not collude.
         published_only: whether to leave out what only this project proves.
+        shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
     """
 
     task: Path | None = None
@@ -43,6 +48,7 @@ class Asked:
     local_delta: float | None = None
     honest_fraction: float = 1.0
     published_only: bool = False
+    shuffler: str | None = None
 
     @property
     def kind(self) -> str:
@@ -74,10 +80,16 @@ class Asked:
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
         if self.task is not None:
-            self._require_nothing("a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta")
+            self._require_nothing(
+                "a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta", "shuffler"
+            )
             task = self._task()
             return task.model(self._people(task.people.expected))
-        return ProtocolModel(local=self._local(), shuffle=UniformShuffleModel(num_users=self._people(None)))
+        return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
+
+    def answers(self) -> tuple[str, ...]:
+        """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
+        return () if self.task is None else self._task().targets
 
     def remainder(self) -> float:
         """Delta: what the option says, or else the task."""
@@ -119,6 +131,31 @@ class Asked:
         for name in names:
             if getattr(self, name) is not None:
                 raise _wrong(name, f"left out beside {what}, which says it all", getattr(self, name))
+
+
+def _shuffle(asked: str, users: int) -> ShuffleModel:
+    """Of an option such as "uniform", "mallows:0.5" or "imperfect:0.5"."""
+    kind, _, parameter = asked.partition(":")
+    one_of(_SHUFFLERS, shuffler=kind)
+    if bool(parameter) != (_SHUFFLERS[kind] is not None):
+        raise _wrong("shuffler", f"of the form {_form(kind)}", asked)
+    if kind == "uniform":
+        return UniformShuffleModel(num_users=users)
+    if kind == "none":
+        return IdentityShuffleModel(num_users=users)
+    try:
+        number = float(parameter)
+    except ValueError:
+        raise _wrong("shuffler", f"of the form {_form(kind)}, with a number", asked) from None
+    if kind == "imperfect":
+        return imperfect_shuffler(imperfection=number).model(users)
+    everybody = Groups.from_labels(np.zeros(users, dtype=np.int64))
+    return MallowsShuffler(groups=everybody, concentration=number, per_block=False).model(users)
+
+
+def _form(kind: str) -> str:
+    parameter = _SHUFFLERS[kind]
+    return kind if parameter is None else f"{kind}:{parameter}"
 
 
 def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:

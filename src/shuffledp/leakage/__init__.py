@@ -4,7 +4,7 @@
 `shuffle_channels` writes small protocols out as channels, and `target_vulnerability` answers for protocols of any size.
 """
 
-from shuffledp.leakage import bayes, gain, shuffle_channels
+from shuffledp.leakage import bayes, gain, shuffle_channels, wording
 from shuffledp.leakage.bridge import (
     bridge_prior,
     delta_from_vulnerability,
@@ -13,20 +13,32 @@ from shuffledp.leakage.bridge import (
     vulnerability_from_delta,
     worst_delta,
 )
-from shuffledp.leakage.iid import shuffled_fraction, shuffled_vulnerability
+from shuffledp.leakage.examining import Capacity, TargetExamination, examine_target, target_capacity
+from shuffledp.leakage.guessing import BestGuess, best_guesses
+from shuffledp.leakage.iid import METHODS, shuffled_fraction, shuffled_vulnerability
 from shuffledp.leakage.inferential import inferential_loss, joint_prior, record_channel, record_prior
 from shuffledp.leakage.max_load import binary_vulnerability, expected_max_load
 from shuffledp.leakage.strong import strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.target import target_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.leakage.ways import Comparison, Way, compare_ways
 
 __all__ = [
+    "METHODS",
+    "BestGuess",
+    "Capacity",
+    "Comparison",
+    "TargetExamination",
     "Vulnerability",
+    "Way",
     "bayes",
+    "best_guesses",
     "binary_vulnerability",
     "bridge_prior",
+    "compare_ways",
     "delta_from_vulnerability",
     "delta_of_pair",
+    "examine_target",
     "expected_max_load",
     "gain",
     "inferential_loss",
@@ -38,8 +50,10 @@ __all__ = [
     "shuffled_fraction",
     "shuffled_vulnerability",
     "strong_vulnerability",
+    "target_capacity",
     "target_vulnerability",
     "vulnerability_from_delta",
+    "wording",
     "worst_delta",
     "worst_strong_vulnerability",
 ]

@@ -34,12 +34,14 @@ __all__ = ["METHODS", "Best", "as_vulnerability", "best_guess", "shuffled_fracti
 
 Floats = NDArray[np.float64]
 
-METHODS = ("auto", "enumeration", "max-load", "convolution", "gaussian", "monte-carlo")
+METHODS = ("auto", "quick", "enumeration", "max-load", "convolution", "gaussian", "monte-carlo")
 
 _FEW_STATES = 2e5
 _MOST_STATES = 3e7
+_QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
 _MOST_EXACT = 200_000
 _LEAST_FOR_A_PATTERN = 3
+_ALIKE = 1e-11
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
@@ -73,8 +75,9 @@ def shuffled_vulnerability(
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
         num_users: n, 1 or more.
         method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms), "max-load" (if
-            each guess is favored by one report) and "convolution" (two guesses; a bound to about 1e-6). By name only,
-            estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of confidence 99.9 %.
+            each guess is favored by one report) and "convolution" (two guesses; a bound to about 1e-6); "quick" does
+            so too, and refuses what takes longer than about half a second. By name only, estimates: "gaussian" (two
+            guesses), and "monte-carlo" with an interval of confidence 99.9 %.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
@@ -147,7 +150,7 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "Ra
     _validate.one_of(METHODS, method=method)
     small = found.reduced()
     chances, values = small.chances, small.values
-    chosen = _chosen(small, slots) if method == "auto" else method
+    chosen = _chosen(small, slots, quick=method == "quick") if method in ("auto", "quick") else method
     if chosen == "monte-carlo":
         excess, lower, upper = by_sampling(chances, values, slots, source)
         return Best(excess=excess, lower=lower, upper=upper, kind=Kind.ESTIMATE, method=chosen)
@@ -182,21 +185,31 @@ def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], 
     )
 
 
-def _chosen(small: Scores, slots: Slots) -> str:
+def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str:
     """The first method that is exact and feasible; a bound for two guesses."""
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if len(small.values) == 1 or states <= _FEW_STATES:
         return "enumeration"
-    if len(slots) == 1 and _pattern(small) is not None:
+    if len(slots) == 1 and _pattern(small) is not None and not (quick and _is_slow(small, slots)):
         return "max-load"
-    if states <= _MOST_STATES:
+    if states <= (_QUICK_STATES if quick else _MOST_STATES):
         return "enumeration"
     if len(small.values) == 2:
         return "convolution"
+    if quick:
+        raise UnsupportedModelError(f"it takes too long for {sum(count for _, count in slots):,} people.")
     raise UnsupportedModelError(
         f"the exact value would take about {states:.1e} steps ({len(small.values)} guesses, {len(small.chances)} kinds "
-        f"of reports), and at most {_MOST_STATES:.0e} are feasible. method='monte-carlo' gives an estimate."
+        f"of reports), and at most {_MOST_STATES:.0e} are feasible. The method 'monte-carlo' gives an estimate, if "
+        "asked for by name."
     )
+
+
+def _is_slow(small: Scores, slots: Slots) -> bool:
+    """Whether cells of several kinds, of very many people, keep a sum over the largest load busy."""
+    pattern = _pattern(small)
+    alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE
+    return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
 
 
 def _by_enumeration(small: Scores, slots: Slots) -> float:

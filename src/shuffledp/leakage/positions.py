@@ -104,7 +104,9 @@ def _by_mixture(found: Scores, slots: Slots) -> Best:
         places += count
         upper += places * (weight - following) * uniform(places)
     if math.isinf(upper):
-        raise UnsupportedModelError("not even a uniform shuffle is feasible here; method='monte-carlo' estimates.")
+        raise UnsupportedModelError(
+            "not even a uniform shuffle is feasible here; the method 'monte-carlo' estimates, if asked for by name."
+        )
     lower = min(upper, uniform(places))
     return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method="mixture")
 

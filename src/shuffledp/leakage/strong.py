@@ -33,6 +33,7 @@ Counts = tuple[int, ...]
 _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
+_FEW_VALUES = 3
 KNOWN = "the others' values are known, and everybody randomizes alike"
 
 
@@ -96,8 +97,8 @@ def worst_strong_vulnerability(
 ) -> Vulnerability:
     """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
-    Where there are too many, it is the largest of those where all others hold one value, and so a lower bound: mixed
-    values may tell slightly more, as they do for two values.
+    Where there are too many, or ``method`` is "quick", it is the largest of those where all others hold one value, and
+    so a lower bound: mixed values may tell slightly more, as they do for two values.
 
     Args:
         prior: as for `strong_vulnerability`.
@@ -114,8 +115,10 @@ def worst_strong_vulnerability(
     _validate.integer_at_least(1, num_users=num_users)
     _validate.instance_of(Channel, channel=channel)
     size, others = len(channel.inputs), int(num_users) - 1
-    every = all_feasible(channel, others)
+    every = method != "quick" and all_feasible(channel, others)
     alike = prior is None and gain is None and _values_are_alike(channel)
+    if method == "quick" and not alike and size > _FEW_VALUES:
+        raise UnsupportedModelError(f"it takes too long to try what the others may hold of {size} values.")
     tried = data_sets(size, others) if every else _all_equal_sets(1 if alike else size, size, others)
     found = [strong_vulnerability(prior, channel, gain, others=each, method=method, source=source) for each in tried]
     worst = max(found, key=lambda each: each.value)

@@ -30,7 +30,7 @@ from shuffledp.statements import Kind
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ADVERSARIES", "target_vulnerability"]
+__all__ = ["ADVERSARIES", "channel_of", "check_supported", "seen_alone", "seen_through", "target_vulnerability"]
 
 ADVERSARIES = ("uninformed", "strong")
 
@@ -98,27 +98,60 @@ def target_vulnerability(
         raise InvalidParameterError("others must be left out unless adversary is 'strong'.")
     if positions is not None and adversary != "uninformed":
         raise InvalidParameterError("positions must be left out unless adversary is 'uninformed'.")
-    _check_supported(model)
+    check_supported(model)
     plain = adversary == "uninformed" and prior is None and gain is None and positions is None
-    if plain and method in ("auto", "max-load"):
+    if plain and method in ("auto", "quick", "max-load"):
         wide = _wide_response(model)
         if wide is not None:
             return wide
-    channel = _channel(model.local)
+    channel = channel_of(model.local)
     if adversary == "strong":
         return _strong(model.shuffle, channel, prior, gain, others, method=method, source=source)
+    if positions is None:
+        return seen_through(model.shuffle, channel, prior, gain, method=method, source=source)
+    found = _scores_of(channel, prior, gain)
+    check_mixtures(found, slots_of(positions))
+    best = best_at(found, slots_of(positions), method=method, source=source)
+    return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
+
+
+def seen_through(
+    shuffle: ShuffleModel,
+    channel: Channel,
+    prior: ArrayLike | None,
+    gain: ArrayLike | None,
+    *,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Vulnerability:
+    """What an uninformed adversary learns from reports through any channel, after this shuffle.
+
+    The arguments are as for `target_vulnerability`, and so are the errors.
+    """
+    if shuffle.is_uniform:
+        return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
+    return _by_places(shuffle, _scores_of(channel, prior, gain), method, source)
+
+
+def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
+    """What the target's own report tells somebody who knows whose it is; whatever else is known does not matter."""
+    found = _scores_of(channel, prior, gain)
+    check_views(found.values.astype(np.float64))
+    reason = "it is known which report is the target's"
+    return as_vulnerability(found, _local(found), hypotheses=(ABOUT_THE_TARGET, reason), decay="none")
+
+
+def _scores_of(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Scores:
     size = len(channel.inputs)
-    found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
-    if positions is not None:
-        check_mixtures(found, slots_of(positions))
-        best = best_at(found, slots_of(positions), method=method, source=source)
-        return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
-    if model.shuffle.is_uniform:
-        return shuffled_vulnerability(prior, channel, gain, num_users=model.num_users, method=method, source=source)
-    return _by_places(model.shuffle, found, method, source)
+    return scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
 
 
-def _check_supported(model: ProtocolModel) -> None:
+def check_supported(model: ProtocolModel) -> None:
+    """Refuse people who send several reports or randomize differently.
+
+    Raises:
+        UnsupportedModelError: if leakage is not known for them.
+    """
     local = model.local
     if local.num_messages != 1:
         raise UnsupportedModelError(
@@ -131,7 +164,12 @@ def _check_supported(model: ProtocolModel) -> None:
         )
 
 
-def _channel(local: LocalModel) -> Channel:
+def channel_of(local: LocalModel) -> Channel:
+    """The randomizer as a table.
+
+    Raises:
+        UnsupportedModelError: if it is too large or not written out.
+    """
     channel = None
     outputs = getattr(local, "domain_size", 0) if isinstance(local, FrequencyModel) else 0
     if outputs**2 <= _LARGEST_MATRIX:
@@ -175,6 +213,8 @@ def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "Rando
     """By the laws of places that the description gives, or by what exchanges cost."""
     laws = shuffle.position_laws()
     if not laws:
+        if method == "quick" and shuffle.position_windows():
+            raise UnsupportedModelError(f"it takes too long for a shuffle of kind {shuffle.kind!r}.")
         return _by_windows(shuffle, found)
     for law in laws:
         check_mixtures(found, slots_of(law))
@@ -227,8 +267,7 @@ def _strong(
         return strong_vulnerability(prior, channel, gain, others=others, **choices)
     if shuffle.is_uniform:
         return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
-    matrix = matrix_of(channel)
-    found = scores(matrix, checked_prior(prior, len(matrix)), checked_gain(gain, len(matrix)))
+    found = _scores_of(channel, prior, gain)
     known = any(law.counts == (1,) for law in shuffle.position_laws())
     check_views(found.values) if known else check_mixtures(found)
     best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)

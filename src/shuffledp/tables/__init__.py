@@ -2,7 +2,7 @@
 
 from shuffledp.tables.grouping import read_grouping
 from shuffledp.tables.joint import analyze_joint_files, randomize_joint_file, run_joint_file, shuffle_joint_files
-from shuffledp.tables.matrices import read_channel
+from shuffledp.tables.matrices import read_channel, read_gain
 from shuffledp.tables.networks import read_graphs
 from shuffledp.tables.stages import analyze_file, randomize_file, run_file, shuffle_file
 from shuffledp.tables.watching import Watch
@@ -19,6 +19,7 @@ __all__ = [
     "randomize_file",
     "randomize_joint_file",
     "read_channel",
+    "read_gain",
     "read_graphs",
     "read_grouping",
     "run_file",

@@ -10,6 +10,7 @@ from shuffledp.report.sections.errors import errors_section
 from shuffledp.report.sections.estimates import estimates_section
 from shuffledp.report.sections.flow import flow_section
 from shuffledp.report.sections.groups import groups_section
+from shuffledp.report.sections.leakage import leakage_section
 from shuffledp.report.sections.network import network_section
 from shuffledp.report.sections.places import places_section
 from shuffledp.report.sections.reproduction import reproduction_section
@@ -28,5 +29,6 @@ SECTIONS: tuple[Callable[[Outcome], Section | None], ...] = (
     errors_section,
     beside_section,
     accounting_section,
+    leakage_section,
     reproduction_section,
 )

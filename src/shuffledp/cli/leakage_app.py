@@ -1,0 +1,65 @@
+"""The options of `leakage`: what can be guessed about one person."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shuffledp.cli.account_app import Categories, Epsilon0, Json, Matrix, Users
+
+__all__ = ["leakage"]
+
+Kind = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, hadamard, subset, as far as written out."),
+]
+
+
+def leakage(
+    task: Annotated[Path | None, typer.Argument(metavar="[TASK.toml]", help="A task, in place of options.")] = None,
+    *,
+    randomizer: Kind = None,
+    epsilon0: Epsilon0 = None,
+    users: Users = None,
+    categories: Categories = None,
+    channel: Matrix = None,
+    shuffler: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA."),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(metavar="SHARES", help="How likely each answer is: 0.2,0.3,0.5 or 1/2,1/2; uniform if left out."),
+    ] = None,
+    adversary: Annotated[
+        str, typer.Option(help="uninformed (knows the prior), or strong (knows everybody else's answer).")
+    ] = "uninformed",
+    gain: Annotated[
+        str,
+        typer.Option(metavar="bayes|FILE", help="bayes counts right guesses; a CSV file: a row of worths per guess."),
+    ] = "bayes",
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare shuffling only, randomizing only, and both, at equal error.")
+    ] = False,
+    method: Annotated[
+        str,
+        typer.Option(help="auto, or by name: enumeration, max-load, convolution; gaussian, monte-carlo (estimates)."),
+    ] = "auto",
+    json: Json = False,
+) -> None:
+    """What can be guessed about one person, before and after seeing what is released, without any data."""
+    from shuffledp.cli import leakage_commands, leakage_screen
+    from shuffledp.cli.protocols import Asked
+
+    kind = "k-rr" if randomizer is None and task is None and channel is None else randomizer
+    asked = Asked(
+        task=task,
+        randomizer=kind,
+        epsilon0=epsilon0,
+        users=users,
+        categories=categories,
+        channel=channel,
+        shuffler=shuffler,
+    )
+    found = leakage_commands.leakage(asked, prior=prior, adversary=adversary, gain=gain, compare=compare, method=method)
+    leakage_screen.show_leakage(found, asked.answers(), as_json=json)

@@ -1,0 +1,197 @@
+"""Everything that is known of what a protocol tells about one person, in one value: what `shuffledp leakage` prints."""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _validate
+from shuffledp._version import __version__
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage.guessing import BestGuess, best_guesses
+from shuffledp.leakage.positions import best_at, slots_of
+from shuffledp.leakage.scores import checked_prior, matrix_of, scores
+from shuffledp.leakage.target import channel_of, target_vulnerability
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.leakage.ways import Comparison, compare_ways
+from shuffledp.models import ProtocolModel
+from shuffledp.statements import Kind
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["Capacity", "TargetExamination", "examine_target", "target_capacity"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """The largest factor by which what is seen can improve a guess about one person.
+
+    Args:
+        value: the factor, 1 or more.
+        kind: exact, upper bound, lower bound or estimate.
+    """
+
+    value: float
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetExamination:
+    """What is known.
+
+    Args:
+        model: the protocol.
+        adversary: "uninformed" or "strong".
+        counts_right: whether a guess is worth 1 if it is right and 0 if not, so that values are probabilities.
+        found: the vulnerability.
+        capacity: the largest factor; None where it cannot be evaluated.
+        guesses: a best guess for everything that can be seen; None where that is too much to list, or not known.
+        comparison: what each part of the protocol contributes; None if it was not asked for.
+        seconds: how long it took.
+    """
+
+    model: ProtocolModel
+    adversary: str
+    counts_right: bool
+    found: Vulnerability
+    capacity: Capacity | None
+    guesses: tuple[BestGuess, ...] | None
+    comparison: Comparison | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that `shuffledp leakage` prints with ``--json`` (``leakage`` in docs/schema.json)."""
+        found, ratio = self.found, self.found.multiplicative_leakage
+        return {
+            "prior": found.prior,
+            "posterior": found.value,
+            "posterior_lower": found.lower,
+            "posterior_upper": found.upper if math.isfinite(found.upper) else "inf",
+            "kind": found.kind.value,
+            "additive_leakage": found.additive_leakage,
+            "multiplicative_leakage": ratio if math.isfinite(ratio) else "inf",
+            "capacity": None if self.capacity is None else self.capacity.value,
+            "capacity_kind": None if self.capacity is None else self.capacity.kind.value,
+            "counts_right": self.counts_right,
+            "adversary": self.adversary,
+            "num_users": self.model.num_users,
+            "method": found.method,
+            "decay": found.decay,
+            "hypotheses": list(found.hypotheses),
+            "guesses": None if self.guesses is None else [guess.to_dict() for guess in self.guesses],
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "model": self.model.to_dict(),
+            "library_version": __version__,
+            "seconds": self.seconds,
+        }
+
+
+def examine_target(
+    model: ProtocolModel,
+    *,
+    prior: ArrayLike | None = None,
+    gain: ArrayLike | None = None,
+    adversary: str = "uninformed",
+    compare: bool = False,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> TargetExamination:
+    """Vulnerability, leakage, capacity, best guesses where they can be listed, and what each part contributes.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: a probability for each value; None is uniform.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        adversary: "uninformed" or "strong" (then in the worst case).
+        compare: whether to compare the parts too (`shuffledp.leakage.compare_ways`).
+        method: as for `shuffledp.leakage.shuffled_vulnerability`.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: as `shuffledp.leakage.target_vulnerability`.
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+        >>> found = examine_target(ProtocolModel(local=local, shuffle=UniformShuffler().model(2)))
+        >>> [guess.guess for guess in found.guesses], round(found.capacity.value, 4)
+        ([0, 0, 1], 1.2311)
+    """
+    start = time.perf_counter()
+    choice: dict[str, Any] = {"method": method, "source": source}
+    found = target_vulnerability(model, prior=prior, gain=gain, adversary=adversary, **choice)
+    plain = prior is None and gain is None
+    try:
+        most = _factor_of(found) if plain else target_capacity(model, prior=prior, adversary=adversary, **choice)
+    except (InvalidParameterError, UnsupportedModelError):  # of a method that suits the one and not the other
+        most = None
+    return TargetExamination(
+        model=model,
+        adversary=adversary,
+        counts_right=gain is None,
+        found=found,
+        capacity=most,
+        guesses=best_guesses(model, prior=prior, gain=gain) if adversary == "uninformed" else None,
+        comparison=compare_ways(model, prior=prior, gain=gain, **choice) if compare else None,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def target_capacity(
+    model: ProtocolModel,
+    *,
+    prior: ArrayLike | None = None,
+    adversary: str = "uninformed",
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Capacity:
+    """The largest factor by which what is seen improves a guess about one person, whatever is believed of them.
+
+    It is the largest over all priors of that person's value, and over all gains that are never negative; the others'
+    values still follow the given prior, or are known. A uniform belief and the gain of a right guess attain it.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: of everybody else's value; None is uniform. The person is taken to have a value that the prior allows.
+        adversary: "uninformed" or "strong".
+        method: as for `shuffledp.leakage.shuffled_vulnerability`.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if no exact evaluation is feasible, or a prior is given for a shuffle for which the law
+            of places is not known.
+
+    References:
+        *The Science of Quantitative Information Flow* 2020, Theorems 7.2 and 7.5, for the channel from one value to
+        what is seen.
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, IdentityShuffler
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+        >>> round(target_capacity(ProtocolModel(local=local, shuffle=IdentityShuffler().model(9))).value, 4)
+        1.4621
+    """
+    _validate.instance_of(ProtocolModel, model=model)
+    if prior is None or adversary != "uninformed":
+        return _factor_of(target_vulnerability(model, adversary=adversary, method=method, source=source))
+    if not model.shuffle.position_laws():
+        raise UnsupportedModelError("the capacity for a prior of the others needs the law of places.")
+    matrix = matrix_of(channel_of(model.local)).astype(np.float64)
+    belief = checked_prior(prior, len(matrix)).astype(np.float64)
+    possible = np.flatnonzero(belief > 0)
+    uniform = np.full(len(possible), 1 / len(possible))
+    of_target = scores(matrix[possible], uniform, np.eye(len(possible)), law=belief @ matrix)
+    laws = [slots_of(law) for law in model.shuffle.position_laws()]
+    best = max((best_at(of_target, law, method=method, source=source) for law in laws), key=lambda each: each.excess)
+    return Capacity(value=1 + len(possible) * best.excess, kind=best.kind)
+
+
+def _factor_of(found: Vulnerability) -> Capacity:
+    """Of a uniform prior and the gain of a right guess."""
+    return Capacity(value=max(1.0, found.multiplicative_leakage), kind=found.kind)

@@ -1,0 +1,244 @@
+"""Shuffling only, randomizing only, and both: what each tells about one person, at which error of an estimate."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp._described import Described
+from shuffledp.channels import Channel
+from shuffledp.errors import UnsupportedModelError
+from shuffledp.leakage._worth import check_mixtures
+from shuffledp.leakage.iid import ABOUT_THE_TARGET, INDEPENDENT, as_vulnerability, best_guess
+from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, scores
+from shuffledp.leakage.target import (
+    ADVERSARIES,
+    channel_of,
+    check_supported,
+    seen_alone,
+    seen_through,
+    target_vulnerability,
+)
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.models import FrequencyModel, ProtocolModel
+from shuffledp.statements import Kind
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["Comparison", "Way", "compare_ways"]
+
+Floats = NDArray[np.float64]
+
+_SAMPLED = "the sample is random, and nobody learns who is in it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way(Described):
+    """One way to publish a histogram, and what it tells about one person.
+
+    Args:
+        name: "randomizing", "shuffling", "sample" (shuffling a random sample without randomizing) or "both".
+        people: how many people's reports are in it.
+        error: the standard error of a share that it adds for these people, as a root mean square over values whose
+            shares are the prior; None where it is not known.
+        uninformed: what it tells somebody who knows the prior; None where that is left out.
+        strong: what it tells somebody who knows everybody else's value, in the worst case; None where it is left out.
+    """
+
+    name: str
+    people: int
+    error: float | None
+    uninformed: Vulnerability | None
+    strong: Vulnerability | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Described):
+    """What `compare_ways` found.
+
+    Args:
+        prior: the expected gain of the best guess beforehand.
+        num_users: people.
+        ways: "randomizing", "shuffling", then "sample" where estimates have a known error, and "both".
+        left_out: what is not known, with the reason, in words.
+    """
+
+    prior: float
+    num_users: int
+    ways: tuple[Way, ...]
+    left_out: tuple[str, ...] = ()
+
+    def way(self, name: str) -> Way | None:
+        """The one of this name, if it is there."""
+        return next((way for way in self.ways if way.name == name), None)
+
+
+def compare_ways(
+    model: ProtocolModel,
+    *,
+    prior: ArrayLike | None = None,
+    gain: ArrayLike | None = None,
+    sampling: bool = True,
+    method: str = "auto",
+    source: "RandomSource | None" = None,
+) -> Comparison:
+    """What shuffling and randomizing each contribute, against both adversaries.
+
+    Randomizing only and both estimate shares equally well; shuffling only is without any error. For a comparison **at
+    equal error** there is a fourth way: nothing is randomized, but only a random sample is shuffled and published, so
+    small that its estimates err as much. Nobody learns who is in the sample.
+
+    Guarantees:
+        1. Each value is as good as its kind says; for a strong adversary "both" is as in
+           `shuffledp.leakage.worst_strong_vulnerability`.
+        2. What cannot be evaluated by this method is left out with a reason, and the rest is there.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: a probability for each value; None is uniform.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        sampling: whether to compare with a sample too.
+        method: as for `shuffledp.leakage.shuffled_vulnerability`.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the randomizer is not written out as a table.
+
+    References:
+        Jurado et al. 2023, Section VII, for the question; the sample of equal error is our own.
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse, UniformShuffler
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+        >>> found = compare_ways(ProtocolModel(local=local, shuffle=UniformShuffler().model(1000)))
+        >>> for way in found.ways:
+        ...     print(way.name, way.people, round(way.uninformed.value, 4), round(way.strong.value, 4))
+        randomizing 1000 0.7311 0.7311
+        shuffling 1000 0.5126 1.0
+        sample 214 0.5058 0.607
+        both 1000 0.5058 0.5066
+    """
+    _validate.instance_of(ProtocolModel, model=model)
+    check_supported(model)
+    asked = _Asked(model, {"prior": prior, "gain": gain}, {"method": method, "source": source})
+    reasons: list[str] = []
+    sample = asked.sample(reasons) if sampling else None
+    ways = [asked.randomizing(), asked.shuffling(reasons), sample, asked.both(reasons)]
+    return Comparison(
+        prior=asked.openly.prior,
+        num_users=model.num_users,
+        ways=tuple(way for way in ways if way is not None),
+        left_out=tuple(reasons),
+    )
+
+
+class _Asked:
+    """A question, and the ways to answer it one by one; reasons are added to a list where something is left out."""
+
+    def __init__(self, model: ProtocolModel, about: dict[str, Any], choice: dict[str, Any]) -> None:
+        self.model, self.channel = model, channel_of(model.local)
+        self.size, self.people = len(self.channel.inputs), model.num_users
+        self.about, self.choice = about, choice
+        self.belief = checked_prior(about["prior"], self.size).astype(np.float64)
+        self.open = Channel(np.eye(self.size))
+        self.openly = seen_alone(self.open, **about)
+        self.error = _error(model, self.belief)
+
+    def randomizing(self) -> Way:
+        """Whose report is whose is known, so that nobody else's matters."""
+        alone = seen_alone(self.channel, **self.about)
+        return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
+
+    def shuffling(self, reasons: list[str]) -> Way:
+        """Whoever knows all other values takes them off, and knows the last one."""
+        found = _tried(
+            "shuffling only",
+            lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
+            reasons,
+        )
+        error = None if self.error is None else 0.0
+        return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=self.openly)
+
+    def sample(self, reasons: list[str]) -> Way | None:
+        """A report from the sample is the target's with the chance to be in it, else it says what everybody knows."""
+        if self.error is None or not self.model.shuffle.is_uniform:
+            return None
+        spread = math.sqrt(float(self.belief @ (1 - self.belief)) / self.size)
+        size = _sample_size(self.error, spread, self.people)
+        share = size / self.people
+        found = _tried("a random sample", lambda: self._in_sample(size, share), reasons)
+        left = (self.people - size) / max(1, self.people - 1)
+        return Way(
+            name="sample",
+            people=size,
+            error=spread * math.sqrt(left / size),
+            uninformed=found,
+            strong=self._sample_and_strong(share),
+        )
+
+    def _in_sample(self, size: int, share: float) -> Vulnerability:
+        found = scores(np.eye(self.size), self.belief, checked_gain(self.about["gain"], self.size))
+        values = found.values.astype(np.float64)
+        mixed = Scores(found.chances, share * values + (1 - share) * (values @ found.chances)[:, None])
+        slots = ((1 / size, size),)
+        check_mixtures(mixed, slots)
+        best = best_guess(mixed, slots, **self.choice)
+        return as_vulnerability(mixed, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), decay=decay(mixed))
+
+    def _sample_and_strong(self, share: float) -> Vulnerability:
+        """As if it were known who is in the sample; with a uniform prior and all others alike, that tells no more."""
+        exact = self.about["prior"] is None and self.about["gain"] is None
+        excess = share * self.openly.additive_leakage
+        prior = self.openly.prior
+        return Vulnerability(
+            value=prior + excess,
+            lower=prior + excess if exact else prior,
+            upper=prior + excess,
+            kind=Kind.EXACT if exact else Kind.UPPER_BOUND,
+            prior=prior,
+            method="sampling",
+            hypotheses=("the others' values are known", _SAMPLED),
+            excess=excess,
+        )
+
+    def both(self, reasons: list[str]) -> Way:
+        """The protocol itself."""
+        uninformed, strong = (
+            _tried(
+                f"both, for the {adversary} adversary",
+                partial(target_vulnerability, self.model, adversary=adversary, **self.about, **self.choice),
+                reasons,
+            )
+            for adversary in ADVERSARIES
+        )
+        return Way(name="both", people=self.people, error=self.error, uninformed=uninformed, strong=strong)
+
+
+def _tried(what: str, evaluate: Callable[[], Vulnerability], reasons: list[str]) -> Vulnerability | None:
+    try:
+        return evaluate()
+    except UnsupportedModelError as error:
+        reasons.append(f"{what}: {error}")
+        return None
+
+
+def _error(model: ProtocolModel, shares: Floats) -> float | None:
+    """What randomizing adds to estimated shares, as a root mean square; None where it is not known."""
+    shuffle, local = model.shuffle, model.local
+    if not isinstance(local, FrequencyModel) or shuffle.arrival_share < 1 or shuffle.dummies is not None:
+        return None
+    return math.sqrt(sum(local.noise_variance(share) for share in shares.tolist()) / len(shares) / model.num_users)
+
+
+def _sample_size(error: float, spread: float, people: int) -> int:
+    """Drawn from so many people without putting back, of the error spread * sqrt((people - m) / (people - 1) / m)."""
+    if spread == 0:
+        return people
+    return max(1, min(people, round(people / (1 + (people - 1) * (error / spread) ** 2))))

@@ -1,0 +1,155 @@
+"""The command about what can be guessed about one person."""
+
+import pytest
+
+from cli.running import refused, shuffledp, write_task
+from shuffledp.leakage import examine_target, target_vulnerability
+from shuffledp.models import ProtocolModel
+from shuffledp.randomizers import model_of_kind
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, imperfect_shuffler
+from shuffledp.tasks import Task
+
+THREE = ("leakage", "--categories", 3, "--epsilon0", 1)
+
+
+def text(*arguments):
+    result = shuffledp(*arguments)
+    assert (result.code, result.err) == (0, "")
+    return " ".join(result.out.split())
+
+
+def protocol(users, shuffle=None, size=3):
+    local = model_of_kind("k-rr", epsilon0=1.0, domain_size=size)
+    return ProtocolModel(local=local, shuffle=shuffle or UniformShuffleModel(num_users=users))
+
+
+def test_it_opens_with_a_sentence_and_says_the_kind_of_every_number(folder):
+    said = text(*THREE, "--users", 30)
+    assert said.startswith(
+        "After seeing the shuffled table, the best guess about one person is right 36.6 % of the time"
+    )
+    for name in ("prior vulnerability 0.333333", "posterior vulnerability", "additive leakage", "capacity"):
+        assert name in said
+    assert said.count("exact") == 4
+    assert "households, leak more" in said
+    assert "way people" not in said
+
+
+def test_json_is_that_of_the_library(folder):
+    printed = shuffledp(*THREE, "--users", 30, "--prior", "1/5,0.3,0.5", "--compare", "--json").json
+    expected = examine_target(protocol(30), prior=[0.2, 0.3, 0.5], compare=True).to_dict()
+    assert printed | {"seconds": 0} == expected | {"seconds": 0}
+    assert printed["posterior"] == pytest.approx(printed["prior"] + printed["additive_leakage"])
+
+
+@pytest.mark.parametrize(
+    ("option", "shuffle"),
+    [
+        ("uniform", UniformShuffleModel(num_users=20)),
+        ("none", IdentityShuffleModel(num_users=20)),
+        ("imperfect:0.5", imperfect_shuffler(imperfection=0.5).model(20)),
+    ],
+)
+def test_a_shuffler_is_described_by_its_option(folder, option, shuffle):
+    printed = shuffledp(*THREE, "--users", 20, "--shuffler", option, "--json").json
+    assert ProtocolModel.from_dict(printed["model"]) == protocol(20, shuffle)
+    assert printed["posterior"] == target_vulnerability(protocol(20, shuffle)).value
+
+
+def test_a_mallows_shuffle_tells_more_than_a_uniform_one_and_less_than_none(folder):
+    found = [
+        shuffledp(*THREE, "--users", 6, "--shuffler", option, "--json").json["posterior"]
+        for option in ("uniform", "mallows:0", "mallows:0.5", "none")
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+    assert found[1] < found[2] < found[3]
+
+
+def test_a_task_brings_its_answers_and_its_shuffler(folder):
+    said = text("leakage", "task.toml", "--users", 2)
+    assert "Yes" in said
+    assert "2, 0" in said
+    printed = shuffledp("leakage", "task.toml", "--users", 500, "--json").json
+    assert ProtocolModel.from_dict(printed["model"]) == Task.read("task.toml").model(500)
+    write_task(folder, people={"expected": 70}, shuffler={"kind": "none"})
+    printed = shuffledp("leakage", "task.toml", "--json").json
+    assert (printed["num_users"], printed["model"]["shuffle"]["kind"]) == (70, "none")
+
+
+def test_a_gain_is_read_from_its_file(folder):
+    (folder / "gain.csv").write_text("1,0,0\n0,1,1\n\n1/2,.5,0.5\n", encoding="utf-8")
+    printed = shuffledp(*THREE, "--users", 9, "--gain", "gain.csv", "--json").json
+    gain = [[1, 0, 0], [0, 1, 1], [0.5, 0.5, 0.5]]
+    assert printed["posterior"] == target_vulnerability(protocol(9), gain=gain).value
+    assert printed["counts_right"] is False
+    assert "is worth 0.66" in text(*THREE, "--users", 9, "--gain", "gain.csv", "--compare")
+
+
+def test_the_comparison_has_every_way_and_answers_in_words(folder):
+    said = text("leakage", "--categories", 5, "--epsilon0", 1, "--users", 1000, "--compare")
+    for row in (
+        "Nothing seen 20.00 % 20.00 %",
+        "Randomizing only 1,000 0.04781 40.46 % 40.46 %",
+        "Shuffling only 1,000 0 21.66 % 100.00 %",
+        "Shuffling only, a random sample 65 0.048 20.43 % 25.20 %",
+        "Randomizing and shuffling 1,000 0.04781 20.42 % >= 20.45 %",
+    ):
+        assert row in said
+
+
+def test_an_estimate_is_made_by_name_only(folder):
+    wide = ("leakage", "--categories", 4, "--epsilon0", 1, "--users", 10_000, "--prior", "0.1,0.2,0.3,0.4")
+    message = refused(2, *wide)
+    assert "are feasible" in message
+    assert "'monte-carlo' gives an estimate" in message
+    printed = shuffledp(*wide, "--method", "monte-carlo", "--json").json
+    assert (printed["kind"], printed["method"]) == ("estimate", "monte-carlo")
+    assert printed["posterior_lower"] <= printed["posterior"] <= printed["posterior_upper"]
+    assert "right about 40" in text(*wide, "--method", "monte-carlo")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--users", 5, "--epsilon0", 0), "epsilon0 must be a finite number above 0"),
+        (("--users", 5, "--epsilon0", -1), "epsilon0 must be a finite number above 0"),
+        (("--users", 0), "num_users must be an integer that is 1 or more"),
+        ((), "--users must be given"),
+        (("--users", 5, "--prior", "0.2,0.2,0.2"), "prior must sum to 1; got a sum of 0.6"),
+        (("--users", 5, "--prior", "0.5,0.5"), "prior must be 3 probabilities"),
+        (("--users", 5, "--prior", "1.5,-0.5,0"), "prior must be probabilities of 0 or more"),
+        (("--users", 5, "--prior", "a,b,c"), "--prior must be probabilities with commas"),
+        (("--users", 5, "--prior", "1/0,1,1"), "--prior must be probabilities with commas"),
+        (("--users", 5, "--adversary", "weak"), "adversary must be one of 'uninformed', 'strong'"),
+        (("--users", 5, "--method", "guess"), "method must be one of"),
+        (("--users", 5, "--shuffler", "cards"), "shuffler must be one of"),
+        (("--users", 5, "--shuffler", "mallows"), "--shuffler must be of the form mallows:CONCENTRATION"),
+        (("--users", 5, "--shuffler", "uniform:1"), "--shuffler must be of the form uniform"),
+        (("--users", 5, "--shuffler", "imperfect:x"), "--shuffler must be of the form imperfect:IMPERFECTION"),
+        (("--users", 5, "--shuffler", "imperfect:-1"), "imperfection must be"),
+        (("--users", 5, "--gain", "absent.csv"), "gain must be a file that can be read"),
+        (("--users", 5, "--randomizer", "olh"), "leakage needs the randomizer as a table"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(folder, options, said):
+    assert said in refused(2, *THREE, *options)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        ("1,0\n0,1\n", 2, "gain must be a table with a row for each guess and 3 columns"),
+        ("1,0,0\n0,1\n", 3, "must have rows of one length"),
+        ("1,0,x\n", 3, "must hold numbers; got 'x' in line 1, entry 3"),
+        ("", 3, "must have a row for each guess"),
+        ("-1,-1,-1\n", 2, "gain must have, whatever is seen, a guess worth 0 or more"),
+    ],
+)
+def test_a_bad_gain_is_refused(folder, content, code, said):
+    (folder / "gain.csv").write_text(content, encoding="utf-8")
+    assert said in refused(code, *THREE, "--users", 5, "--gain", "gain.csv")
+
+
+def test_options_beside_a_task_are_refused(folder):
+    for option in (("--shuffler", "none"), ("--epsilon0", 1), ("--randomizer", "k-rr")):
+        assert "left out beside a task file" in refused(2, "leakage", "task.toml", "--users", 5, *option)
