@@ -46,6 +46,7 @@ def test_a_run_labels_reports_with_submitters_of_whom_some_have_none(friends):
     assert "local guarantee is left" in " ".join(headline["remarks"])
 
 
+@pytest.mark.deep
 def test_the_stages_come_to_what_a_run_comes_to(friends):
     stages = (
         ("randomize", "people.csv", "reports.parquet"),
@@ -61,6 +62,7 @@ def test_the_stages_come_to_what_a_run_comes_to(friends):
     assert staged["model"] == ran["model"]
 
 
+@pytest.mark.deep
 def test_who_claims_another_graph_is_found_out(friends):
     for stage, given, made in (("randomize", "people.csv", "r.parquet"), ("shuffle", "r.parquet", "v.parquet")):
         assert shuffledp(stage, "task.toml", "--input", given, "--output", made).code == 0
@@ -106,6 +108,7 @@ def test_dummies_are_taken_out_of_the_estimates(friends, protocol, each):
     assert max(errors) == pytest.approx(expected, rel=0.2)
 
 
+@pytest.mark.deep
 def test_lost_reports_are_not_released_and_are_said(friends):
     write_network(friends, rounds=5, dropouts=0.1)
     result = shuffledp(*RUN)
@@ -115,6 +118,7 @@ def test_lost_reports_are_not_released_and_are_said(friends):
     assert f"{count} reports handed in by {PEOPLE} people released." in " ".join(result.out.split())
 
 
+@pytest.mark.deep
 def test_rounds_are_found_and_are_the_fewest(friends):
     write_network(friends, rounds="auto")
     plan = shuffledp("plan", "task.toml", "--json").json["columns"][0]["network"]
@@ -141,6 +145,7 @@ def test_a_plan_says_guarantee_and_cost_against_rounds(friends):
     assert "12 (yours)" not in short
 
 
+@pytest.mark.deep
 def test_a_graph_in_parts_gives_each_its_own_guarantee(friends):
     edges = ring_with_chords(80, 300) + ring_with_chords(40, 150, first=80)
     write_edges(friends / "friends.csv", edges)
@@ -178,6 +183,7 @@ def test_graphs_follow_each_other(friends):
     assert digests[0] == digests[2] == digests[4] != digests[1] == digests[3]
 
 
+@pytest.mark.deep
 def test_several_columns_walk_each_by_themselves(friends):
     blocks = [
         {"column": name, "randomizer": {"kind": "k-rr", "epsilon0": 0.5, "categories": list(categories)}}

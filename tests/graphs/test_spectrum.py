@@ -86,7 +86,7 @@ def test_the_error_falls_with_the_square_of_the_steps():
     errors = [_beyond(0.5, -0.5, steps, 3000) for steps in (256, 512, 1024, 2048)]
     assert all(0.2 < later / earlier < 0.3 for earlier, later in itertools.pairwise(errors))
     assert 0.002 < errors[0] < 0.02
-    assert _beyond(0.999, -0.5, 32, 3000) == pytest.approx(0.5, abs=1e-6)  # no eigenvalue is beyond 1 and -1
+    assert _beyond(0.999, -0.999, 32, 3000) == pytest.approx(0.001, abs=1e-6)  # no eigenvalue is beyond 1 and -1
 
 
 def test_guarantees_rest_on_what_is_certain_of_the_gap():

@@ -271,7 +271,7 @@ def _uniform_epsilon(model: ProtocolModel, size: int, unlikely: float, delta: fl
 
 
 def _apart(model: ProtocolModel, walks: Walks, delta: float) -> float:
-    """An epsilon with s delta_local(epsilon) + delta_uniform(epsilon) <= delta, at as many people as nearly always come.
+    """An epsilon with s delta_local(epsilon) + delta_uniform(epsilon) <= delta, at the people who nearly always come.
 
     If the uniform shuffle has epsilon f at what s delta_local(x) leaves of delta, then the larger of f and x is such an
     epsilon, and none below the smaller one is known to be.

@@ -122,7 +122,7 @@ def test_dummies_of_vectors_average_out():
     shuffler = along(section(protocol="single"), (GRAPH,), PrivUnit(epsilon0=4.0, dimension=3), 3)
     assert shuffler.dummy_value is None
     reports = shuffler.dummies(4000, SeededSource(2))
-    vectors = PrivUnit(epsilon0=4.0, dimension=3).vectors(reports)
+    vectors = reports.model.contributions(reports.columns)
     spread = vectors.std(axis=0) / np.sqrt(4000)
     assert (np.abs(vectors.mean(axis=0)) < 5 * spread).all()
     assert (spread > 0).all()

@@ -1,0 +1,71 @@
+"""How many rounds are enough, and what holds where a graph is in parts; plans as values."""
+
+import math
+
+import pytest
+
+from cli.networks import ring_with_chords
+from shuffledp.accounting import account, epsilon_of
+from shuffledp.errors import InvalidParameterError
+from shuffledp.graphs import Graph
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.tasks import NetworkSection, along, plan_network, walking
+from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, shufflers_of_parts, stated_about_walks
+
+BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+DELTA = 0.05
+GRAPH = Graph.from_edges(ring_with_chords(30, 150))
+PARTS = Graph.from_edges(ring_with_chords(30, 150) + ring_with_chords(20, 90, first=30))
+RING = Graph.from_edges(ring_with_chords(30, 0))
+
+
+def section(**keys) -> NetworkSection:
+    return NetworkSection(**{"graph": "friends.csv", "rounds": "auto", **keys})
+
+
+def test_the_fewest_rounds_are_enough_and_one_less_is_not():
+    found = walking(section(), (GRAPH,), BIT, DELTA)
+    enough = 1.05 * epsilon_of_uniform(BIT.model, 30, DELTA)
+    reached, before = (
+        epsilon_of(account(model_of(along(section(), (GRAPH,), BIT, rounds), BIT.model), delta=DELTA).guarantee)
+        for rounds in (found.num_rounds, found.num_rounds - 1)
+    )
+    assert reached <= enough < before
+    assert walking(section(rounds=7), (GRAPH,), BIT, DELTA).num_rounds == 7
+
+
+@pytest.mark.parametrize(
+    ("graph", "keys", "delta", "message"),
+    [
+        (RING, {}, DELTA, "the graph is bipartite and nobody is lazy"),
+        (GRAPH, {"dropouts": 0.5}, DELTA, "reports get lost on the way"),
+        (GRAPH, {}, 1e-30, "gains next to nothing"),
+    ],
+)
+def test_where_no_number_of_rounds_is_enough_the_reason_is_said(graph, keys, delta, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        walking(section(**keys), (graph,), BIT, delta)
+
+
+def test_the_weakest_part_is_stated_for_everybody():
+    shuffler = along(section(rounds=9), (PARTS,), BIT, 9)
+    parts = shufflers_of_parts(shuffler)
+    assert [part.graph.num_users for part in parts] == [30, 20]
+    epsilons = [epsilon_of(account(model_of(part, BIT.model), delta=DELTA).guarantee) for part in parts]
+    stated = epsilon_of(stated_about_walks(shuffler, BIT.model, DELTA).guarantee)
+    assert stated == max(epsilons) < 1.0
+
+
+def test_nothing_is_claimed_of_walks_whose_reports_wait_together():
+    offline = section(rounds=9, offline=0.1)
+    shuffler = along(offline, (GRAPH,), BIT, 9)
+    planned = plan_network(offline, (GRAPH,), BIT, DELTA, shuffler=shuffler)
+    assert planned.epsilon == 1.0
+    assert {row.epsilon for row in planned.by_rounds} == {1.0}
+    assert planned.fewest_rounds is None
+    assert [part.epsilon for part in planned.parts] == [1.0]
+    assert planned.printed == ()
+    model = model_of(shuffler, BIT.model)
+    assert model.shuffle.position_windows() == ()
+    assert (model.shuffle.separation, model.shuffle.near_uniformity) == (1.0, math.inf)
+    assert account(model, delta=DELTA).basis.theorem == "local-randomizer"
