@@ -39,7 +39,8 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
         num_users: number of people; None is one more than the largest number in the file.
 
     Raises:
-        InputDataError: if there is no such file, it is no edge list, or a number is far above how many people are named.
+        InputDataError: if there is no such file, it is no edge list, or a number is far above how many people it
+            names.
         InvalidParameterError: as `shuffledp.graphs.Graph.from_edges`.
     """
     if not path.is_file():
