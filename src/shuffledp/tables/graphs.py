@@ -141,7 +141,8 @@ def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
 
 def _are_nodes(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether numbers are whole, and exact."""
-    return (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
+    whole: NDArray[np.bool_] = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
+    return whole
 
 
 def _is_number(field: str) -> bool:
