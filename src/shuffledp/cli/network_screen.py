@@ -114,7 +114,8 @@ def _failing(plan: NetworkPlan) -> list[str]:
     one = plan.risks[0]
     return [
         f"If {100 * one.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
-        f"{math.ceil(1000 * one.exposure) / 10:.1f}% on average; whoever has a colluding neighbor has no guarantee but that of the own device."
+        f"{math.ceil(1000 * one.exposure) / 10:.1f}% on average; whoever has a colluding neighbor has no guarantee but "
+        "that of the own device."
     ]
 
 
