@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.accounting import reidentification_bound
-from shuffledp.attacks import Naming, Verdict, name_slots
+from shuffledp.attacks import KnownAnswers, Naming, Verdict, name_slots
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SIGNIFICANCE
@@ -36,9 +36,8 @@ class HardlyShuffled(sdp.MallowsShuffler):
 def named(played, targets=(0,), *, claimed=None, trials=400, **options):
     bound = reidentification_bound(played.model(PEOPLE), num_targets=len(targets)).success
     options = {"confidence": CERTAIN, "source": SeededSource(1)} | options
-    return name_slots(
-        played, bound if claimed is None else claimed, num_users=PEOPLE, targets=targets, trials=trials, **options
-    )
+    known = KnownAnswers.worst(played.randomizer.model, num_users=PEOPLE, targets=targets)
+    return name_slots(played, bound if claimed is None else claimed, known=known, trials=trials, **options)
 
 
 @pytest.mark.parametrize("targets", [(0,), (7,), (0, 1)])
@@ -89,18 +88,28 @@ def test_the_result_survives_json_and_says_whether_it_was_seeded():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"targets": ()}, "targets must be different people"),
-        ({"targets": (0, 0)}, "targets must be different people"),
-        ({"targets": (PEOPLE,)}, "targets must be different people"),
+        ({"targets": ()}, "answers and targets must be numbers"),
+        ({"targets": (0, 0)}, "distinct people out of 8"),
+        ({"targets": (PEOPLE,)}, "distinct people out of 8"),
+        ({"num_users": 0}, "num_users must be"),
         ({"claimed": 1.5}, "claimed must be"),
         ({"trials": 1}, "trials must be"),
         ({"confidence": 0.0}, "confidence must be"),
     ],
 )
 def test_wrong_arguments_are_refused(changes, message):
-    arguments = {"claimed": 0.5, "num_users": PEOPLE, "targets": (0,)} | changes
+    played = pipeline(1.0)
+    whom = {"num_users": PEOPLE, "targets": (0,)}
+    whom |= {key: value for key, value in changes.items() if key in whom}
+    changes = {key: value for key, value in changes.items() if key not in whom}
     with pytest.raises(InvalidParameterError, match=message):
-        name_slots(pipeline(1.0), arguments.pop("claimed"), **arguments)
+        name_slots(played, **changes, known=KnownAnswers.worst(played.randomizer.model, **whom))
+
+
+def test_of_no_claim_nothing_is_audited_and_the_success_is_told():
+    found = named(pipeline(1.0), claimed=1.0, trials=50)
+    assert found.verdict is Verdict.NOT_AUDITED
+    assert found.success_limits[0] < found.success < found.success_limits[1]
 
 
 def test_where_labels_are_no_slots_there_is_nothing_to_name():
@@ -110,4 +119,9 @@ def test_where_labels_are_no_slots_there_is_nothing_to_name():
         analyzer=sdp.FrequencyAnalyzer(),
     )
     with pytest.raises(UnsupportedModelError, match="labels are slots"):
-        name_slots(uniform, 0.5, num_users=PEOPLE, targets=(0,))
+        name_slots(uniform, 0.5, known=KnownAnswers(answers=np.zeros(PEOPLE, dtype=int), targets=[0]))
+
+
+def test_what_the_adversary_knows_is_not_printed():
+    known = KnownAnswers(answers=[987654, 123456], targets=[1])
+    assert repr(known) == "KnownAnswers(2 answers, 1 targets; not shown)"

@@ -88,3 +88,8 @@ def test_parameters_of_similar_people_are_checked():
         similar_people(GROUPS, count=0)
     with pytest.raises(InvalidParameterError, match="one finite number"):
         similar_people(GROUPS, privileged=[np.nan] * 10)
+
+
+def test_side_information_is_not_printed():
+    known = SideInformation(points=np.array([987654.0, 1.0]))
+    assert repr(known) == "SideInformation(points; not shown)"

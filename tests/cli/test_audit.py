@@ -6,7 +6,8 @@ from unittest.mock import patch
 
 import pytest
 
-from cli.running import shuffledp, write_csv, write_task
+from cli.networks import ring_with_chords, write_edges
+from cli.running import shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.accounting import account_all
 from shuffledp.guarantees import LocalDP
 
@@ -62,6 +63,9 @@ def test_several_columns_share_the_confidence(tmp_path):
     page = tmp_path / "audit.html"
     found = shuffledp("audit", task, "--users", 4, "--trials", 100, "--json", "--output", page)
     assert found.code == 0
+    (together,) = found.json["not_audited"]
+    assert together in page.read_text(encoding="utf-8")
+    assert f"NOT-AUDITED: {together}" in " ".join(shuffledp("audit", task, "--users", 4, "--trials", 20).out.split())
     assert [column["value"] for column in found.json["columns"]] == ["a", "<b>"]
     assert "<b></h2>" not in page.read_text(encoding="utf-8")
     with_one = write_task(tmp_path, **SMALL)
@@ -88,6 +92,94 @@ def test_groups_need_the_table_of_the_people(tmp_path):
     assert {finding["statement"]["guarantee"]["type"] for finding in found.json["columns"][0]["findings"]} >= {
         "d-sigma"
     }
+
+
+def verdicts(found):
+    """Of each guarantee, by its type and theorem; no column may be without."""
+    assert found.code == 0, found.err
+    return {
+        (finding["statement"]["guarantee"]["type"], finding["statement"]["basis"]["theorem"]): finding["verdict"]
+        for column in found.json["columns"]
+        for finding in column["findings"]
+    }
+
+
+def write_walks(folder, **shuffler):
+    """Twenty people in one part, and a task whose reports walk among them."""
+    write_edges(folder / "friends.csv", ring_with_chords(20, 30))
+    given = {"kind": "network", "graph": "friends.csv", "rounds": 4, **shuffler}
+    return write_task(folder, **SMALL | {"people": {"expected": 20}, "shuffler": given})
+
+
+@pytest.mark.parametrize(
+    ("keys", "attack"),
+    [
+        ({"protocol": "single"}, {"bags", "bags-early", "histogram", "own-report"}),
+        ({"rounds": "auto"}, {"bags", "bags-early", "histogram", "own-report"}),
+        ({"graph": "random-regular:4", "dropouts": 0.1}, {"bags", "bags-early", "histogram", "own-report"}),
+        ({"graph": ["friends.csv", "friends.csv"]}, {"bags", "bags-early", "histogram", "own-report"}),
+        ({"colluding": 0.2}, {"sightings", "bags-and-sightings"}),
+    ],
+    ids=["single", "auto", "random", "several graphs", "colluding"],
+)
+def test_reports_that_walk_are_attacked_along_the_graph(tmp_path, keys, attack):
+    task = write_walks(tmp_path, **keys)
+    found = shuffledp("audit", task, "--trials", 60, "--seed", 1, "--json")
+    assert "consistent" in {verdict for (kind, _), verdict in verdicts(found).items() if kind == "central-dp"}
+    audited = [each for each in found.json["columns"][0]["findings"] if each["evidence"] is not None]
+    assert audited[0]["evidence"]["attack"] in attack
+
+
+def test_in_a_graph_of_two_parts_the_claim_is_about_the_weaker_one(tmp_path):
+    """And the same as if there were only that part."""
+    large, weak = ring_with_chords(30, 150, 20), ring_with_chords(20, 100)
+    stated = []
+    for people, edges in ((50, weak + large), (20, weak)):
+        write_edges(tmp_path / "parts.csv", edges)
+        shuffler = {"kind": "network", "graph": "parts.csv", "rounds": 8}
+        changes = {"people": {"expected": people}, "shuffler": shuffler, "randomizer": {"epsilon0": 2.0}}
+        task = write_task(tmp_path, **SMALL | changes)
+        found = shuffledp("audit", task, "--trials", 40, "--seed", 1, "--json")
+        assert found.code == 0, found.err
+        stated.append(found.json["columns"][0]["findings"][0]["statement"])
+    assert stated[0]["guarantee"] == stated[1]["guarantee"]
+    assert stated[0]["guarantee"]["epsilon"] < 2.0
+    assert any("weakest part, of 20 people" in remark for remark in stated[0]["remarks"])
+
+
+def test_a_claim_about_walks_that_is_too_small_is_refuted(tmp_path):
+    task = write_walks(tmp_path, rounds=0)
+    with patch("shuffledp.tasks.auditing.account_all", halved):
+        assert shuffledp("audit", task, "--trials", 500, "--seed", 1, "--json").code == 5
+
+
+def test_a_graph_of_other_people_is_refused(tmp_path):
+    found = shuffledp("audit", write_walks(tmp_path), "--users", 7)
+    assert found.code == 3
+    assert "must fit the 7 people" in found.err
+
+
+def test_imperfect_shuffles_and_shares_are_attacked(tmp_path):
+    imperfect = write_task(tmp_path, **SMALL | {"shuffler": {"kind": "imperfect", "imperfection": 0.5}})
+    assert (
+        verdicts(shuffledp("audit", imperfect, "--trials", 60, "--json"))["local-dp", "local-randomizer"]
+        == "consistent"
+    )
+    shares = task_with(**SMALL | {"people": {"expected": 20}})
+    shares["protocol"] = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 1}
+    del shares["randomizer"]
+    imperfect.write_text(toml(shares), encoding="utf-8")
+    found = verdicts(shuffledp("audit", imperfect, "--trials", 100, "--json"))
+    assert found == {("central-dp", "split-and-mix"): "consistent", ("local-dp", "local-randomizer"): "not-audited"}
+    few = shuffledp("audit", imperfect, "--users", 10)
+    assert (few.code, "needs the noise of at least 20 people" in few.err) == (4, True)
+
+
+def test_what_is_stated_with_earlier_releases_is_not_audited(tmp_path):
+    task = write_task(tmp_path, **SMALL | {"people": {"expected": 5, "earlier": ["0" * 64]}})
+    found = shuffledp("audit", task, "--trials", 40, "--json")
+    assert found.code == 0
+    assert [text.startswith("What is stated of this and earlier") for text in found.json["not_audited"]] == [True]
 
 
 @pytest.mark.parametrize(
@@ -122,3 +214,13 @@ def test_too_few_trials_are_said_and_never_called_consistent(tmp_path):
     reasons = {finding["reason"].split(":")[0] for finding in found.json["columns"][0]["findings"]}
     assert "Too few trials" in reasons
     assert json.dumps(found.json).count('"consistent"') == 0
+
+
+def test_an_earlier_page_is_replaced_with_force_and_nothing_else(tmp_path):
+    task, page = write_task(tmp_path, **SMALL), tmp_path / "audit.html"
+    asked = ("audit", task, "--trials", 20, "--output", page)
+    assert shuffledp(*asked).code == 0
+    assert shuffledp(*asked).code == 2
+    assert shuffledp(*asked, "--force").code == 0
+    page.write_text("<!DOCTYPE html>somebody else's", encoding="utf-8")
+    assert "must be an earlier output" in shuffledp(*asked, "--force").err

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from shuffledp.accounting import reidentification_bound
-from shuffledp.attacks import KnownAnswers, LikeliestSlots, OptimalReidentification, evaluate_reidentification
+from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.attacks import KnownAnswers, LearnedSlots, LikeliestSlots, OptimalReidentification, Verdict, name_slots
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.laws import law_around, mallows_law
 from shuffledp.models import ProtocolModel
+from shuffledp.pipeline import Pipeline
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffler
 from shuffledp.testing import SeededSource
@@ -67,29 +69,30 @@ def test_the_heuristic_is_nearly_the_best_adversary_and_never_better(targets):
     randomizer, shuffler, best = protocol(people, theta, epsilon0)
     known = KnownAnswers(answers=np.array([0, 1, 1, 0, 1]), targets=np.array(targets))
     optimum = best.success(randomizer.model.channel(), known)
-    options = {"randomizer": randomizer, "shuffler": shuffler, "known": known, "num_runs": 1500}
-    for attack in (best, LikeliestSlots(shuffler, source=SeededSource(1))):
-        found = evaluate_reidentification(attack, **options, level=1 - SIGNIFICANCE, source=SeededSource(2))
-        assert found.limits[0] <= optimum
-        assert found.success > 0.85 * optimum
-        assert found.naive < 0.8 * found.success
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    options = {"known": known, "trials": 1500, "confidence": 1 - SIGNIFICANCE, "source": SeededSource(2)}
+    learned = LearnedSlots(pipeline, num_runs=500, source=SeededSource(1))
+    for attack, share in ((best, 0.85), (LikeliestSlots(shuffler, source=SeededSource(1)), 0.85), (learned, 0.7)):
+        found = name_slots(pipeline, optimum, attack=attack, **options)
+        assert found.verdict is Verdict.CONSISTENT
+        assert found.success > share * optimum
+        assert found.by_chance < 0.8 * found.success
         assert found.seeded
 
 
 def test_among_many_the_heuristic_is_far_above_chance_and_below_the_bound():
     groups = Groups.from_radius(np.arange(200), 3)
     shuffler, randomizer = (
-        MallowsShuffler(groups=groups, alpha=1.0),
+        MallowsShuffler(groups=groups, alpha=8.0),
         KaryRandomizedResponse(epsilon0=2.0, domain_size=2),
     )
     known = KnownAnswers(answers=np.arange(200) % 2, targets=np.array([90]))
     attack = LikeliestSlots(shuffler, num_draws=500, source=SeededSource(1))
-    found = evaluate_reidentification(
-        attack, randomizer=randomizer, shuffler=shuffler, known=known, num_runs=200, source=SeededSource(3)
-    )
-    model = ProtocolModel(local=randomizer.model, shuffle=shuffler.model(200))
-    assert found.success > 3 * found.naive
-    assert found.limits[0] <= reidentification_bound(model, swap_costs=shuffler.swap_costs(90)).success
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    bound = reidentification_bound(pipeline.model(200), swap_costs=shuffler.swap_costs(90)).success
+    found = name_slots(pipeline, bound, known=known, attack=attack, trials=200, source=SeededSource(3))
+    assert found.success > 3 * found.by_chance
+    assert found.verdict is Verdict.CONSISTENT
 
 
 def test_bad_arguments_are_refused():

@@ -7,7 +7,7 @@ import pytest
 from cli.networks import ring_with_chords
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.errors import InvalidParameterError
-from shuffledp.graphs import Graph
+from shuffledp.graphs import Graph, mixing_time
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, plan_network, walking
 from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, shufflers_of_parts, stated_about_walks
@@ -65,7 +65,9 @@ def test_nothing_is_claimed_of_walks_whose_reports_wait_together():
     assert planned.fewest_rounds is None
     assert [part.epsilon for part in planned.parts] == [1.0]
     assert planned.printed == ()
+    assert planned.mixing_time == pytest.approx(mixing_time(GRAPH, 0.1))  # that of one report by itself
+    assert not plan_network(offline, (RING,), BIT, DELTA, shuffler=along(offline, (RING,), BIT, 9)).two_sides
     model = model_of(shuffler, BIT.model)
     assert model.shuffle.position_windows() == ()
     assert (model.shuffle.separation, model.shuffle.near_uniformity) == (1.0, math.inf)
-    assert account(model, delta=DELTA).basis.theorem == "local-randomizer"
+    assert account(model, delta=DELTA).basis.theorem == "local-dp"

@@ -8,30 +8,32 @@ from shuffledp.attacks.de_finetti import DeFinettiAttack
 from shuffledp.attacks.evaluation import InferenceEvaluation, evaluate
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.gaussian_process import GaussianProcessAttack
+from shuffledp.attacks.guessing import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.known_games import DEFAULT_TRIALS
-from shuffledp.attacks.naming import Naming, name_slots
+from shuffledp.attacks.naming import LearnedSlots, Naming, name_slots
 from shuffledp.attacks.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
 from shuffledp.attacks.reidentification import (
     KnownAnswers,
     LikeliestSlots,
     OptimalReidentification,
-    ReidentificationEvaluation,
-    evaluate_reidentification,
 )
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
 from shuffledp.attacks.votes import MajorityVote
 
 __all__ = [
+    "DEFAULT_GUESSES",
     "DEFAULT_TRIALS",
     "AuditReport",
     "DeFinettiAttack",
     "Evidence",
     "Finding",
     "GaussianProcessAttack",
+    "Guessing",
     "InferenceAttack",
     "InferenceEvaluation",
     "KnownAnswers",
+    "LearnedSlots",
     "LikeliestSlots",
     "MajorityVote",
     "Mode",
@@ -40,12 +42,11 @@ __all__ = [
     "NeighborhoodPrior",
     "NeighboringInputs",
     "OptimalReidentification",
-    "ReidentificationEvaluation",
     "SideInformation",
     "Verdict",
     "audit",
     "evaluate",
-    "evaluate_reidentification",
+    "guess_answers",
     "name_slots",
     "placement",
     "similar_people",

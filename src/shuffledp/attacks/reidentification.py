@@ -1,6 +1,9 @@
-"""The adversary of re-identification knows everybody's answers, and looks for the slots of given people's reports."""
+"""Adversaries of re-identification: they know everybody's answers, and name the slots of given people's reports.
 
-from collections.abc import Mapping
+`shuffledp.attacks.naming` plays them, and counts how often they are right.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,13 +12,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from shuffledp import _validate
-from shuffledp._described import Described
 from shuffledp._validate import invalid
-from shuffledp.attacks.intervals import clopper_pearson
+from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
 from shuffledp.attacks.side_information import reports_by_slot
 from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer, View
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.flow import View
+from shuffledp.models import LocalModel
 from shuffledp.randomness import resolve_source
 
 if TYPE_CHECKING:
@@ -23,11 +26,10 @@ if TYPE_CHECKING:
     from shuffledp.shuffle_models import ShuffleModel
 
 __all__ = [
+    "Adversary",
     "KnownAnswers",
     "LikeliestSlots",
     "OptimalReidentification",
-    "ReidentificationEvaluation",
-    "evaluate_reidentification",
 ]
 
 Integers = NDArray[np.int64]
@@ -42,24 +44,58 @@ class KnownAnswers:
     """All that the adversary of Theorem 4.2 knows besides the view: everything but the randomness.
 
     Args:
-        answers: everybody's answer, shape (people,).
+        answers: everybody's answer, as the randomizer takes them, one row per person.
         targets: who is looked for: one person or more, each once.
 
     Raises:
         InvalidParameterError: if there are no such people.
     """
 
-    answers: Integers
+    answers: NDArray[Any]
     targets: Integers
+
+    def __repr__(self) -> str:
+        return f"KnownAnswers({len(self.answers)} answers, {self.targets.size} targets; not shown)"
 
     def __post_init__(self) -> None:
         answers, targets = np.asarray(self.answers), np.atleast_1d(np.asarray(self.targets))
-        if answers.ndim != 1 or answers.dtype.kind not in "iu" or targets.dtype.kind not in "iu" or not targets.size:
+        if answers.ndim < 1 or answers.dtype.kind not in "iuf" or targets.dtype.kind not in "iu" or not targets.size:
             raise InvalidParameterError("answers and targets must be numbers, one answer per person.")
-        if np.unique(targets).size != targets.size or not 0 <= targets.min() <= targets.max() < answers.size:
-            raise invalid(f"distinct people out of {answers.size}", num_targets=targets.size)
+        if np.unique(targets).size != targets.size or not 0 <= targets.min() <= targets.max() < len(answers):
+            raise invalid(f"distinct people out of {len(answers)}", num_targets=targets.size)
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "targets", targets)
+
+    @classmethod
+    def worst(
+        cls, model: LocalModel, *, num_users: int, targets: Sequence[int], inputs: NeighboringInputs | None = None
+    ) -> "KnownAnswers":
+        """Answers by which the targets stand out: theirs is one of two answers, and everybody else's is the other.
+
+        Args:
+            model: the randomizer's.
+            num_users: people in the batch.
+            targets: whom to look for; all different.
+            inputs: the two answers; None is the worst ones known for the randomizer.
+
+        Raises:
+            InvalidParameterError: if there are no such people.
+            UnsupportedModelError: if no answers are known that are the worst.
+        """
+        _validate.integer_at_least(1, num_users=num_users)
+        pairs = (inputs,) if inputs is not None else worst_inputs(model)
+        if not pairs:
+            raise UnsupportedModelError(f"no worst answers are known for {model.kind!r} reports; give some as inputs.")
+        known = cls(answers=np.array([pairs[0].second] * num_users), targets=np.array(targets))
+        known.answers[known.targets] = pairs[0].first
+        return known
+
+
+class Adversary(Protocol):
+    """Names slots. It is given the view and what is known, and nothing else."""
+
+    def infer(self, view: View, known: KnownAnswers) -> Integers:
+        """The slots that hold the targets' reports, all different; as a set they are meant."""
 
 
 class OptimalReidentification:
@@ -197,74 +233,3 @@ class LikeliestSlots:
         own = here[:, :, None] * np.eye(values)[known.answers[known.targets]][:, None]
         # Half a draw more, so that slots which always hold the target's report are not divided by 0.
         self._others = (answers[None] - own + 0.5 / values) / self._num_draws
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReidentificationEvaluation(Described):
-    """How often the adversary named all the right slots.
-
-    Args:
-        success: share of the runs.
-        limits: Clopper-Pearson limits of its probability.
-        naive: the chance of a guess at random among all sets of as many slots.
-        level: coverage of the limits.
-        num_runs: independent runs.
-        seeded: True if the runs can be repeated by whoever knows the seed.
-    """
-
-    success: float
-    limits: tuple[float, ...]
-    naive: float
-    level: float
-    num_runs: int
-    seeded: bool
-
-
-class _Adversary(Protocol):
-    def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """Slots."""
-
-
-def evaluate_reidentification(
-    attack: _Adversary,
-    *,
-    randomizer: Randomizer,
-    shuffler: _Drawing,
-    known: KnownAnswers,
-    num_runs: int = 200,
-    level: float = 0.95,
-    source: "RandomSource | None" = None,
-) -> ReidentificationEvaluation:
-    """Play fresh randomizations and shuffles, and count how often the set of slots is right.
-
-    Args:
-        attack: what guesses.
-        randomizer: common to all.
-        shuffler: whose permutation the evaluation, and not the attack, gets to see.
-        known: what the adversary knows, and thereby everybody's answers.
-        num_runs: 1 or more.
-        level: of the limits, strictly between 0 and 1.
-        source: randomness of everything.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-    """
-    _validate.integer_at_least(1, num_runs=num_runs)
-    _validate.open_probability(level=level)
-    source = resolve_source(source)
-    model, slots, wins = shuffler.model(known.answers.size), np.arange(known.answers.size), 0
-    for _ in range(int(num_runs)):
-        drawn = shuffler.draw(source=source)
-        reports = randomizer.randomize(known.answers, source=source).take(drawn)
-        view = View(reports=reports, labels=slots, shuffle=model, source=source)
-        wins += set(drawn[attack.infer(view, known)].tolist()) == set(known.targets.tolist())
-    lower, upper = clopper_pearson(wins, int(num_runs), tail=(1 - level) / 2)
-    chances = (np.arange(known.targets.size) + 1) / (slots.size - np.arange(known.targets.size))
-    return ReidentificationEvaluation(
-        success=wins / num_runs,
-        limits=(float(lower), float(upper)),
-        naive=float(np.prod(chances)),
-        level=level,
-        num_runs=int(num_runs),
-        seeded=source.reproducible,
-    )

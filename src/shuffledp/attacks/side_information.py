@@ -51,6 +51,10 @@ class SideInformation:
     features: Integers | None = None
     blocks: Integers | None = None
 
+    def __repr__(self) -> str:
+        known = ", ".join(name for name in self.__slots__ if getattr(self, name) is not None)
+        return f"SideInformation({known or 'nothing'}; not shown)"
+
     def __post_init__(self) -> None:
         given = {name: np.asarray(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
         for name, array in given.items():

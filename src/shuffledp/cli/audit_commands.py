@@ -6,9 +6,9 @@ from pathlib import Path
 from shuffledp.attacks import Mode
 from shuffledp.cli.screen import watching
 from shuffledp.errors import InvalidParameterError
-from shuffledp.report import write_audit_page
-from shuffledp.tables import new_file, read_grouping
-from shuffledp.tasks import TaskAudit, audit_task, read_task
+from shuffledp.report import is_audit_page, write_audit_page
+from shuffledp.tables import new_file, read_graphs, read_grouping
+from shuffledp.tasks import NetworkSection, TaskAudit, audit_task, read_task
 from shuffledp.testing import SeededSource
 
 __all__ = ["audit"]
@@ -35,6 +35,9 @@ def audit(
         grouping = None
         if people is not None:
             grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
+        graphs = None
+        if isinstance(task.shuffler, NetworkSection):
+            graphs = read_graphs(task.shuffler, users or task.people.expected, task_file.parent)
         audited = audit_task(
             task,
             users,
@@ -42,10 +45,11 @@ def audit(
             confidence=confidence,
             mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
             grouping=grouping,
+            graphs=graphs,
             source=None if seed is None else SeededSource(seed),
             progress=watch.progress,
         )
     if output is not None:
-        with new_file(output, force=force) as file:
+        with new_file(output, force=force, is_ours=is_audit_page) as file:
             write_audit_page(audited, file)
     return audited

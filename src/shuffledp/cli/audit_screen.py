@@ -26,5 +26,7 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
         console.print(Text(column.report.opening))
         for finding in column.report.findings:
             console.print(Text("\n" + str(finding), style=_STYLES[finding.verdict]))
+    for reason in audited.not_audited:
+        console.print(Text(f"\nNOT-AUDITED: {reason}", style=_STYLES[Verdict.NOT_AUDITED]))
     if page is not None:
         console.print(Text(f"\nPage: {page}"), soft_wrap=True)

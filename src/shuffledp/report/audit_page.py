@@ -7,9 +7,11 @@ from shuffledp.report.audit_charts import claims_chart, loss_and_delta, roc_char
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
 from shuffledp.report.words import count, number
-from shuffledp.tasks import ColumnAudit, TaskAudit
+from shuffledp.tasks import TaskAudit
 
-__all__ = ["write_audit_page"]
+__all__ = ["is_audit_page", "write_audit_page"]
+
+_MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 _WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.NOT_AUDITED: "not audited"}
 
@@ -27,7 +29,7 @@ def write_audit_page(audited: TaskAudit, file: Path) -> None:
     """
     summary = f"{count(audited.num_users)} invented people, confidence {audited.confidence:g}, about"
     page = render_page(
-        [_section(column, place) for place, column in enumerate(audited.columns)],
+        [_section(audited, place) for place in range(len(audited.columns))],
         name=audited.task.name,
         kicker=_kicker(audited),
         summary=summary,
@@ -37,6 +39,15 @@ def write_audit_page(audited: TaskAudit, file: Path) -> None:
     file.write_bytes(page)
 
 
+def is_audit_page(file: Path) -> bool:
+    """Whether a file is a page that `write_audit_page` wrote."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False
+    return content.startswith(_MARKS[0]) and _MARKS[1] in content
+
+
 def _kicker(audited: TaskAudit) -> str:
     verdicts = {finding.verdict for column in audited.columns for finding in column.report.findings}
     if Verdict.REFUTED in verdicts:
@@ -44,7 +55,8 @@ def _kicker(audited: TaskAudit) -> str:
     return "Audit: nothing found against the claims" if Verdict.CONSISTENT in verdicts else "Not audited"
 
 
-def _section(column: ColumnAudit, place: int) -> Section:
+def _section(audited: TaskAudit, place: int) -> Section:
+    column = audited.columns[place]
     findings = column.report.findings
     shown = [finding for finding in findings if finding.evidence is not None]
     charts = [claims_chart(shown, name=f"claims-{place}")] if shown else []
@@ -55,6 +67,7 @@ def _section(column: ColumnAudit, place: int) -> Section:
         "titles": {chart.name: chart.title for chart in charts},
         "statistics": column.report.mode is Mode.STATISTICS,
         "seeded": column.report.seeded,
+        "not_audited": audited.not_audited,
     }
     return Section(name="audit", title=column.value, context=context, charts=tuple(charts), anchor=f"audit-{place}")
 

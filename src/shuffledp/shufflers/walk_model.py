@@ -118,7 +118,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             "A laziness above 0 mixes the sides.",
         )
         return (
-            *(two_sides if self.is_bipartite and not self.laziness and self.num_rounds else ()),
+            *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
             "Whoever receives a report in the first round knows whose it is: against a colluding neighbor only the "
             "local guarantee is left.",

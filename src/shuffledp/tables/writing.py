@@ -72,7 +72,7 @@ def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], boo
 
 
 @contextmanager
-def new_file(path: Path, *, force: bool = False) -> Iterator[Path]:
+def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """A file to write, which appears under its name only when the block ends well; so do others written beside it.
 
     Until then they are in a private folder next to it. A symbolic link is followed.
@@ -80,16 +80,17 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     Args:
         path: a file that does not exist yet.
         force: replace an earlier output; never anything else.
+        is_ours: whether a file is such an output; None for files of reports and views.
 
     Raises:
         InvalidParameterError: if a file exists (and may not be replaced), or cannot be made.
     """
     with _private_place(path) as (target, place):
-        _check_file(target, force)
+        _check_file(target, force, is_ours or _is_our_file)
         yield place / target.name
         written = sorted(place.iterdir())
         for file in written:
-            _check_file(target.with_name(file.name), force)
+            _check_file(target.with_name(file.name), force, is_ours or _is_our_file)
         for file in written:
             file.replace(target.with_name(file.name))
 
@@ -165,12 +166,12 @@ def _listed_files(mark: Path) -> set[str]:
         return set()
 
 
-def _check_file(path: Path, force: bool) -> None:
+def _check_file(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
     if path.exists() and not force:
         raise InvalidParameterError(
             f"output must be a file that does not exist yet (or use --force); got output={str(path)!r}."
         )
-    if path.exists() and not _is_our_file(path):
+    if path.exists() and not is_ours(path):
         raise InvalidParameterError(
             f"output must be an earlier output to be replaced with --force; got output={str(path)!r}."
         )

@@ -79,7 +79,7 @@ def plan_network(
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
         num_parts=num_parts(everything),
-        two_sides=stays_on_sides(everything, section),
+        two_sides=stays_on_sides(everything, _resting(shuffler)),
         irregularity=first.irregularity,
         protocol=section.protocol,
         rounds=shuffler.num_rounds,
@@ -109,15 +109,20 @@ def _epsilon_of_all(
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
     """Both mixing times, of the slowest part; None for several graphs."""
-    graph, laziness = shuffler.graph, shuffler.laziness
+    graph, resting = shuffler.graph, _resting(shuffler)
     if not isinstance(graph, Graph):
         return None, None
     parts = [first_graph(each) for each in shufflers_of_parts(shuffler)] or [graph]
-    distances = [found for part in parts if (found := mixing_rounds(part, laziness)) is not None]
-    customary = max(mixing_time(part, laziness) for part in parts)
+    distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
+    customary = max(mixing_time(part, resting) for part in parts)
     if len(distances) < len(parts):
         return customary, None
     return customary, (max(found.least for found in distances), max(found.most for found in distances))
+
+
+def _resting(shuffler: RandomWalkShuffler) -> float:
+    """The chance that a report stays where it is for a round, whichever way: the law of one report by itself."""
+    return 1 - (1 - shuffler.laziness) * (1 - shuffler.offline)
 
 
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
@@ -166,8 +171,8 @@ def _parts(
                 people=part.num_users,
                 edges=part.num_edges,
                 is_bipartite=all_edges(each).is_bipartite,
-                gap=lazy_gap(part, shuffler.laziness) if alone else None,
-                mixing_time=mixing_time(part, shuffler.laziness) if alone else None,
+                gap=lazy_gap(part, _resting(shuffler)) if alone else None,
+                mixing_time=mixing_time(part, _resting(shuffler)) if alone else None,
                 epsilon=stated,
                 uniform=epsilon_of_uniform(local, part.num_users, delta),
                 fewest_rounds=fewest_rounds(section, (part,), randomizer, delta, None) if searched and alone else None,

@@ -128,9 +128,9 @@ def all_edges(shuffler: RandomWalkShuffler) -> Graph:
     return union(tuple({id(each): each for each in _graphs_of(shuffler)}.values()))
 
 
-def stays_on_sides(everything: Graph, section: NetworkSection) -> bool:
-    """Whether the number of rounds shows on which side of all edges a report began."""
-    return everything.is_bipartite and not section.laziness
+def stays_on_sides(everything: Graph, resting: float) -> bool:
+    """Whether the number of rounds shows on which side of all edges a report began, as none ever rests."""
+    return everything.is_bipartite and not resting
 
 
 def people_of(shuffler: RandomWalkShuffler) -> int:
@@ -163,7 +163,7 @@ def fewest_rounds(
         return epsilon_of(account(model, delta=delta).guarantee) <= uniform * _NEAR_UNIFORM
 
     everything = union(graphs)
-    if stays_on_sides(everything, section):
+    if stays_on_sides(everything, section.laziness):
         return None
     if not everything.is_connected:
         return _enough_for_parts(section, graphs, randomizer, delta, progress)
@@ -211,7 +211,7 @@ def first_tried(graph: Graph) -> int:
 def _because(section: NetworkSection, graphs: Graphs) -> str:
     """Why no number of rounds is enough, as far as that is known."""
     everything = union(graphs)
-    if stays_on_sides(everything, section):
+    if stays_on_sides(everything, section.laziness):
         return (
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
             "began. With laziness = 0.1 the sides mix"

@@ -31,7 +31,7 @@ from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Missing, Task
 
-__all__ = ["ColumnPlan", "Option", "Plan", "Unfit", "plan"]
+__all__ = ["ColumnPlan", "Option", "Plan", "Unfit", "plan", "planned_people", "require_planned"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,19 +179,8 @@ def plan(
         >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
         ('subset', 100)
     """
-    if grouping is not None or graphs is not None:
-        people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
-        if num_users not in (None, people):
-            raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
-        num_users = people
+    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
     shuffler = None if graphs is not None else task.shuffler.shuffler(grouping)
-    num_users = task.people.expected if num_users is None else num_users
-    if num_users is None:
-        raise InvalidParameterError(
-            "num_users must be given (--users N), or expected in the task's table [people], because errors and "
-            "guarantees depend on it; got neither."
-        )
-    _validate.integer_at_least(1, num_users=num_users)
     task = task.expecting(num_users)
     if num_users < task.release.minimum_batch:
         raise BatchTooSmallError(
@@ -201,7 +190,7 @@ def plan(
     releases = read_earlier(task, earlier)
     parts = task.parts()
     for part in parts:
-        _require_planned(part, num_users)
+        require_planned(part, num_users)
     walks = [_Walks.of(part, graphs, progress) for part in parts] if graphs is not None else [None] * len(parts)
     shufflers = [shuffler if walk is None else walk.shuffler for walk in walks]
     models = [part.model(int(num_users), each) for part, each in zip(parts, shufflers, strict=True)]
@@ -224,7 +213,30 @@ def plan(
     )
 
 
-def _require_planned(task: Task, num_users: int) -> None:
+def planned_people(
+    task: Task | JointTask, num_users: int | None, *, grouping: Grouping | None = None, graphs: Graphs | None = None
+) -> int:
+    """How many people there will be: those of the groups or the graph, else those asked for, else those expected.
+
+    Raises:
+        InvalidParameterError: if nothing says how many, two of these say different numbers, or it is less than 1.
+    """
+    if grouping is not None or graphs is not None:
+        people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
+        if num_users not in (None, people):
+            raise _validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
+        return people
+    num_users = task.people.expected if num_users is None else num_users
+    if num_users is None:
+        raise InvalidParameterError(
+            "num_users must be given (--users N), or expected in the task's table [people], because errors and "
+            "guarantees depend on it; got neither."
+        )
+    _validate.integer_at_least(1, num_users=num_users)
+    return num_users
+
+
+def require_planned(task: Task, num_users: int) -> None:
     """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
     task.require_people(num_users)
     most = task.randomizer.most_people

@@ -1,0 +1,211 @@
+"""The guessing game: tell one person's answer from the view, and hold the success against a claimed vulnerability."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp import _validate
+from shuffledp.attacks.games import RandomizerAndShuffler
+from shuffledp.attacks.scores import DIGITS, log_likelihood_of, sum_per_view
+from shuffledp.attacks.slot_games import DISTINCT, place_chances
+from shuffledp.attacks.successes import Success, check_counting, counted
+from shuffledp.errors import UnsupportedModelError
+from shuffledp.flow import View
+from shuffledp.models import FrequencyModel, LocalModel
+from shuffledp.randomness import resolve_source
+from shuffledp.shufflers import IdentityShuffler
+
+if TYPE_CHECKING:
+    from shuffledp.randomness import RandomSource
+
+__all__ = ["DEFAULT_GUESSES", "Guessing", "guess_answers"]
+
+DEFAULT_GUESSES = 10_000
+_VIEWS_AT_A_TIME = 1 << 8
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guessing(Success):
+    """How often one person's answer was guessed right.
+
+    Args:
+        person: whose answer.
+        exact: whether what is claimed is the success of the best guess, and not only the most that it can be.
+        optimal: whether no attack on these views is right more often.
+    """
+
+    person: int
+    exact: bool
+    optimal: bool
+
+    def __str__(self) -> str:
+        relation = "exactly" if self.exact else "at most"
+        return (
+            f"{self.verdict.upper()}: the best guess about one person is right with a probability of {relation} "
+            f"{self.claimed:.6g}. This attack was right in {self.measured}; without the view it would be in "
+            f"{self.by_chance:.2%}."
+        )
+
+
+def guess_answers(
+    pipeline: RandomizerAndShuffler,
+    claimed: float,
+    *,
+    num_users: int,
+    exact: bool = False,
+    prior: ArrayLike | None = None,
+    others: int | None = None,
+    person: int = 0,
+    trials: int = DEFAULT_GUESSES,
+    confidence: float = 0.99,
+    source: "RandomSource | None" = None,
+) -> Guessing:
+    """Guess one person's answer from views of the pipeline, and hold the success against a claimed vulnerability.
+
+    The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
+    answer given all reports, each weighed by the chance that it is this person's: the same for all after a uniform
+    shuffle, and learned from shuffles of marked reports where labels keep part of the order.
+
+    Guarantees:
+        1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the
+           attack.
+        2. Where the attack is the best there is, less success refutes a claim that is said to be exact, as more does.
+        3. Attacks see the view and public models only.
+
+    Args:
+        pipeline: a `shuffledp.Pipeline` for categories, or anything with its ``randomizer`` and ``shuffler``.
+        claimed: the claimed probability of a right guess, such as the value, or if it is no exact one the upper bound,
+            of `shuffledp.leakage.target_vulnerability`.
+        num_users: people in the batch.
+        exact: whether the claim is said to be exact.
+        prior: a probability for each answer; None is uniform.
+        others: the answer of everybody else, which the attacker then knows; None draws theirs from the prior.
+        person: about whom; matters where people are not mixed alike.
+        trials: independent runs, 2 or more.
+        confidence: strictly between 0 and 1.
+        source: randomness; None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if reports are not of categories, people send several, or reports walk.
+
+    References:
+        Jurado, Gonze, Alvim, Palamidessi 2023 (what is claimed); the attack is Bayes' rule.
+
+    Example:
+        >>> from shuffledp import FrequencyAnalyzer, KaryRandomizedResponse, Pipeline, UniformShuffler
+        >>> pipeline = Pipeline(
+        ...     randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=2),
+        ...     shuffler=UniformShuffler(),
+        ...     analyzer=FrequencyAnalyzer(),
+        ... )
+        >>> guess_answers(pipeline, 0.51, num_users=3, trials=2000).verdict.value
+        'refuted'
+    """
+    _validate.instance_of(RandomizerAndShuffler, pipeline=pipeline)
+    _validate.integer_at_least(1, num_users=num_users)
+    _validate.integer_at_least(0, person=person)
+    if person >= num_users:
+        raise _validate.invalid(f"one of num_users={num_users} people", person=person)
+    check_counting(claimed, trials, confidence)
+    model, source = pipeline.randomizer.model, resolve_source(source)
+    law = _checked_prior(prior, _size_of(model))
+    if others is not None:
+        _validate.integer_at_least(0, others=others)
+        if others >= law.size:
+            raise _validate.invalid(f"an answer, below {law.size}", others=others)
+    guesser = _Guesser(model, law, others, _places(pipeline, num_users, person, source))
+    draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("answers").bit_generator))
+    wins = 0
+    for start in range(0, trials, _VIEWS_AT_A_TIME):
+        runs = min(_VIEWS_AT_A_TIME, trials - start)
+        answers = draw.choice(law.size, p=law, size=(runs, num_users))
+        if others is not None:
+            answers[:, np.arange(num_users) != person] = others
+        reports = pipeline.randomizer.randomize(answers.ravel(), source=source)
+        views = [
+            pipeline.shuffler.shuffle(reports.take(slice(first, first + num_users)), source=source)
+            for first in range(0, answers.size, num_users)
+        ]
+        wins += int((guesser.guesses(views) == answers[:, person]).sum())
+    optimal = pipeline.shuffler.model(num_users).is_uniform or isinstance(pipeline.shuffler, IdentityShuffler)
+    return Guessing(
+        **counted(wins, trials, claimed=claimed, confidence=confidence, both_ways=exact and optimal),
+        by_chance=float(law.max()),
+        seeded=source.reproducible,
+        person=int(person),
+        exact=bool(exact),
+        optimal=optimal,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Guesser:
+    """Bayes' rule, for one person among others.
+
+    Args:
+        model: the randomizer's.
+        prior: of the answers.
+        others: everybody else's answer; None if it is drawn from the prior.
+        places: the log of the chance that a label is the person's, up to a constant; None where all are alike.
+    """
+
+    model: LocalModel
+    prior: Floats
+    others: int | None
+    places: Floats | None
+
+    def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:
+        """The likeliest answer after each view; the likeliest beforehand where it is empty."""
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self.prior)
+        found = np.full(len(views), int(self.prior.argmax()))
+        filled = [place for place, view in enumerate(views) if len(view)]
+        if not filled:
+            return found
+        tables = [views[place].reports.columns for place in filled]
+        columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+        logs = np.array([log_likelihood_of(self.model, columns, answer) for answer in range(self.prior.size)])
+        crowd = np.logaddexp.reduce(logs + log_prior[:, None]) if self.others is None else logs[self.others]
+        weights = logs - crowd
+        if self.places is not None:
+            weights = weights + self.places[np.concatenate([views[place].labels for place in filled])]
+        starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
+        likely = np.array([sum_per_view(each, starts) for each in weights]) + log_prior[:, None]
+        found[filled] = np.round(likely, DIGITS).argmax(axis=0)
+        return found
+
+
+def _size_of(model: LocalModel) -> int:
+    if not isinstance(model, FrequencyModel) or model.num_messages != 1:
+        raise UnsupportedModelError(
+            f"answers can be guessed where they are categories, and people send one report each; got {model.kind!r}."
+        )
+    return model.domain_size
+
+
+def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
+    law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
+    if law.shape != (size,) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
+        raise _validate.invalid(f"{size} probabilities that add up to 1", prior=prior)
+    return cast(Floats, law / law.sum())
+
+
+def _places(pipeline: RandomizerAndShuffler, num_users: int, person: int, source: "RandomSource") -> Floats | None:
+    """The log of the chance of each label; None where all are alike."""
+    shuffle = pipeline.shuffler.model(num_users)
+    if shuffle.is_uniform:
+        return None
+    if isinstance(pipeline.shuffler, IdentityShuffler):
+        return np.where(np.arange(num_users) == person, 0.0, -np.inf)
+    if shuffle.labels not in DISTINCT:
+        raise UnsupportedModelError(
+            f"answers can be guessed after uniform shuffles, or where each report has a label of its own; got a "
+            f"{shuffle.kind!r} shuffle."
+        )
+    return place_chances(pipeline.shuffler, num_users, person, source)
