@@ -10,7 +10,7 @@ from shuffledp.accounting import epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.tasks import NetworkSection, along, plan_network
+from shuffledp.tasks import NetworkSection, along, network_planning, plan_network
 from shuffledp.tasks.network_printed import printed_formulas
 from shuffledp.tasks.network_rounds import fewest_rounds, stated_about_walks
 
@@ -19,6 +19,13 @@ DELTA = 0.05
 RING = Graph.from_edges(ring_with_chords(12, 0))
 CHORDS = Graph.from_edges([(one, (one + 2) % 12) for one in range(12)])  # two parts, the even and the odd
 COMPLETE = Graph.from_edges([(one, other) for one in range(12) for other in range(one)])
+
+
+@pytest.fixture(autouse=True)
+def only_the_tasks_own_rounds(monkeypatch):
+    """The search for other numbers of rounds takes long, and is tested elsewhere."""
+    monkeypatch.setattr(network_planning, "fewest_rounds", lambda *_: None)
+    monkeypatch.setattr(network_planning, "_rounds_to_show", lambda shuffler, *_: [shuffler.num_rounds])
 
 
 def planned(graphs, num_rounds=3, randomizer=BIT, **keys):
