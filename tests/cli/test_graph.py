@@ -16,17 +16,23 @@ def test_it_says_what_a_graph_is_like(edges):
     printed = shuffledp("graph", "inspect", edges).out
     assert "8 people, 5 edges, taken in both directions" in printed
     assert "merged 1 repeated edges, dropped 1 loops" in printed
-    assert "4, the largest of 4 people" in printed
+    assert "Part 1, of person 0 and others: 4 people, 4 edges" in printed
+    assert "Part 2, of person 5 and others: 2 people, 1 edges" in printed
+    assert "of one law of positions after 14 rounds" in printed
+    assert "reports of person 3" in printed
     assert "1.125000" in printed
     assert "0.27128645" in printed
     assert "5.1 rounds" in printed
     assert "2 people have no neighbor" in printed
-    assert "bipartite" not in printed
+    assert "0 to 3" in printed
 
 
 def test_json_holds_the_same_numbers(edges):
     found = shuffledp("graph", "inspect", edges, "--json").json
-    assert (found["num_users"], found["num_components"], found["irregularity"]) == (8, 4, 1.125)
+    assert (found["num_users"], found["num_components"], found["least_degree"]) == (8, 4, 0)
+    large, small = found["parts"]
+    assert (large["irregularity"], large["mixing_rounds"], large["worst_start"]) == (1.125, [14, 14], 3)
+    assert (small["first"], small["is_bipartite"], small["mixing_rounds"]) == (5, True, None)
     assert found["graph"] == str(edges)
 
 
@@ -34,9 +40,9 @@ def test_a_graph_of_two_sides_is_pointed_out(tmp_path):
     file = tmp_path / "ring.txt"
     file.write_text("0 1\n1 2\n2 3\n3 0\n", encoding="utf-8")
     printed = shuffledp("graph", "inspect", file).out
-    assert "The graph is bipartite" in printed
+    assert "on which side of a bipartite part a report began" in printed
     assert "never" in printed
-    assert shuffledp("graph", "inspect", file, "--json").json["mixing_time"] == "inf"
+    assert shuffledp("graph", "inspect", file, "--json").json["parts"][0]["mixing_time"] == "inf"
 
 
 @pytest.mark.parametrize(("text", "code"), [("from,to\nAnn,Bob\n", 3), ("0,1\n1,two\n", 3), ("0,-1\n", 2), ("", 3)])
@@ -51,3 +57,13 @@ def test_what_is_no_edge_list_is_refused_in_one_line(tmp_path, text, code):
 def test_a_file_that_is_not_there(tmp_path):
     result = shuffledp("graph", "inspect", tmp_path / "none.csv")
     assert (result.code, "there is no such file" in result.err) == (3, True)
+
+
+def test_a_drawn_graph_is_no_file_and_loops_alone_are_nothing_to_walk_along(tmp_path):
+    result = shuffledp("graph", "inspect", "random-regular:8")
+    assert (result.code, "a graph that is drawn for a task" in result.err) == (3, True)
+    file = tmp_path / "loops.csv"
+    file.write_text("0,0\n1,1\n", encoding="utf-8")
+    printed = shuffledp("graph", "inspect", file).out
+    assert "Everybody is alone: there is nothing to walk along." in printed
+    assert "irregularity" not in printed

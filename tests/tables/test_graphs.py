@@ -48,12 +48,14 @@ def test_an_npz_file_has_an_array_of_edges(tmp_path):
         (b"a,b\n", "has no edges: its only line"),
         (b"0;1\n", "has no edges: its only line"),
         (b"0;1\n# 2;3\n\n", "has no edges: its only line"),
-        (b"O,1\n0,1\n", "cannot be read"),
-        (b"0\n1\n", "two columns, or three with weights; it has 1"),
+        (b"O,1\n0,1\n", "line 1 holds something else than numbers"),
+        (b"0\n1\n", "line 1 must have two columns, or three with weights; it has 1"),
         (b"0,1,2,3\n", "it has 4"),
-        (b"0.5,1\n", "integers in its first two columns"),
-        (b"0,nan\n0,1\n0,nan\n", "cannot be read|integers"),
-        (b"0,1\nx,y\n", "cannot be read"),
+        (b"a,b\n\n0.5,1\n", "line 3 must have integers in its first two columns"),
+        (b"0,nan\n0,1\n0,nan\n", "line 1 holds something else than numbers"),
+        (b"0,inf\n", "line 1 must have integers"),
+        (b"# ours\n0,1\nx,y\n", "line 3 holds something else than numbers"),
+        (b"0,1\n1,2,3\n", "line 2 has 3 columns, and the first one has 2"),
         (b"\xff\xfe\x00", "cannot be read"),
     ],
 )
@@ -80,3 +82,16 @@ def test_a_file_without_edges_and_no_file_are_refused(tmp_path):
     (tmp_path / "d.csv").write_text("0,7\n")
     with pytest.raises(InvalidParameterError, match="below 3; the edge"):
         read_graph(tmp_path / "d.csv", num_users=3)
+
+
+def test_a_number_far_above_how_many_people_are_named_is_refused(tmp_path):
+    (tmp_path / "edges.csv").write_text("0,1\n1,2000000000\n")
+    with pytest.raises(InputDataError, match="names 3 different people, and one of them has the number 2000000000"):
+        read_graph(tmp_path / "edges.csv")
+    (tmp_path / "edges.csv").write_text("0,1\n1,1000000\n")
+    assert read_graph(tmp_path / "edges.csv").num_users == 1_000_001
+
+
+def test_a_folder_is_said_to_be_none(tmp_path):
+    with pytest.raises(InputDataError, match="it is not a file"):
+        read_graph(tmp_path)

@@ -25,7 +25,21 @@ def inspect(
 ) -> None:
     """Say what a graph is like for walks: its parts, how irregular it is, and how fast walks on it mix."""
     from shuffledp.cli import graph_screen
-    from shuffledp.graphs import describe_graph
+    from shuffledp.errors import InputDataError
+    from shuffledp.graphs import describe_graph, largest_parts
+    from shuffledp.laws.mixing_rounds import mixing_rounds
     from shuffledp.tables.graphs import read_graph
 
-    graph_screen.show_graph(describe_graph(read_graph(edges)), edges, as_json=json)
+    if edges.name.startswith("random-regular:") and not edges.exists():
+        raise InputDataError(
+            f"{edges} is no file but a graph that is drawn for a task, for as many people as it has: in it everybody "
+            "has equally many neighbors. `shuffledp plan TASK --users N` says how walks on it mix."
+        )
+    graph = read_graph(edges)
+    mixing, parts = [], largest_parts(graph)
+    for people, part in parts:
+        found = mixing_rounds(part)
+        if found is not None and found.worst_start is not None:
+            found = found._replace(worst_start=int(people[found.worst_start]))
+        mixing.append(found)
+    graph_screen.show_graph(describe_graph(graph, parts), mixing, edges, as_json=json)

@@ -6,45 +6,79 @@ from pathlib import Path
 
 import typer
 
-from shuffledp.graphs import GraphDescription
+from shuffledp.graphs import GraphDescription, PartDescription
+from shuffledp.laws.mixing_rounds import TOLERANCE, MixingRounds
 
 __all__ = ["show_graph"]
 
 _SETTLED = 1e-8  # error of an eigenvalue that needs no mention
+_Mixing = list[MixingRounds | None]  # of each part
 
 
-def show_graph(found: GraphDescription, path: Path, *, as_json: bool) -> None:
-    """Print what is known of a graph, with advice where walks would not mix."""
+def show_graph(found: GraphDescription, mixing: _Mixing, path: Path, *, as_json: bool) -> None:
+    """Print what is known of a graph, with advice where walks would not mix.
+
+    Args:
+        found: the graph.
+        mixing: of each of its parts that are described; starts are numbered as in the whole graph.
+        path: of the file.
+        as_json: print one JSON object instead.
+    """
     if as_json:
-        typer.echo(json.dumps({"graph": str(path), **found.to_dict()}, indent=2))
+        typer.echo(json.dumps({"graph": str(path), **_facts(found, mixing)}, indent=2))
         return
     typer.echo(f"{path}: {found.num_users:,} people, {found.num_edges:,} edges, taken in both directions")
     if found.merged_edges or found.dropped_loops:
         typer.echo(f"  merged {found.merged_edges:,} repeated edges, dropped {found.dropped_loops:,} loops")
-    for name, value in _rows(found):
-        typer.echo(f"  {name:<22}{value}")
+    _write("parts", f"{found.num_components:,}")
+    _write("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}")
+    for number, (part, rounds) in enumerate(zip(found.parts, mixing, strict=True), start=1):
+        if found.num_components > 1:
+            typer.echo(
+                f"Part {number}, of person {part.first:,} and others: {part.num_users:,} people, "
+                f"{part.num_edges:,} edges"
+            )
+        for name, value in _rows(part, rounds):
+            _write(name, value)
     for advice in _advice(found):
         typer.echo(advice)
 
 
-def _rows(found: GraphDescription) -> tuple[tuple[str, str], ...]:
+def _facts(found: GraphDescription, mixing: _Mixing) -> dict[str, object]:
+    parts = [
+        {
+            **part.to_dict(),
+            "mixing_rounds": None if rounds is None else [rounds.least, rounds.most],
+            "worst_start": None if rounds is None else rounds.worst_start,
+        }
+        for part, rounds in zip(found.parts, mixing, strict=True)
+    ]
+    return {**found.to_dict(), "parts": parts}
+
+
+def _write(name: str, value: str) -> None:
+    typer.echo(f"  {name:<22}{value}")
+
+
+def _rows(part: PartDescription, rounds: MixingRounds | None) -> tuple[tuple[str, str], ...]:
     return (
-        ("parts", f"{found.num_components:,}, the largest of {found.largest_component:,} people"),
-        ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"),
-        ("irregularity", f"{found.irregularity:.6f}"),
-        ("spectrum", f"{found.second_eigenvalue:.8f}, {found.smallest_eigenvalue:.8f} at the ends"),
-        ("spectral gap", _gap(found)),
-        ("log(n) / gap", _rounds(found.mixing_time)),
-        ("the same, half lazy", _rounds(found.lazy_mixing_time)),
-        ("hold no report", f"{found.expected_empty:,.1f} people expected, after many rounds"),
+        ("bipartite", "yes" if part.is_bipartite else "no"),
+        ("irregularity", f"{part.irregularity:.6f}"),
+        ("spectrum", f"{part.second_eigenvalue:.8f}, {part.smallest_eigenvalue:.8f} at the ends"),
+        ("spectral gap", _gap(part)),
+        ("log(n) / gap", _rounds(part.mixing_time)),
+        ("the same, half lazy", _rounds(part.lazy_mixing_time)),
+        (f"all within {TOLERANCE:g}", _until(rounds)),
+        ("the last of them", _last(rounds)),
+        ("hold no report", f"{part.expected_empty:,.1f} people expected, after many rounds"),
     )
 
 
-def _gap(found: GraphDescription) -> str:
+def _gap(part: PartDescription) -> str:
     """With what is certain of it, where it did not settle."""
-    certain = max(0.0, found.spectral_gap - found.spectrum_error)
-    settled = found.spectrum_error <= _SETTLED
-    return f"{found.spectral_gap:.8f}" + (
+    certain = max(0.0, part.spectral_gap - part.spectrum_error)
+    settled = part.spectrum_error <= _SETTLED
+    return f"{part.spectral_gap:.8f}" + (
         "" if settled else f"; certainly {certain:.6f} or more, which guarantees rest on"
     )
 
@@ -53,12 +87,29 @@ def _rounds(number: float) -> str:
     return "never" if math.isinf(number) else f"{number:,.1f} rounds"
 
 
+def _until(rounds: MixingRounds | None) -> str:
+    if rounds is None:
+        return "never"
+    after = f"{rounds.least:,}" if rounds.least == rounds.most else f"{rounds.least:,} to {rounds.most:,}"
+    return f"of one law of positions after {after} rounds"
+
+
+def _last(rounds: MixingRounds | None) -> str:
+    if rounds is None or rounds.worst_start is None:
+        return "not looked for"
+    return f"reports of person {rounds.worst_start:,}"
+
+
 def _advice(found: GraphDescription) -> tuple[str, ...]:
-    parts = "Reports stay in their part: what is said is about the largest one."
+    shown = len(found.parts) + found.num_isolated
+    nobody = "Everybody is alone: there is nothing to walk along."
+    parts = "Reports stay in their part."
+    unseen = f" {found.num_components - shown:,} more parts are smaller than these."
     alone = f"{found.num_isolated:,} people have no neighbor: walks do not shuffle their reports."
-    sides = "The graph is bipartite: without laziness, the number of rounds shows on which side a report began."
+    sides = "Without laziness, the number of rounds shows on which side of a bipartite part a report began."
     return (
-        *((parts,) if found.num_components > 1 else ()),
-        *((alone,) if found.num_isolated else ()),
-        *((sides,) if found.is_bipartite else ()),
+        *((nobody,) if not found.parts else ()),
+        *((parts + unseen * (shown < found.num_components),) if len(found.parts) > 1 else ()),
+        *((alone,) if found.num_isolated and found.parts else ()),
+        *((sides,) if any(part.is_bipartite for part in found.parts) else ()),
     )

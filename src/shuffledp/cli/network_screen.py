@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp._numerals import in_digits
-from shuffledp.tasks import NetworkPlan
+from shuffledp.tasks import NetworkPlan, PrintedFormula
 
 __all__ = ["network_sentences", "show_network"]
 
@@ -38,11 +38,18 @@ def show_network(console: Console, plan: NetworkPlan, delta: float, bits: int | 
         for each in plan.printed:
             console.print(
                 Text(
-                    f"Theorem {each.theorem} of Liew et al. prints epsilon = {each.epsilon:.4g} here, with delta = "
-                    f"{each.delta:g}; it is no guarantee: {each.flag}.",
+                    f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{_version(each)} prints "
+                    f"epsilon = {each.epsilon:.4g} here, with delta = {each.delta:g}. It is {each.flag}.",
                     style="dim",
                 )
             )
+
+
+def _version(each: PrintedFormula) -> str:
+    """Which version, if it is that for randomizers with a local delta."""
+    if not each.local_delta:
+        return ""
+    return f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
 
 
 def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list[str]:
@@ -60,10 +67,21 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list
         f"irregularity {plan.irregularity:.4g}.",
         f"After {_rounds(plan.rounds)} epsilon = {in_digits(plan.epsilon, 'at most')} at delta = {delta:g}; a uniform "
         f"shuffle of as many people would have {in_digits(plan.uniform, 'at most')}. {_fewest(plan)}",
+        *_better(plan),
         f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
         f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}",
         *_mixing(plan),
         *_failing(plan),
+    ]
+
+
+def _better(plan: NetworkPlan) -> list[str]:
+    """What another protocol would do, if it is better in all respects."""
+    if not plan.all_is_better or plan.epsilon_of_all is None:
+        return []
+    return [
+        f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many rounds, '
+        "and estimates would err less: no report is left out, and there are no dummies."
     ]
 
 
@@ -78,10 +96,12 @@ def _mixing(plan: NetworkPlan) -> list[str]:
     """The two mixing times, by their names."""
     if plan.mixing_time is None:
         return []
-    customary = "never" if math.isinf(plan.mixing_time) else f"{plan.mixing_time:,.1f} rounds"
-    found = f"Mixing time by the gap, log(n) / gap: {customary}."
+    slowest = ", of the slowest part" if plan.num_parts > 1 else ""
+    never = math.isinf(plan.mixing_time)
+    customary = _mixing_time(plan.mixing_time) + ("" if never else " rounds")
+    found = f"Mixing time by the gap, log(n) / gap{slowest}: {customary}."
     if plan.distance_rounds is None:
-        return [f"{found} Positions never come near one law."]
+        return [f"{found} Positions{' in it' if slowest else ''} never come near one law."]
     least, most = plan.distance_rounds
     after = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     return [f"{found} Mixing time by distance, until all laws are within 0.01 of the stationary one: {after} rounds."]
@@ -93,8 +113,9 @@ def _failing(plan: NetworkPlan) -> list[str]:
         return []
     one = plan.risks[0]
     return [
-        f"If {one.share:.0%} of the people collude, a report is ever in their hands with a chance of at most "
-        f"{one.exposure:.1%} on average; whoever has a colluding neighbor has no guarantee but that of the own device."
+        f"If {100 * one.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
+        f"{math.ceil(1000 * one.exposure) / 10:.1f}% on average; whoever has a colluding neighbor has no guarantee but "
+        "that of the own device."
     ]
 
 
@@ -105,6 +126,7 @@ def _table(plan: NetworkPlan) -> Table:
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     table.columns[-1].justify = "left"
+    table.columns[-1].no_wrap, table.columns[-1].overflow = False, "fold"  # a name that is cut says nothing
     for row in plan.by_rounds:
         marks = ", ".join([*(["yours"] if row.rounds == plan.rounds else []), *_first(plan, row.rounds)])
         table.add_row(
@@ -131,12 +153,18 @@ def _parts(plan: NetworkPlan) -> Table:
         table.add_row(
             f"{part.people:,}",
             f"{part.edges:,}",
-            "never" if math.isinf(part.mixing_time) else f"{part.mixing_time:,.1f}",
+            _mixing_time(part.mixing_time),
             f"<= {in_digits(part.epsilon, 'at most')}",
             in_digits(part.uniform, "at most"),
             "-" if part.fewest_rounds is None else _rounds(part.fewest_rounds),
         )
     return table
+
+
+def _mixing_time(rounds: float | None) -> str:
+    if rounds is None:
+        return "-"
+    return "never" if math.isinf(rounds) else f"{rounds:,.1f}"
 
 
 def _rounds(number: int) -> str:

@@ -136,13 +136,15 @@ def _sent(outcome: StageOutcome) -> str:
 
 
 def _flow_sentence(flow: DataFlow, model: ProtocolModel) -> str:
-    people = f"{model.num_users:,} people"
+    people, lost = f"{model.num_users:,} people", ""
     sent = "reports" if flow.released == model.num_users else f"messages of {people}"
     if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_users:
         sent = f"reports handed in by {people}"
+        if flow.released < model.num_users:
+            sent, lost = f"of {model.num_users:,} reports", " The others got lost on their way."
     received = f"{flow.received:,} rows received, " if flow.received is not None else ""
     missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
-    return f"{received}{missing}{flow.released:,} {sent} released.{_detached(flow)}"
+    return f"{received}{missing}{flow.released:,} {sent} released.{lost}{_detached(flow)}"
 
 
 def _attached(outcome: Outcome) -> str:

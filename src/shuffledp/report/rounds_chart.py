@@ -62,7 +62,14 @@ def _draw(plan: NetworkPlan, epsilon0: float, withdrawn: bool, width: int) -> "F
     axes.axhline(plan.uniform, color=LIGHT["green"], linewidth=1.5, linestyle=(0, (5, 3)))
     axes.axhline(epsilon0, color=LIGHT["vermilion"], linewidth=1.3, linestyle=":")
     edge = {"xycoords": ("axes fraction", "data"), "fontsize": _LABEL, "ha": "left"}
-    annotate(axes, f"uniform shuffle: {number(plan.uniform)}", (0, plan.uniform), (6, -9), color=LIGHT["green"], **edge)
+    annotate(
+        axes,
+        f"uniform shuffle: {number(plan.uniform, 'at most')}",
+        (0, plan.uniform),
+        (6, -9),
+        color=LIGHT["green"],
+        **edge,
+    )
     annotate(axes, f"no shuffling: {number(epsilon0)}", (0, epsilon0), (6, 9), color=LIGHT["vermilion"], **edge)
     axes.plot(rounds, epsilons, color=LIGHT["blue"], linewidth=3, marker="o", markersize=4)
     if plan.rounds:

@@ -4,6 +4,7 @@ import gzip
 import io
 import math
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from shuffledp.tables.reading import guarded, open_parquet
 
 __all__ = ["read_graph"]
 
+_FEW = 1 << 20  # people, so many that a graph takes little memory even if none of them has a neighbor
+_MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 
 
@@ -36,18 +39,34 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
         num_users: number of people; None is one more than the largest number in the file.
 
     Raises:
-        InputDataError: if there is no such file, or it is no edge list.
+        InputDataError: if there is no such file, it is no edge list, or a number is far above how many people it
+            names.
         InvalidParameterError: as `shuffledp.graphs.Graph.from_edges`.
     """
     if not path.is_file():
-        raise InputDataError(f"{path} cannot be read: there is no such file.")
+        problem = "it is not a file" if path.exists() else "there is no such file"
+        raise InputDataError(f"{path} cannot be read: {problem}.")
     read = _from_text
     if path.suffix == ".npz" or zipfile.is_zipfile(path):
         read = _from_npz
     elif path.suffix in (".parquet", ".pq"):
         read = _from_parquet
     edges, weights = guarded(path, lambda: read(path))
+    if num_users is None:
+        _require_close_numbers(path, edges)
     return Graph.from_edges(edges, weights=weights, num_users=num_users)
+
+
+def _require_close_numbers(path: Path, edges: NDArray[Any]) -> None:
+    """Refuse a number far above how many people there are: everybody below it takes memory, with a neighbor or not."""
+    if not np.issubdtype(edges.dtype, np.integer) or (largest := int(edges.max(initial=0))) < _FEW:
+        return
+    named = np.unique(edges).size
+    if largest >= _MOST_PER_NAMED * named:
+        raise InputDataError(
+            f"{path} must number people from 0 on, without large gaps: it names {named} different people, and one of "
+            f"them has the number {largest}. Number them anew, or say how many there are (num_users)."
+        )
 
 
 def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -77,23 +96,53 @@ def _from_parquet(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
 def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     content = path.read_bytes()
     text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    first = next(lines, None)
+    first = next(_lines(text), None)
     if first is None:
         raise InputDataError(f"{path} has no edges.")
-    delimiter = "," if "," in first else None
-    rest = text if any(_is_number(field) for field in first.split(delimiter)) else "\n".join(lines)
-    if not rest.strip():
+    delimiter = "," if "," in first[1] else None
+    header = 0 if any(_is_number(field) for field in first[1].split(delimiter)) else first[0]
+    if next(_lines(text, header), None) is None:
         raise InputDataError(
             f"{path} has no edges: its only line is no two numbers separated by a comma, a tab or blanks."
         )
-    rows = np.loadtxt(io.StringIO(rest), delimiter=delimiter, comments="#", ndmin=2)
-    if rows.shape[1] not in (2, 3):
-        raise InputDataError(f"{path} must have two columns, or three with weights; it has {rows.shape[1]}.")
-    nodes = rows[:, :2]
-    if (nodes != np.floor(nodes)).any() or (np.abs(nodes) > _LARGEST).any():
-        raise InputDataError(f"{path} must have integers in its first two columns.")
-    return nodes.astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
+    try:
+        rows = np.loadtxt((line for _, line in _lines(text, header)), delimiter=delimiter, comments="#", ndmin=2)
+    except ValueError:
+        rows = None
+    if rows is None or rows.shape[1] not in (2, 3) or not _are_nodes(rows[:, :2]).all():
+        reason = _wrong(_lines(text, header), delimiter)
+        raise InputDataError(f"{path} must have an edge a line, two node numbers from 0: {reason}.")
+    return rows[:, :2].astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
+
+
+def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
+    """The lines below the header that say something, with their numbers from 1."""
+    for place, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if place > header and line.strip() and not line.startswith("#"):
+            yield place, line
+
+
+def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
+    """Which line is the first that is no edge, and why; what is in it is not shown."""
+    columns = None
+    for place, line in lines:
+        fields = line.split("#")[0].split(delimiter)
+        columns = len(fields) if columns is None else columns
+        if len(fields) not in (2, 3):
+            return f"line {place} must have two columns, or three with weights; it has {len(fields)}"
+        if len(fields) != columns:
+            return f"line {place} has {len(fields)} columns, and the first one has {columns}"
+        if not all(map(_is_number, fields)):
+            return f"line {place} holds something else than numbers; people are numbered as the rows of the input are"
+        if not _are_nodes(np.array([float(field) for field in fields[:2]])).all():
+            return f"line {place} must have integers in its first two columns"
+    return "it is damaged, or not in the format that its name says"
+
+
+def _are_nodes(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether numbers are whole, and exact."""
+    whole: NDArray[np.bool_] = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
+    return whole
 
 
 def _is_number(field: str) -> bool:

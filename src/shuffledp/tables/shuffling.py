@@ -149,4 +149,9 @@ def _shuffled_in_memory(task: Task, parts: list[ReportPart], beside: Path, sourc
     shuffler = shuffler_for(task, public, reports.num_users, beside)
     shuffler = task.shuffler.in_rounds(shuffler, reports.model.num_messages)
     view = shuffler.shuffle(reports, public=public, source=source)
+    if not len(view):
+        raise InputDataError(
+            f"none of the {len(reports)} reports of column {task.value!r} was handed in: all were lost on their way, "
+            "with the task's dropouts and rounds. Nothing was released."
+        )
     return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)

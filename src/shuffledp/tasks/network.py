@@ -101,6 +101,10 @@ class NetworkSection(ShufflerSection):
                     raise invalid("the name of a file, or random-regular:DEGREE", graph=name)
             if self.graph_seed is not None:
                 raise invalid("left out where the graph is in a file", graph_seed=self.graph_seed)
+        elif self.degree == 0:
+            raise invalid(
+                "random-regular:DEGREE with a degree of 1 or more: else nobody has a neighbor", graph=self.graph
+            )
         elif self.sha256 is not None:
             raise invalid("left out for a random graph, which is in no file", sha256=self.sha256)
         if self.graph_seed is not None:
@@ -223,7 +227,7 @@ def along(section: NetworkSection, graphs: Graphs, randomizer: Randomizer, num_r
 
 
 def _check_rounds(rounds: float | str) -> None:
-    whole = isinstance(rounds, int) and 0 <= rounds <= _MOST_ROUNDS
+    whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
     if rounds != AUTO and not whole:
         raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)
 

@@ -7,6 +7,9 @@ from shuffledp._described import Described
 __all__ = ["AfterRounds", "NetworkPlan", "PartOfGraph", "PrintedFormula", "Risk", "Walked"]
 
 
+_FEW = 10  # reports; an estimate from fewer says nothing
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterRounds(Described):
     """What so many rounds give, and what they cost.
@@ -38,19 +41,19 @@ class PartOfGraph(Described):
         people: how many.
         edges: between them.
         is_bipartite: whether they have two sides.
-        gap: "alpha" in papers, the laziness of the task included.
-        mixing_time: log(people) / gap, in rounds.
+        gap: "alpha" in papers, the laziness of the task included; None for several graphs.
+        mixing_time: log(people) / gap, in rounds; None for several graphs.
         epsilon: what is guaranteed to each of them after the task's rounds.
         uniform: epsilon of a uniform shuffle of as many.
         fewest_rounds: the fewest rounds found that come within 5 % of that; None if none do, that gains nothing, or
-            there are too many parts to look.
+            there are too many parts to look, or several graphs.
     """
 
     people: int
     edges: int
     is_bipartite: bool
-    gap: float
-    mixing_time: float
+    gap: float | None
+    mixing_time: float | None
     epsilon: float
     uniform: float
     fewest_rounds: int | None
@@ -80,12 +83,15 @@ class PrintedFormula(Described):
         theorem: its number in Liew et al. 2022.
         epsilon: what the formula gives.
         delta: the remainder that goes with it.
+        local_delta: for the version of the theorem for reports that are (epsilon0, delta0)-private, the largest delta0
+            for which it claims that; 0 for the other version.
         flag: what is wrong with it.
     """
 
     theorem: str
     epsilon: float
     delta: float
+    local_delta: float
     flag: str
 
 
@@ -99,22 +105,24 @@ class NetworkPlan(Described):
         num_graphs: graphs that follow each other.
         merged_edges: further mentions of edges, in either direction, that were merged.
         dropped_loops: edges from a person to the same that were left out.
-        num_parts: parts that cannot reach each other.
-        two_sides: whether the graph is bipartite and nobody is lazy, so that the number of rounds shows where a report
-            may have begun.
+        num_parts: parts that cannot reach each other, in whatever round.
+        two_sides: whether the graph, or all graphs taken together, is bipartite and nobody is lazy, so that the number
+            of rounds shows where a report may have begun.
         irregularity: "Gamma" in papers.
         protocol: what people hand in: "all", "single" or "padded".
         rounds: the task's.
         epsilon: what is guaranteed to everybody after them, by the weakest part.
         uniform: epsilon of a uniform shuffle of as many people.
+        epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
+        surviving: reports that are expected not to be lost on their way.
         fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part at most
             1.05 times that of a uniform shuffle of its people; None if none are.
-        mixing_time: log(people) / gap, in rounds, as papers recommend; None for several graphs.
+        mixing_time: log(people) / gap, in rounds, as papers recommend, of the slowest part; None for several graphs.
         distance_rounds: the first round after which everybody's law is within a distance of 0.01 of the stationary one:
-            at least and at most; None for several graphs, or if there is none.
+            at least and at most, of the slowest part; None for several graphs, or if there is none.
         by_rounds: ascending; the task's rounds among them.
         parts: the largest first, at most 64 of them.
-        risks: if people collude.
+        risks: if people collude, the task's own share of them first.
         printed: the paper's formulas; empty for several graphs or in parts.
     """
 
@@ -130,6 +138,8 @@ class NetworkPlan(Described):
     rounds: int
     epsilon: float
     uniform: float
+    epsilon_of_all: float | None
+    surviving: float
     fewest_rounds: int | None
     mixing_time: float | None
     distance_rounds: tuple[int, ...] | None
@@ -152,9 +162,19 @@ class NetworkPlan(Described):
         if self.num_parts > 1:
             found.append(
                 f"The graph is in {self.num_parts:,} parts that no report leaves: everybody hides among those of "
-                "their own part, and the guarantee is that of the weakest."
+                f"their own part, and the guarantee is {'that of the weakest' if self.parts else 'of no part alone'}."
+            )
+        if self.surviving < _FEW:
+            found.append(
+                f"Of {self.num_users:,} reports {self.surviving:.2g} are expected not to get lost on their way: next "
+                "to nothing can be estimated, and nothing is released if none is left."
             )
         return tuple(found)
+
+    @property
+    def all_is_better(self) -> bool:
+        """Whether handing in all reports would guarantee no less; it loses none, and needs no dummies."""
+        return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
 
     @property
     def own(self) -> AfterRounds:

@@ -1,23 +1,26 @@
 """What to expect of walks along a graph: the guarantee after so many rounds, what they cost, and each part alone."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from shuffledp.accounting import epsilon_of
 from shuffledp.accounting.network_risks import average_exposure, first_hop_delta
-from shuffledp.accounting.printed_network import printed_all, printed_single
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph, certain_gap, lazy_gap, mixing_time
-from shuffledp.laws import expected_messages, first_round_within, position_distribution
+from shuffledp.graphs import Graph, lazy_gap, mixing_time
+from shuffledp.laws import expected_messages
+from shuffledp.laws.mixing_rounds import mixing_rounds
 from shuffledp.models import LocalModel
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
-from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, PrintedFormula, Risk
+from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, Risk
+from shuffledp.tasks.network_printed import printed_formulas
 from shuffledp.tasks.network_rounds import (
     MOST_ROUNDS,
     MOST_SEARCHED,
     Progress,
+    all_edges,
     epsilon_of_uniform,
     fewest_rounds,
     first_graph,
@@ -26,12 +29,11 @@ from shuffledp.tasks.network_rounds import (
     people_of,
     shufflers_of_parts,
     stated_about_walks,
+    stays_on_sides,
 )
 
 __all__ = ["plan_network"]
 
-_TOLERANCE = 0.01  # total variation, of the second of the two mixing times
-_MOST_STEPS = 2 * 10**9  # people * rounds * entries up to which everybody's law is walked for the second mixing time
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
 
@@ -55,14 +57,12 @@ def plan_network(
         shuffler: what `walking` made of them.
         progress: told how many numbers of rounds have been accounted for.
     """
-    first, local = graphs[0], randomizer.model
+    first, local, everything = graphs[0], randomizer.model, all_edges(shuffler)
     uniform = epsilon_of_uniform(local, first.num_users, delta)
-    several = len(graphs) > 1
     fewest = shuffler.num_rounds if section.rounds == AUTO else None
     if fewest is None and not section.offline and not section.colluding:
         fewest = fewest_rounds(section, graphs, randomizer, delta, progress)
-    resting = _resting(shuffler)
-    mixing = None if several else mixing_time(first, resting)
+    mixing, distance = _mixing(shuffler)
     rounds = _rounds_to_show(shuffler, fewest, mixing)
     rows = []
     for done, number in enumerate(rounds):
@@ -78,21 +78,46 @@ def plan_network(
         num_graphs=len(graphs),
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
-        num_parts=num_parts(first),
-        two_sides=first.is_bipartite and not resting,
+        num_parts=num_parts(everything),
+        two_sides=stays_on_sides(everything, _resting(shuffler)),
         irregularity=first.irregularity,
         protocol=section.protocol,
         rounds=shuffler.num_rounds,
         epsilon=own.epsilon,
         uniform=uniform,
+        epsilon_of_all=_epsilon_of_all(section, graphs, randomizer, delta, shuffler.num_rounds),
+        surviving=first.num_users * (1 - shuffler.dropout) ** shuffler.num_rounds,
         fewest_rounds=fewest,
         mixing_time=mixing,
-        distance_rounds=None if several else _distance_rounds(first, resting),
+        distance_rounds=distance,
         by_rounds=tuple(rows),
         parts=parts,
-        risks=_risks(shuffler, local),
-        printed=() if several or not first.is_connected else _printed(shuffler, local, delta),
+        risks=_risks(shuffler, local, section.colluding),
+        printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
     )
+
+
+def _epsilon_of_all(
+    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, num_rounds: int
+) -> float | None:
+    """What would be guaranteed if people handed in all that they hold; None where they do."""
+    if section.protocol == "all":
+        return None
+    walk = along(replace(section, protocol="all", submissions=None), graphs, randomizer, num_rounds)
+    return epsilon_of(stated_about_walks(walk, randomizer.model, delta).guarantee)
+
+
+def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
+    """Both mixing times, of the slowest part; None for several graphs."""
+    graph, resting = shuffler.graph, _resting(shuffler)
+    if not isinstance(graph, Graph):
+        return None, None
+    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)] or [graph]
+    distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
+    customary = max(mixing_time(part, resting) for part in parts)
+    if len(distances) < len(parts):
+        return customary, None
+    return customary, (max(found.least for found in distances), max(found.most for found in distances))
 
 
 def _resting(shuffler: RandomWalkShuffler) -> float:
@@ -138,68 +163,36 @@ def _parts(
     searched = 1 < len(shufflers) <= MOST_SEARCHED and not section.offline and not section.colluding
     for each in shufflers:
         part, stated = first_graph(each), whole.epsilon
+        alone = isinstance(each.graph, Graph)
         if len(shufflers) > 1:
             stated = epsilon_of(stated_about_walks(each, local, delta).guarantee)
         found.append(
             PartOfGraph(
                 people=part.num_users,
                 edges=part.num_edges,
-                is_bipartite=part.is_bipartite,
-                gap=lazy_gap(part, _resting(shuffler)),
-                mixing_time=mixing_time(part, _resting(shuffler)),
+                is_bipartite=all_edges(each).is_bipartite,
+                gap=lazy_gap(part, _resting(shuffler)) if alone else None,
+                mixing_time=mixing_time(part, _resting(shuffler)) if alone else None,
                 epsilon=stated,
                 uniform=epsilon_of_uniform(local, part.num_users, delta),
-                fewest_rounds=fewest_rounds(section, (part,), randomizer, delta, None) if searched else None,
+                fewest_rounds=fewest_rounds(section, (part,), randomizer, delta, None) if searched and alone else None,
             )
         )
     return tuple(found)
 
 
-def _distance_rounds(graph: Graph, laziness: float) -> tuple[int, ...] | None:
-    """The first round within the tolerance: at least and at most. The gap gives sqrt((1 - pi) / pi) (1 - gap)^t / 2."""
-    gap = certain_gap(graph, laziness)
-    if gap <= 0 or not graph.is_connected:
-        return None
-    rarest = float(graph.stationary.min())
-    decay = math.log1p(-gap) if gap < 1 else -math.inf
-    most = max(0, math.ceil(math.log(2 * _TOLERANCE / math.sqrt((1 - rarest) / rarest)) / decay))
-    entries = graph.num_users + graph.neighbors.size
-    if most <= MOST_ROUNDS and graph.num_users <= 4096 and graph.num_users * most * entries <= _MOST_STEPS:
-        exact = first_round_within(graph, _TOLERANCE, laziness=laziness)
-        return exact, exact
-    if most > MOST_ROUNDS:
-        return 0, most
-    start = int(graph.degrees.argmin())
-    return first_round_within(graph, _TOLERANCE, laziness=laziness, starts=[start]), most
-
-
-def _risks(shuffler: RandomWalkShuffler, local: LocalModel) -> tuple[Risk, ...]:
+def _risks(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
+    """The task's own share of colluders first, and some others."""
     people, epsilon0 = people_of(shuffler), local.epsilon0
-    own = shuffler.num_colluding / people
     return tuple(
         Risk(
             share=share,
             exposure=average_exposure(
                 num_users=people, num_rounds=shuffler.num_rounds, num_colluding=math.ceil(share * people)
-            ),
+            )
+            + 0.0,  # never -0
             delta_at_least=first_hop_delta(share=share, epsilon0=epsilon0, epsilon=epsilon0 / 2),
         )
-        for share in sorted({*_SHARES, *([own] if own else [])})
+        for share in dict.fromkeys((own, *_SHARES))
         if 0 < math.ceil(share * people) < people
     )
-
-
-def _printed(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PrintedFormula, ...]:
-    """Theorem 5.3 or 5.5 from the law of the start that is least spread, half of delta for each remainder."""
-    graph = shuffler.graph
-    if not isinstance(graph, Graph) or local.epsilon0 > 20 or shuffler.dropout or shuffler.offline:
-        return ()
-    worst = shuffler.bounds.worst_start
-    start = int(graph.degrees.argmin()) if worst is None else worst
-    law = position_distribution(graph, start, shuffler.num_rounds, laziness=shuffler.laziness)
-    squares, people, epsilon0 = float(law @ law), graph.num_users, local.epsilon0
-    if shuffler.protocol == "all":
-        found = printed_all(epsilon0=epsilon0, num_users=people, squares=squares, delta=delta / 2, delta2=delta / 2)
-    else:
-        found = printed_single(epsilon0=epsilon0, num_users=people, squares=squares, delta=delta)
-    return (PrintedFormula(theorem=found.theorem, epsilon=found.epsilon, delta=found.delta, flag=found.flag),)

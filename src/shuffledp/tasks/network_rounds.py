@@ -6,7 +6,8 @@ from dataclasses import replace
 from shuffledp.accounting import account, account_all, delta_at, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph
+from shuffledp.graphs import Graph, union
+from shuffledp.graphs.structure import part_of
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 from shuffledp.statements import PrivacyStatement
@@ -16,6 +17,7 @@ __all__ = [
     "MOST_ROUNDS",
     "MOST_SEARCHED",
     "Progress",
+    "all_edges",
     "epsilon_of_uniform",
     "fewest_rounds",
     "first_graph",
@@ -26,6 +28,7 @@ __all__ = [
     "shufflers_of_parts",
     "stated_about_walks",
     "statements_of_parts",
+    "stays_on_sides",
     "walking",
 ]
 
@@ -51,7 +54,7 @@ def walking(
         return along(section, graphs, randomizer, section.rounds)
     people, epsilon0 = graphs[0].num_users, randomizer.model.epsilon0
     uniform = epsilon_of_uniform(randomizer.model, people, delta)
-    if not _gains(uniform, epsilon0) and graphs[0].is_connected:
+    if not _gains(uniform, epsilon0) and union(graphs).is_connected:
         raise InvalidParameterError(
             f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains next to nothing "
             f"at delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
@@ -83,7 +86,7 @@ def statements_of_parts(
         return whole
     part, _ = weakest
     remark = (
-        f"The graph is in {num_parts(first_graph(shuffler))} parts that no report leaves, each a shuffle of its own "
+        f"The graph is in {num_parts(all_edges(shuffler))} parts that no report leaves, each a shuffle of its own "
         f"people. This is about the weakest part, of {people_of(part)} people; nobody's guarantee is weaker."
     )
     *central, alone = account_all(model_of(part, local), delta=delta)
@@ -120,6 +123,16 @@ def first_graph(shuffler: RandomWalkShuffler) -> Graph:
     return shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
 
 
+def all_edges(shuffler: RandomWalkShuffler) -> Graph:
+    """Every edge that a report may take in some round."""
+    return union(tuple({id(each): each for each in _graphs_of(shuffler)}.values()))
+
+
+def stays_on_sides(everything: Graph, resting: float) -> bool:
+    """Whether the number of rounds shows on which side of all edges a report began, as none ever rests."""
+    return everything.is_bipartite and not resting
+
+
 def people_of(shuffler: RandomWalkShuffler) -> int:
     """How many people walk along the graph."""
     return first_graph(shuffler).num_users
@@ -149,10 +162,11 @@ def fewest_rounds(
                 return False
         return epsilon_of(account(model, delta=delta).guarantee) <= uniform * _NEAR_UNIFORM
 
-    if len(graphs) == 1 and graphs[0].is_bipartite and not section.laziness:
+    everything = union(graphs)
+    if stays_on_sides(everything, section.laziness):
         return None
-    if len(graphs) == 1 and not graphs[0].is_connected:
-        return _enough_for_parts(section, graphs[0], randomizer, delta, progress)
+    if not everything.is_connected:
+        return _enough_for_parts(section, graphs, randomizer, delta, progress)
     if not _gains(uniform, randomizer.model.epsilon0):
         return None
     rounds = first_tried(graphs[0])
@@ -168,16 +182,18 @@ def fewest_rounds(
 
 
 def _enough_for_parts(
-    section: NetworkSection, graph: Graph, randomizer: Randomizer, delta: float, progress: Progress | None
+    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
 ) -> int | None:
     """Enough for each part that gains anything; None if there are too many parts, or none are enough for one."""
-    if num_parts(graph) > MOST_SEARCHED:
+    if num_parts(union(graphs)) > MOST_SEARCHED:
         return None
     local = randomizer.model
     gaining = [
-        part for part in graph.parts() if _gains(epsilon_of_uniform(local, part.num_users, delta), local.epsilon0)
+        part
+        for part in _parts_of(graphs)
+        if _gains(epsilon_of_uniform(local, part[0].num_users, delta), local.epsilon0)
     ]
-    found = [fewest_rounds(section, (part,), randomizer, delta, progress) for part in gaining]
+    found = [fewest_rounds(section, part, randomizer, delta, progress) for part in gaining]
     return None if None in found else max((each for each in found if each is not None), default=None)
 
 
@@ -194,12 +210,13 @@ def first_tried(graph: Graph) -> int:
 
 def _because(section: NetworkSection, graphs: Graphs) -> str:
     """Why no number of rounds is enough, as far as that is known."""
-    if graphs[0].is_bipartite and not section.laziness:
+    everything = union(graphs)
+    if stays_on_sides(everything, section.laziness):
         return (
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
             "began. With laziness = 0.1 the sides mix"
         )
-    if not graphs[0].is_connected:
+    if not everything.is_connected:
         return ", since the graph is in parts that no report leaves"
     return ", since reports get lost on the way" if section.dropouts else ""
 
@@ -210,9 +227,35 @@ def num_parts(graph: Graph) -> int:
 
 
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> list[RandomWalkShuffler]:
-    """A shuffler for each part, the largest first; none for several graphs, or for more parts than are looked at."""
-    graph = shuffler.graph
-    if not isinstance(graph, Graph) or num_parts(graph) > _MOST_PARTS:
+    """A shuffler for each part, the largest first; none for more parts than are looked at."""
+    if num_parts(all_edges(shuffler)) > _MOST_PARTS:
         return []
-    parts = sorted(graph.parts(), key=lambda part: -part.num_users)
-    return [replace(shuffler, graph=part, num_colluding=min(shuffler.num_colluding, part.num_users)) for part in parts]
+    graphs = _parts_of(_graphs_of(shuffler))
+    if len(graphs) == 1:
+        return [shuffler]
+    return [
+        replace(
+            shuffler,
+            graph=part[0] if isinstance(shuffler.graph, Graph) else part,
+            num_colluding=min(shuffler.num_colluding, part[0].num_users),
+        )
+        for part in sorted(graphs, key=lambda part: -part[0].num_users)
+    ]
+
+
+def _graphs_of(shuffler: RandomWalkShuffler) -> Graphs:
+    return (shuffler.graph,) if isinstance(shuffler.graph, Graph) else tuple(shuffler.graph)
+
+
+def _parts_of(graphs: Graphs) -> list[Graphs]:
+    """The same graphs, each cut down to people who reach each other in some of them."""
+    each = {id(graph): graph for graph in graphs}
+    everything = union(tuple(each.values()))
+    if everything.is_connected:
+        return [graphs]
+    found = []
+    for number in range(num_parts(everything)):
+        inside = everything.components == number
+        cut = {key: Graph(*part_of(graph, inside)) for key, graph in each.items()}
+        found.append(tuple(cut[id(graph)] for graph in graphs))
+    return found

@@ -68,13 +68,20 @@ def _mixing(plan: NetworkPlan) -> list[tuple[str, str]]:
     """Two mixing times by their names."""
     if plan.mixing_time is None:
         return []
-    never = "never"
-    found = [("By the gap: log(people) / gap", never if math.isinf(plan.mixing_time) else number(plan.mixing_time))]
+    slowest = ", of the slowest part" if plan.num_parts > 1 else ""
+    by_distance = f"By distance: all positions within 0.01 of one law{slowest}"
+    found = [(f"By the gap: log(people) / gap{slowest}", _mixing_time(plan.mixing_time))]
     if plan.distance_rounds is None:
-        return [*found, ("By distance: all positions within 0.01 of one law", never)]
+        return [*found, (by_distance, "never")]
     least, most = plan.distance_rounds
     after = count(least) if least == most else f"{count(least)} to {count(most)}"
-    return [*found, ("By distance: all positions within 0.01 of one law", after)]
+    return [*found, (by_distance, after)]
+
+
+def _mixing_time(rounds: float | None) -> str:
+    if rounds is None:
+        return "\N{EN DASH}"
+    return "never" if math.isinf(rounds) else number(rounds)
 
 
 def _rows(plan: NetworkPlan) -> list[dict[str, object]]:
@@ -112,7 +119,7 @@ def _parts(plan: NetworkPlan) -> list[tuple[str, ...]]:
         (
             count(part.people),
             count(part.edges),
-            "never" if math.isinf(part.mixing_time) else number(part.mixing_time),
+            _mixing_time(part.mixing_time),
             in_digits(part.epsilon, "at most"),
             in_digits(part.uniform, "at most"),
             "\N{EN DASH}" if part.fewest_rounds is None else count(part.fewest_rounds),
