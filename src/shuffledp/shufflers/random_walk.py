@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Randomizer, Reports, View
-from shuffledp.graphs import Graph
+from shuffledp.graphs import Graph, union
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walks import graphs_of_rounds
 from shuffledp.models import DummyReports, FrequencyModel, MeanModel
@@ -185,7 +185,7 @@ class RandomWalkShuffler:
             separation=known.separation if known else 1.0,
             position_probabilities=known.probabilities if known else (survival,),
             position_counts=known.counts if known else (1,),
-            is_bipartite=_together(self._different).is_bipartite,
+            is_bipartite=union(self._different).is_bipartite,
             added=added,
             arrival_share=survival if added is None else share,
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
@@ -275,15 +275,6 @@ class RandomWalkShuffler:
         if self.dummies is None:
             raise _validate.invalid("given", dummies=None)
         return self.dummies(count, source)
-
-
-def _together(graphs: Sequence[Graph]) -> Graph:
-    """The graph of every edge of any: walks along them in turn cross its sides in each round, if it has two."""
-    if len(graphs) == 1:
-        return graphs[0]
-    senders = [np.repeat(np.arange(each.num_users), each.degrees) for each in graphs]
-    edges = [np.column_stack([one, each.neighbors]) for one, each in zip(senders, graphs, strict=True)]
-    return Graph.from_edges(np.concatenate(edges), graphs[0].num_users)
 
 
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:
