@@ -47,6 +47,7 @@ def compute(case: Row) -> list[Row]:
             found[count].append(share_of_likeliest(laws, people.answers, coarser=coarser))
     row = {"mechanism": case["mechanism"], "radius": case["radius"], "alpha": case["alpha"]}
     row["group size"] = None if groups is None else float(np.median(groups.sizes[groups.own]))
+    row["releases"] = case["learned"]
     for count, values in found.items():
         row[f"{count} ways"] = float(np.mean(values))
         row[f"{count} ways error"] = float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -88,7 +88,6 @@ def _acs(size: int | None) -> People:
     places = np.array([row[place] for row in kept])[chosen]
     deciles = np.array([float(row[decile]) for row in kept])[chosen]
     labels = {
-        "place and half of the deciles": [f"{p}/{d // 5}" for p, d in zip(places, deciles, strict=True)],
         "place": places,
         "state": [each.split("-")[0] for each in places],
         "excerpt": np.array([row[excerpt] for row in kept])[chosen],

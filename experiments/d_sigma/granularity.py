@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
-from experiments.d_sigma.data import people_of
+from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.mechanisms import shuffler_of
 from experiments.showing import STYLE
 from shuffledp.attacks import GaussianProcessAttack, SideInformation
@@ -31,39 +31,39 @@ NAMES = {
 
 def cases(settings: Row) -> list[Row]:
     """What is released: labels as they are, randomized, and shuffled at each radius."""
-    given = {name: settings[name] for name in ("people", "shown", "epsilon0", "alpha", "centers")}
+    given = {name: settings[name] for name in ("people", "shown", "epsilon0", "alpha", "centers", "releases")}
     kinds: list[tuple[str, float | None]] = [("original", None), ("none", None)]
     kinds += [(name, radius) for radius in settings["radii"] for name in ("paper", "mallows", "noisy sort")]
     return [given | {"mechanism": name, "radius": radius} for name, radius in [*kinds, ("uniform", None)]]
 
 
 def compute(case: Row) -> list[Row]:
-    """One row of numbers, with what some of the people's slots show and what the attack says of them."""
+    """Means over fresh releases; what some of the people's slots show in the first one, and what the attack says."""
     people = people_of("syn", case["people"])
-    shown = np.random.default_rng(0).permutation(case["people"])[: case["shown"]]
     if case["mechanism"] == "original":
-        released, guesses = people.answers, people.answers
+        pairs, releases = [(people.answers, people.answers)], 1
     else:
-        groups = None if case["radius"] is None else people.groups(case["radius"])
-        shuffler = shuffler_of(case["mechanism"], groups, case["alpha"], people.coordinates)
-        randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=8)
-        source = SeededSource(4)
-        view = shuffler.shuffle(randomizer.randomize(people.answers, source=source), source=source)
-        released = reports_by_slot(view, case["people"])
-        attack = GaussianProcessAttack(num_centers=case["centers"])
-        guesses = attack.infer(view, SideInformation(points=people.points))
-    row = {
-        "people": case["people"],
-        "mechanism": case["mechanism"],
-        "radius": case["radius"],
-        "epsilon0": case["epsilon0"],
-        "alpha": case["alpha"],
-    }
+        releases = case["releases"]
+        pairs = [_release(case, people, SeededSource(4).substream("release", number)) for number in range(releases)]
+    row = {name: case[name] for name in ("people", "mechanism", "radius", "epsilon0", "alpha")} | {"releases": releases}
     for bits, count in enumerate((8, 4, 2)):
-        row[f"{count} ways"] = float((guesses >> bits == people.answers >> bits).mean())
-    digits = ("".join(map(str, each[shown].tolist())) for each in (released, guesses))
-    row["released"], row["guesses"] = digits
+        shares = [float((guesses >> bits == people.answers >> bits).mean()) for _, guesses in pairs]
+        row[f"{count} ways"] = float(np.mean(shares))
+        row[f"{count} ways error"] = float(np.std(shares, ddof=1) / np.sqrt(releases)) if releases > 1 else None
+    shown = np.random.default_rng(0).permutation(case["people"])[: case["shown"]]
+    for name, each in zip(("released", "guesses"), pairs[0], strict=True):
+        row[name] = "".join(map(str, each[shown].tolist()))
     return [row]
+
+
+def _release(case: Row, people: People, source: SeededSource) -> tuple[Any, Any]:
+    """What one release shows in everybody's slot, and what the attack makes of it."""
+    groups = None if case["radius"] is None else people.groups(case["radius"])
+    shuffler = shuffler_of(case["mechanism"], groups, case["alpha"], people.coordinates)
+    randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=8)
+    view = shuffler.shuffle(randomizer.randomize(people.answers, source=source), source=source)
+    attack = GaussianProcessAttack(num_centers=case["centers"])
+    return reports_by_slot(view, case["people"]), attack.infer(view, SideInformation(points=people.points))
 
 
 def draw(rows: list[Row]) -> Any:
