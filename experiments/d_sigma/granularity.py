@@ -12,12 +12,13 @@ from shuffledp.attacks import GaussianProcessAttack, SideInformation
 from shuffledp.attacks.side_information import reports_by_slot
 from shuffledp.testing import SeededSource
 
-__all__ = ["cases", "compute", "draw"]
+__all__ = ["OF_PEOPLE", "cases", "compute", "draw"]
 
 Row = dict[str, Any]
 # Warm and cool, two crescents each in two shades, in colors that color-blind people can tell apart.
 COLORS = ("#eda58a", "#b23c00", "#f6d58c", "#c28a00", "#a5cbee", "#0b4f8a", "#9adcc4", "#00664c")
 
+OF_PEOPLE = ("released", "guesses")  # columns with a digit for each person that is shown
 COLUMNS, LETTERS = 3, "abcdefghijklmnop"
 NAMES = {
     "original": "original",
@@ -70,17 +71,18 @@ def draw(rows: list[Row]) -> Any:
     """Below each release what the attack makes of it."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     people = _points(rows, len(rows[0]["released"]))
     with rc_context(STYLE | {"font.size": 9}):
-        figure = Figure(figsize=(2.7 * COLUMNS, 1.08 * 2 * -(-len(rows) // COLUMNS)), layout="constrained")
+        figure = Figure(figsize=(2.7 * COLUMNS, 1.08 * 2 * -(-len(rows) // COLUMNS) + 0.7), layout="constrained")
         axes = figure.subplots(2 * -(-len(rows) // COLUMNS), COLUMNS, squeeze=False)
     for panel in axes.ravel():
         panel.set_axis_off()
     for place, row in enumerate(rows):
         line, column = divmod(place, COLUMNS)
         at = "" if row["radius"] is None else f", r = {row['radius']:g}"
-        shares = "right: " + ", ".join(f"{row[f'{count} ways']:.0%} of {count}" for count in (8, 4, 2))
+        shares = "attack right: " + ", ".join(f"{row[f'{count} ways']:.0%} of {count}" for count in (8, 4, 2))
         titles = {"released": f"({LETTERS[place]}) {NAMES[row['mechanism']]}{at}", "guesses": shares}
         for below, (part, title) in enumerate(titles.items()):
             if row["mechanism"] == "original" and below:
@@ -90,7 +92,13 @@ def draw(rows: list[Row]) -> Any:
                 *people.T, c=[COLORS[int(digit)] for digit in row[part]], s=1.2, linewidths=0, rasterized=True
             )
             panel.set_aspect("equal")
-            panel.set_title(title, fontsize=10 if part == "released" else 9, pad=2)
+            panel.set_title(title, fontsize=9 if part == "released" else 8, pad=2)
+    names = ("warm 1, light", "warm 1, dark", "warm 2, light", "warm 2, dark")
+    names += tuple(name.replace("warm", "cool") for name in names)
+    dots = [Line2D([], [], linestyle="", marker="o", color=color) for color in COLORS]
+    title = "Upper rows: labels as released. Lower rows: what the Gaussian-process attack names. Shares: means of 5 releases"
+    title = title.replace("5", str(rows[-1]["releases"]))
+    figure.legend(dots, names, loc="outside lower center", ncols=4, frameon=False, title=title)
     return figure
 
 
