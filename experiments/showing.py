@@ -140,7 +140,14 @@ def limits(row: Row, error: str, count: str | None = None) -> float:
 
 
 def series(
-    axes: "Axes", rows: Iterable[Row], x: str, y: str, *, error: str | None = None, count: str | None = None, **style: Any
+    axes: "Axes",
+    rows: Iterable[Row],
+    x: str,
+    y: str,
+    *,
+    error: str | None = None,
+    count: str | None = None,
+    **style: Any,
 ) -> None:
     """One line, with `limits` to both sides if there is an error; cells without a number are left out."""
     kept = [row for row in rows if row[y] is not None and not math.isnan(row[y])]

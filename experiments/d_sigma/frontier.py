@@ -29,7 +29,9 @@ def draw(rows: list[Row]) -> Any:
         labeled: list[tuple[float, float]] = []
         for name in STYLES:
             line = [row for row in here if row["mechanism"] == name]
-            by_alpha = sorted((row for row in line if row["scale"] == scale and row["alpha"]), key=lambda row: row["alpha"])
+            by_alpha = sorted(
+                (row for row in line if row["scale"] == scale and row["alpha"]), key=lambda row: row["alpha"]
+            )
             axes.plot(*_places(by_alpha), color=STYLES[name]["color"], linewidth=1.0, alpha=0.7)
             _points(axes, [row for row in line if row["alpha"] in (None, least)], name, hollow=False)
             _points(axes, [row for row in line if row["alpha"] not in (None, least)], name, hollow=True)

@@ -60,7 +60,9 @@ def test_a_tiny_run_is_drawn(name, tmp_path, kept):
     assert (tmp_path / f"{name}.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "width")])
+@pytest.mark.parametrize(
+    ("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "width")]
+)
 def test_a_wrong_number_is_noticed(name, column):
     rows = run.expected_rows(name, tiny=True)
     assert not run.check(name, rows, tiny=True)
