@@ -111,6 +111,8 @@ def new_chart(
     with rc_context(STYLE):
         figure = Figure(figsize=(width * columns, height * lines), layout="constrained")
         axes = [figure.add_subplot(lines, columns, place + 1) for place in range(panels)]
+    if lines > 1:
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     for each in axes:
         each.grid(True)
     return figure, axes

@@ -14,7 +14,7 @@ NAMES = {
     "acs": "ACS: owned homes by place",
 }
 NARROW = 0.3  # what is said of an axis that shows less of lambda
-APART = (0.04, 0.03)  # how far in lambda or rho labels are from each other
+APART = (0.12, 0.06)  # how far labels are from each other, as parts of what is shown of lambda and rho
 
 
 def draw(rows: list[Row]) -> Any:
@@ -26,7 +26,8 @@ def draw(rows: list[Row]) -> Any:
         moving = [row for row in here if row["alpha"] is not None]
         scales = [row["scale"] for row in moving]
         scale, least = max(dict.fromkeys(scales), key=scales.count), min(row["alpha"] for row in moving)
-        labeled: list[tuple[float, float]] = []
+        labeled = [(row["lambda"], row["rho"]) for row in here if row["alpha"] is None]
+        span = [max(axis) - min(axis) for axis in _places(here)]
         for name in STYLES:
             line = [row for row in here if row["mechanism"] == name]
             by_alpha = sorted(
@@ -35,7 +36,7 @@ def draw(rows: list[Row]) -> Any:
             axes.plot(*_places(by_alpha), color=STYLES[name]["color"], linewidth=1.0, alpha=0.7)
             _points(axes, [row for row in line if row["alpha"] in (None, least)], name, hollow=False)
             _points(axes, [row for row in line if row["alpha"] not in (None, least)], name, hollow=True)
-            _alphas(axes, by_alpha[1:], name, labeled)
+            _alphas(axes, by_alpha[1:], name, labeled, span)
         low, high = (f(row["lambda"] for row in here) for f in (min, max))
         part = f" ({low:.2f} to {high:.2f} only)" if high - low < NARROW else ""
         axes.set(xlabel=f"lambda: error of laws{part}", ylabel="rho: share vulnerable", ylim=(-0.03, None))
@@ -51,11 +52,11 @@ def _places(rows: list[Row]) -> list[list[float]]:
     return [[row[column] for row in rows] for column in ("lambda", "rho")]
 
 
-def _alphas(axes: Any, rows: list[Row], name: str, labeled: list[tuple[float, float]]) -> None:
+def _alphas(axes: Any, rows: list[Row], name: str, labeled: list[tuple[float, float]], span: list[float]) -> None:
     """Alpha beside points that are not too near to one that has a label."""
     for row in rows:
         at = (row["lambda"], row["rho"])
-        if all(max(abs(at[0] - x) / APART[0], abs(at[1] - y) / APART[1]) > 1 for x, y in labeled):
+        if all(max(abs(at[0] - x) / span[0] / APART[0], abs(at[1] - y) / span[1] / APART[1]) > 1 for x, y in labeled):
             labeled.append(at)
             color = STYLES[name]["color"]
             axes.annotate(f"{row['alpha']:,.0f}", at, (5, 4), textcoords="offset points", fontsize=7, color=color)

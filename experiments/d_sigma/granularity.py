@@ -96,9 +96,9 @@ def draw(rows: list[Row]) -> Any:
     names = ("warm 1, light", "warm 1, dark", "warm 2, light", "warm 2, dark")
     names += tuple(name.replace("warm", "cool") for name in names)
     dots = [Line2D([], [], linestyle="", marker="o", color=color) for color in COLORS]
-    title = "Upper rows: labels as released. Lower rows: what the Gaussian-process attack names. Shares: means of 5 releases"
-    title = title.replace("5", str(rows[-1]["releases"]))
-    figure.legend(dots, names, loc="outside lower center", ncols=4, frameon=False, title=title)
+    title = "Upper rows: labels as released. Lower rows: what the Gaussian-process attack names.\n"
+    title += f"Shares: means of {rows[-1]['releases']} releases."
+    figure.legend(dots, names, loc="outside lower center", ncols=4, frameon=False, title=title, title_fontsize=9)
     return figure
 
 

@@ -116,7 +116,7 @@ NAMES = {"adult": "Adult", "twitch": "Twitch DE", "acs": "ACS"}
 SCALES = {
     "adult": ("radius of the groups (years)", "radius {} years"),
     "twitch": ("friends in the group of a person", "groups of {} friends"),
-    "acs": ("what the groups are (people in a group, median)", "groups by {}"),
+    "acs": ("groups (people in one, median)", "groups by {}"),
 }
 LABELS = {"rho": "rho: share vulnerable", "lambda": "lambda: error of laws"}
 COUNTS = {"rho": "repetitions", "lambda": "learned"}
