@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,12 @@ FOLDER = Path(__file__).parent / ".cache"
 Rows = list[dict[str, Any]]
 
 
-def cached(compute: Callable[[dict[str, Any]], Rows], settings: dict[str, Any], folder: Path = FOLDER) -> Rows:
+def cached(
+    compute: Callable[[dict[str, Any]], Rows],
+    settings: dict[str, Any],
+    folder: Path = FOLDER,
+    data: Sequence[Path] = (),
+) -> Rows:
     """What ``compute`` gives for these settings, from the folder if it has been computed by this very code.
 
     Args:
@@ -24,11 +29,12 @@ def cached(compute: Callable[[dict[str, Any]], Rows], settings: dict[str, Any], 
             from, and of the whole package.
         settings: what it is called with; JSON can write it.
         folder: where results are kept.
+        data: files that it reads; what is in them counts too.
     """
     here = Path(compute.__code__.co_filename)
     sources = [here, *_imported(compute), *sorted(Path(shuffledp.__file__).parent.rglob("*.py"))]
     key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-    for source in sources:
+    for source in [*sources, *data]:
         key.update(source.read_bytes())
     kept = folder / f"{here.parent.name}-{here.stem}-{key.hexdigest()[:16]}.json"
     if kept.exists():

@@ -11,7 +11,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "as_csv", "as_markdown", "as_png", "as_svg", "from_csv", "new_chart", "progress", "series"]
+__all__ = [
+    "COLORS",
+    "as_csv",
+    "as_markdown",
+    "as_png",
+    "as_svg",
+    "from_csv",
+    "legend_in",
+    "lettered",
+    "limits",
+    "new_chart",
+    "progress",
+    "series",
+]
 
 # Okabe and Ito's colors, which color-blind people can tell apart.
 COLORS = ("#0072b2", "#bf5000", "#00795a", "#7b4fa3", "#8a6100", "#1b1f24")
@@ -36,15 +49,17 @@ Row = dict[str, Any]
 
 
 def progress(items: Sequence[Item], name: str) -> Iterator[Item]:
-    """The items; how many are done stands on the terminal, and nowhere if there is none."""
-    shown = sys.stderr.isatty()
+    """The items; how many are done stands on the terminal, or on at most ten lines if there is none."""
+    shown, count = sys.stderr.isatty(), len(items)
     for done, item in enumerate(items):
         if shown:
-            sys.stderr.write(f"\r{name}: {done} of {len(items)}  ")
+            sys.stderr.write(f"\r{name}: {done} of {count}  ")
             sys.stderr.flush()
         yield item
+        if not shown and 10 * (done + 1) // count > 10 * done // count:
+            print(f"{name}: {done + 1} of {count}", file=sys.stderr, flush=True)
     if shown:
-        sys.stderr.write(f"\r{name}: {len(items)} of {len(items)}  \n")
+        sys.stderr.write(f"\r{name}: {count} of {count}  \n")
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -84,24 +99,62 @@ def _cell(value: object) -> object:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def new_chart(panels: int, *, width: float = 4.2, height: float = 3.6) -> "tuple[Figure, list[Axes]]":
-    """Panels beside each other, without matplotlib's global state."""
+def new_chart(
+    panels: int, *, width: float = 4.2, height: float = 3.6, columns: int | None = None
+) -> "tuple[Figure, list[Axes]]":
+    """Panels in rows of so many columns, or all beside each other, without matplotlib's global state."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    columns = panels if columns is None else columns
+    lines = -(-panels // columns)
     with rc_context(STYLE):
-        figure = Figure(figsize=(width * panels, height), layout="constrained")
-        axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+        figure = Figure(figsize=(width * columns, height * lines), layout="constrained")
+        axes = [figure.add_subplot(lines, columns, place + 1) for place in range(panels)]
+    if lines > 1:
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     for each in axes:
         each.grid(True)
     return figure, axes
 
 
-def series(axes: "Axes", rows: Iterable[Row], x: str, y: str, *, error: str | None = None, **style: Any) -> None:
-    """One line, with two standard errors to both sides if there are some; cells without a number are left out."""
+def lettered(axes: "Axes", place: int, title: str) -> None:
+    """A title after the letter of a panel."""
+    axes.set_title(f"({chr(ord('a') + place)}) {title}", loc="left", fontsize=10)
+
+
+def legend_in(empty: "Axes", drawn: "Axes", note: str = "") -> None:
+    """A panel that holds nothing but the names of the lines of another, and a note."""
+    empty.set_axis_off()
+    handles, labels = drawn.get_legend_handles_labels()
+    empty.legend(handles, labels, loc="upper left", frameon=False, title=note, alignment="left")
+
+
+def limits(row: Row, error: str, count: str | None = None) -> float:
+    """Half a 95 % interval: by Student's t if a column says how many repetitions there were, else two errors."""
+    if row[error] is None:
+        return 0.0
+    if count is None:
+        return 2.0 * float(row[error])
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, row[count] - 1)) * float(row[error])
+
+
+def series(
+    axes: "Axes",
+    rows: Iterable[Row],
+    x: str,
+    y: str,
+    *,
+    error: str | None = None,
+    count: str | None = None,
+    **style: Any,
+) -> None:
+    """One line, with `limits` to both sides if there is an error; cells without a number are left out."""
     kept = [row for row in rows if row[y] is not None and not math.isnan(row[y])]
     places, values = [row[x] for row in kept], [row[y] for row in kept]
-    spread = [2 * row[error] for row in kept] if error else None
+    spread = [limits(row, error, count) for row in kept] if error else None
     axes.errorbar(places, values, yerr=spread, **{"linewidth": 1.6, "markersize": 4.5, "capsize": 2.5} | style)
 
 

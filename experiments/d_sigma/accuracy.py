@@ -8,7 +8,7 @@ import numpy as np
 import shuffledp as sdp
 from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
-from experiments.showing import new_chart, series
+from experiments.showing import legend_in, lettered, new_chart, series
 from shuffledp.analyzers import BoostedRegions, share_of_likeliest
 from shuffledp.testing import SeededSource
 
@@ -47,6 +47,7 @@ def compute(case: Row) -> list[Row]:
             found[count].append(share_of_likeliest(laws, people.answers, coarser=coarser))
     row = {"mechanism": case["mechanism"], "radius": case["radius"], "alpha": case["alpha"]}
     row["group size"] = None if groups is None else float(np.median(groups.sizes[groups.own]))
+    row["releases"] = case["learned"]
     for count, values in found.items():
         row[f"{count} ways"] = float(np.mean(values))
         row[f"{count} ways error"] = float(np.std(values, ddof=1) / np.sqrt(len(values)))
@@ -54,21 +55,23 @@ def compute(case: Row) -> list[Row]:
 
 
 def draw(rows: list[Row]) -> Any:
-    """One panel for each number of classes."""
-    figure, panels = new_chart(3, width=3.9, height=3.7)
-    for axes, count in zip(panels, CLASSES, strict=True):
+    """One panel for each number of classes, and the names in a fourth."""
+    figure, panels = new_chart(4, width=3.55, height=2.9, columns=2)
+    for place, (axes, count) in enumerate(zip(panels[:3], CLASSES, strict=True)):
         column = f"{count} ways"
         for name, style in STYLES.items():
             line = [row for row in rows if row["mechanism"] == name]
             if line[0]["radius"] is None:
                 axes.axhline(line[0][column], color=style["color"], linestyle=style["fmt"], label=style["label"])
             else:
-                series(axes, line, "radius", column, error=f"{column} error", **style)
+                series(axes, line, "radius", column, error=f"{column} error", count="releases", **style)
         radii = sorted({row["radius"] for row in rows if row["radius"] is not None})
-        axes.set(xscale="log", ylim=(0, 1), xlabel="radius of the groups", title=f"{count} classes")
+        axes.set(xscale="log", ylim=(0, 1), xlabel="radius of the groups", ylabel="share named right")
+        lettered(axes, place, f"Syn, {count} classes")
         axes.set_xticks(radii, [f"{radius:g}" for radius in radii])
         axes.set_xticks([], minor=True)
-    panels[0].set_ylabel("share of labels that are named right")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    note = (
+        f"alpha = {rows[-1]['alpha']:g}, epsilon0 = 2.5\nbars: 95 %, Student's t,\n{rows[-1]['releases']} releases each"
+    )
+    legend_in(panels[3], panels[0], note)
     return figure

@@ -16,9 +16,30 @@ import shuffledp as sdp
 from shuffledp.demo.syn import make_survey
 from shuffledp.groups import Groups
 
-__all__ = ["People", "people_of"]
+__all__ = ["People", "files_of", "missing", "people_of"]
 
 DATA = Path(os.environ.get("SHUFFLEDP_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+FILES = {
+    "adult": "adult/adult.data.gz",
+    "acs": "nist_acs_excerpts/nist_acs_2019.csv.gz",
+    "twitch": "twitch_de/twitch_de.npz",
+}
+
+
+def files_of(name: str | None) -> list[Path]:
+    """What is read for a data set; nothing for one that is drawn."""
+    return [DATA / FILES[name]] if name in FILES else []
+
+
+def missing(name: str | None) -> str | None:
+    """What to do about a file that is not there; None if all are."""
+    lacking = [str(path) for path in files_of(name) if not path.is_file()]
+    if not lacking:
+        return None
+    return (
+        f"{', '.join(lacking)} is not there: set SHUFFLEDP_DATA to the folder of the data; where they come from and in "
+        f"which form is in {Path(__file__).parent / 'README.md'}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +68,8 @@ def people_of(name: str, size: int | None = None) -> People:
     return _SETS[name](size)
 
 
-def _lines(path: str) -> Iterator[list[str]]:
-    with gzip.open(DATA / path, "rt", encoding="utf-8", newline="") as file:
+def _lines(name: str) -> Iterator[list[str]]:
+    with gzip.open(DATA / FILES[name], "rt", encoding="utf-8", newline="") as file:
         yield from (row for row in csv.reader(file, skipinitialspace=True) if row)
 
 
@@ -62,7 +83,7 @@ def _balanced(answers: NDArray[np.int64], size: int | None) -> NDArray[np.int64]
 
 def _adult(size: int | None) -> People:
     """Income above 50K, by age; marital status is privileged."""
-    rows = list(_lines("adult/adult.data.gz"))
+    rows = list(_lines("adult"))
     answers = np.array([row[14].startswith(">") for row in rows]).astype(np.int64)
     kept = _balanced(answers, size)
     ages = np.array([float(row[0]) for row in rows])[kept]
@@ -79,7 +100,7 @@ def _adult(size: int | None) -> People:
 
 def _acs(size: int | None) -> People:
     """Owned or rented homes, by place (PUMA); the decile of income is privileged. Without group quarters."""
-    rows = _lines("nist_acs_excerpts/nist_acs_2019.csv.gz")
+    rows = _lines("acs")
     header = next(rows)
     excerpt, place, tenure, decile = (header.index(name) for name in ("excerpt", "PUMA", "OWN_RENT", "PINCP_DECILE"))
     kept = [row for row in rows if row[tenure] in "12" and row[decile] != "N"]
@@ -88,7 +109,6 @@ def _acs(size: int | None) -> People:
     places = np.array([row[place] for row in kept])[chosen]
     deciles = np.array([float(row[decile]) for row in kept])[chosen]
     labels = {
-        "place and half of the deciles": [f"{p}/{d // 5}" for p, d in zip(places, deciles, strict=True)],
         "place": places,
         "state": [each.split("-")[0] for each in places],
         "excerpt": np.array([row[excerpt] for row in kept])[chosen],
@@ -105,7 +125,7 @@ def _acs(size: int | None) -> People:
 
 def _twitch(size: int | None) -> People:
     """Explicit language, by friendships; nothing is privileged. Places are leading singular vectors."""
-    stored = np.load(DATA / "twitch_de" / "twitch_de.npz")
+    stored = np.load(DATA / FILES["twitch"])
     graph = sdp.Graph.from_edges(stored["edges"], num_users=len(stored["mature"]))
     kept = np.arange(graph.num_users if size is None else size)
     edges = stored["edges"][(stored["edges"] < kept.size).all(axis=1)]

@@ -3,53 +3,77 @@
 from typing import Any
 
 from experiments.d_sigma.mechanisms import STYLES
-from experiments.showing import new_chart
+from experiments.showing import legend_in, lettered, limits, new_chart
 
 __all__ = ["draw"]
 
 Row = dict[str, Any]
 NAMES = {
     "adult": "Adult: income by age",
-    "twitch": "Twitch: explicit language by friends",
+    "twitch": "Twitch: explicit language",
     "acs": "ACS: owned homes by place",
 }
+NARROW = 0.3  # what is said of an axis that shows less of lambda
+APART = (0.12, 0.06)  # how far labels are from each other, as parts of what is shown of lambda and rho
 
 
 def draw(rows: list[Row]) -> Any:
-    """One panel for each data set; to the lower left is better. Hollow points spend more than the least alpha."""
+    """One panel for each data set; to the lower left is better. Lines lead along alpha at one scale only."""
     names = list(dict.fromkeys(row["data"] for row in rows))
-    figure, panels = new_chart(len(names), width=4.4, height=4.2)
-    least = min(row["alpha"] for row in rows if row["alpha"] is not None)
-    for axes, data in zip(panels, names, strict=True):
-        for name, style in STYLES.items():
-            here = [row for row in rows if row["data"] == data and row["mechanism"] == name]
-            line = sorted(here, key=lambda row: row["lambda"])
-            places = [[row[column] for row in line] for column in ("lambda", "rho")]
-            axes.plot(*places, color=style["color"], linewidth=0.8, alpha=0.5)
-            for hollow in (True, False):
-                part = [row for row in line if hollow == ((row["alpha"] or 0) > least)]
-                _points(axes, part, name, hollow, None if hollow and len(line) > 1 else style["label"])
-        axes.set(xlabel="lambda: error of learned laws", title=NAMES[data], ylim=(-0.02, None))
-    panels[0].set_ylabel("rho: share of vulnerable people")
-    panels[0].errorbar([], [], fmt="o", color="#56606b", mfc="white", label=f"hollow: alpha above {least:g}")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure, panels = new_chart(len(names) + 1, width=3.55, height=3.3, columns=2)
+    for place, (axes, data) in enumerate(zip(panels, names, strict=False)):
+        here = [row for row in rows if row["data"] == data]
+        moving = [row for row in here if row["alpha"] is not None]
+        scales = [row["scale"] for row in moving]
+        scale, least = max(dict.fromkeys(scales), key=scales.count), min(row["alpha"] for row in moving)
+        labeled = [(row["lambda"], row["rho"]) for row in here if row["alpha"] is None]
+        span = [max(axis) - min(axis) for axis in _places(here)]
+        for name in STYLES:
+            line = [row for row in here if row["mechanism"] == name]
+            by_alpha = sorted(
+                (row for row in line if row["scale"] == scale and row["alpha"]), key=lambda row: row["alpha"]
+            )
+            axes.plot(*_places(by_alpha), color=STYLES[name]["color"], linewidth=1.0, alpha=0.7)
+            _points(axes, [row for row in line if row["alpha"] in (None, least)], name, hollow=False)
+            _points(axes, [row for row in line if row["alpha"] not in (None, least)], name, hollow=True)
+            _alphas(axes, by_alpha[1:], name, labeled, span)
+        low, high = (f(row["lambda"] for row in here) for f in (min, max))
+        part = f" ({low:.2f} to {high:.2f} only)" if high - low < NARROW else ""
+        axes.set(xlabel=f"lambda: error of laws{part}", ylabel="rho: share vulnerable", ylim=(-0.03, None))
+        lettered(axes, place, NAMES[data])
+    panels[-1].set_axis_off()
+    panels[0].errorbar([], [], fmt="o", color="#56606b", label="filled: alpha = 4, groups of any scale")
+    panels[0].errorbar([], [], fmt="-o", color="#56606b", mfc="white", label="hollow: one scale, alpha as written")
+    legend_in(panels[-1], panels[0], "lower left is better; bars: 95 %,\nStudent's t")
     return figure
 
 
-def _points(axes: Any, rows: list[Row], name: str, hollow: bool, label: str | None) -> None:
+def _places(rows: list[Row]) -> list[list[float]]:
+    return [[row[column] for row in rows] for column in ("lambda", "rho")]
+
+
+def _alphas(axes: Any, rows: list[Row], name: str, labeled: list[tuple[float, float]], span: list[float]) -> None:
+    """Alpha beside points that are not too near to one that has a label."""
+    for row in rows:
+        at = (row["lambda"], row["rho"])
+        if all(max(abs(at[0] - x) / span[0] / APART[0], abs(at[1] - y) / span[1] / APART[1]) > 1 for x, y in labeled):
+            labeled.append(at)
+            color = STYLES[name]["color"]
+            axes.annotate(f"{row['alpha']:,.0f}", at, (5, 4), textcoords="offset points", fontsize=7, color=color)
+
+
+def _points(axes: Any, rows: list[Row], name: str, *, hollow: bool) -> None:
     style, single = STYLES[name], name in ("none", "uniform")
     if rows:
         axes.errorbar(
-            [row["lambda"] for row in rows],
-            [row["rho"] for row in rows],
-            xerr=[2 * row["lambda error"] for row in rows],
-            yerr=[2 * row["rho error"] for row in rows],
+            *_places(rows),
+            xerr=[limits(row, "lambda error", "learned") for row in rows],
+            yerr=[limits(row, "rho error", "repetitions") for row in rows],
             fmt={"none": "X", "uniform": "*"}.get(name, style["fmt"][1:]),
             color=style["color"],
             mfc="white" if hollow else style["color"],
-            label=label,
-            markersize=10 if single else 6,
+            label=None if hollow else style["label"],
+            markersize=9 if single else 5.5,
             elinewidth=0.9,
             zorder=3 if single else 2,
         )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.d_sigma.mechanisms import STYLES
-from experiments.showing import new_chart, series
+from experiments.showing import legend_in, lettered, new_chart, series
 from shuffledp.groups import Groups
 from shuffledp.laws import kendall_kept_in_interval, preserved_shares, sample_mallows, sample_noisy_sort
 from shuffledp.shufflers import NoisySortShuffler
@@ -60,16 +60,15 @@ def _row(case: Row, name: str, mean: float, eta: float, least: float) -> Row:
 
 
 def draw(rows: list[Row]) -> Any:
-    """One panel for each parameter that changes."""
-    figure, panels = new_chart(3, width=3.9, height=3.7)
-    for axes, (panel, label) in zip(panels, PANELS.items(), strict=True):
+    """One panel for each parameter that changes, and the names in a fourth."""
+    figure, panels = new_chart(4, width=3.55, height=2.9, columns=2)
+    for place, (axes, (panel, label)) in enumerate(zip(panels[:3], PANELS.items(), strict=True)):
         here = [row for row in rows if row["panel"] == panel]
         for name in dict.fromkeys(row["mechanism"] for row in here):
             style = STYLES[name] | ({"label": "Mallows: paper and ours (equal here)"} if name == "paper" else {})
             series(axes, [row for row in here if row["mechanism"] == name], panel, "eta", **style)
         others = [f"{other} = {here[0][other]:g}" for other in PANELS if other != panel]
-        axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel=label, title=", ".join(others))
-    panels[0].set_ylabel("share kept with probability 0.99")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+        axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel=label, ylabel="share kept")
+        lettered(axes, place, ", ".join(others))
+    legend_in(panels[3], panels[0], f"share kept with probability 0.99,\n1 % quantile of {rows[0]['draws']:,} draws")
     return figure

@@ -8,7 +8,7 @@ import numpy as np
 import shuffledp as sdp
 from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
-from experiments.showing import new_chart, series
+from experiments.showing import lettered, limits, new_chart, series
 from shuffledp.analyzers import BoostedRegions, laws_in_groups, learnability_error
 from shuffledp.attacks import MajorityVote, NeighborhoodBayes, SideInformation, evaluate, placement, similar_people
 from shuffledp.testing import SeededSource
@@ -72,7 +72,10 @@ def compute(case: Row) -> list[Row]:
             "scale": case["scale"],
             "group size": None if groups is None else float(np.median(groups.sizes[groups.own])),
             "alpha": case["alpha"],
+            "epsilon0": case["epsilon0"],
             "people": int(people.answers.size),
+            "repetitions": case["repetitions"],
+            "learned": case["learned"],
             "naive": vote.naive,
             "rho": vote.vulnerable,
             "rho error": vote.vulnerable_error,
@@ -109,48 +112,76 @@ def _lambda(people: People, values: int, randomizer: Any, shuffler: Any, case: R
     return found
 
 
+NAMES = {"adult": "Adult", "twitch": "Twitch DE", "acs": "ACS"}
 SCALES = {
-    "adult": ("radius of the groups (years)", "scale", "groups of radius {} years"),
-    "twitch": ("friends in the group of a person", "scale", "groups of {} friends"),
-    "acs": ("people in the group of a person (median)", "group size", "groups by {}"),
+    "adult": ("radius of the groups (years)", "radius {} years"),
+    "twitch": ("friends in the group of a person", "groups of {} friends"),
+    "acs": ("groups (people in one, median)", "groups by {}"),
 }
-LABELS = {"rho": "rho: share of vulnerable people", "lambda": "lambda: error of learned laws"}
+LABELS = {"rho": "rho: share vulnerable", "lambda": "lambda: error of laws"}
+COUNTS = {"rho": "repetitions", "lambda": "learned"}
 
 
 def draw(rows: list[Row]) -> Any:
-    """Rho and lambda against the scale to the left, and both against alpha to the right."""
-    label, column, title = SCALES[rows[0]["data"]]
+    """Rho and lambda against the scale above, and both against alpha below."""
+    data = rows[0]["data"]
+    label, title = SCALES[data]
     moving = [row for row in rows if row["alpha"] is not None]
     alpha, scale = _commonest(moving, "alpha"), _commonest(moving, "scale")
     by_scale = [row for row in moving if row["alpha"] == alpha]
     by_alpha = [row for row in moving if row["scale"] == scale]
-    figure, panels = new_chart(4, width=3.6, height=3.9)
-    parts = [(part, x, y) for part, x in ((by_scale, column), (by_alpha, "alpha")) for y in LABELS]
-    for axes, (part, x, y) in zip(panels, parts, strict=True):
-        for name, style in STYLES.items():
-            line = sorted((row for row in part if row["mechanism"] == name), key=lambda row: row[x])
-            # What lies on top of another line is hollow.
-            top = {"mfc": "none", "markersize": 8, "linewidth": 1.0} if name == "noisy sort" else {}
-            if line:
-                series(axes, line, x, y, error=f"{y} error", **style | top)
+    figure, panels = new_chart(4, width=3.55, height=3.0, columns=2)
+    parts = [(part, x, y) for part, x in ((by_scale, "scale"), (by_alpha, "alpha")) for y in LABELS]
+    for place, (axes, (part, x, y)) in enumerate(zip(panels, parts, strict=True)):
+        named = isinstance(part[0][x], str)
+        _curves(axes, part, x, y, _categories(axes, part) if named else None)
         _ends(axes, rows, y)
-        axes.set(ylim=(-0.02, None), ylabel=LABELS[y])
-        axes.set_xlabel("alpha" if x == "alpha" else label)
-        axes.set_title(title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
-        if x == "scale":
-            places = sorted({row["scale"] for row in part})
-            if places[0] > 0:
-                axes.set(xscale="log", xlim=(places[0] / 1.3, places[-1] * 1.3))
-            else:
-                axes.set_xscale("symlog", linthresh=1)
-                axes.set_xlim(-0.3, places[-1] * 1.3)
-            axes.set_xticks(places, [f"{place:g}" for place in places])
-            axes.set_xticks([], minor=True)
-        else:
+        axes.set(ylim=(-0.02, None), ylabel=LABELS[y], xlabel="alpha" if x == "alpha" else label)
+        if x == "alpha":
             axes.set_xscale("log")
+        elif not named:
+            _ticks(axes, sorted({row["scale"] for row in part}))
+        lettered(axes, place, title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
+    first = rows[0]
+    figure.suptitle(
+        f"{NAMES[data]}: {first['people']:,} people, epsilon0 = {first['epsilon0']:g}; bars: 95 % by Student's t,\n"
+        f"{first['repetitions']} repetitions of rho and {first['learned']} of lambda",
+        fontsize=10,
+    )
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def _curves(axes: Any, part: list[Row], x: str, y: str, places: dict[str, int] | None) -> None:
+    """Lines over numbers; over names points beside each other, without lines."""
+    for number, (name, style) in enumerate(STYLES.items()):
+        line = [row for row in part if row["mechanism"] == name]
+        # What lies on top of another line is hollow.
+        top = {"mfc": "none", "markersize": 8, "linewidth": 1.0} if name == "noisy sort" else {}
+        if line and places is not None:
+            line = [row | {x: places[row[x]] + 0.14 * (number - 2)} for row in line]
+            top = {"fmt": style["fmt"][1:]}
+        if line:
+            line = sorted(line, key=lambda row: row[x])
+            series(axes, line, x, y, error=f"{y} error", count=COUNTS[y], **style | top)
+
+
+def _categories(axes: Any, part: list[Row]) -> dict[str, int]:
+    sizes = {row["scale"]: row["group size"] for row in part}
+    axes.set_xticks(range(len(sizes)), [f"{name}\n({size:,.0f})" for name, size in sizes.items()])
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    return {name: place for place, name in enumerate(sizes)}
+
+
+def _ticks(axes: Any, places: list[float]) -> None:
+    if places[0] > 0:
+        axes.set(xscale="log", xlim=(places[0] / 1.3, places[-1] * 1.3))
+    else:
+        axes.set_xscale("symlog", linthresh=1)
+        axes.set_xlim(-0.3, places[-1] * 1.3)
+    axes.set_xticks(places, [f"{place:g}" for place in places])
+    axes.set_xticks([], minor=True)
 
 
 def _commonest(rows: list[Row], column: str) -> Any:
@@ -159,10 +190,10 @@ def _commonest(rows: list[Row], column: str) -> Any:
 
 
 def _ends(axes: Any, rows: list[Row], y: str) -> None:
-    """No shuffle and a uniform one as level lines, two standard errors wide."""
+    """No shuffle and a uniform one as level lines, with their limits."""
     for name in ("none", "uniform"):
         row = next(row for row in rows if row["mechanism"] == name)
         style = STYLES[name]
         axes.axhline(row[y], color=style["color"], linestyle=style["fmt"], linewidth=1.6, label=style["label"])
-        low, high = (row[y] + sign * 2 * row[f"{y} error"] for sign in (-1, 1))
+        low, high = (row[y] + sign * limits(row, f"{y} error", COUNTS[y]) for sign in (-1, 1))
         axes.axhspan(low, high, color=style["color"], alpha=0.12, linewidth=0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.showing import COLORS, MARKERS, new_chart, series
+from experiments.showing import COLORS, MARKERS, lettered, new_chart, series
 from shuffledp.groups import Groups, order_sensitivity, order_width, reference_order
 
 __all__ = ["cases", "compute", "draw", "planted"]
@@ -65,28 +65,32 @@ def compute(case: Row) -> list[Row]:
 
 def draw(rows: list[Row]) -> Any:
     """Widths to the left; to the right the sensitivity that sets the noise: the paper's from its width, ours exact."""
-    figure, panels = new_chart(2, width=4.6, height=4.0)
+    figure, panels = new_chart(2, width=3.55, height=4.0)
     xs = sorted({row["x"] for row in rows})
     is_planted = rows[0]["kind"] == "planted"
     label = "width of the windows that were planted" if is_planted else "radius"
     for place, (method, name) in enumerate(METHODS.items()):
         line = [row for row in rows if row["order"] == method]
-        style = {"fmt": f"-{MARKERS[place]}", "color": PALETTE[place], "label": name}
+        # Beside each other and hollow, so that none covers another.
+        line = [row | {"x": row["x"] * (0.95 + 0.033 * place)} for row in line]
+        style = {"fmt": f"-{MARKERS[place]}", "color": PALETTE[place], "label": name, "mfc": "none"}
         for axes, column in zip(panels, ("width", "sensitivity"), strict=True):
             if line:
-                series(axes, _means(line, column), "x", column, error="error", **style)
+                series(axes, _means(line, column), "x", column, error="error", count="instances", **style)
     bfs = [row | {"from width": row["width"] * (row["width"] + 1) / 2} for row in rows if row["order"] == "bfs"]
     style = {"fmt": "--s", "color": COLORS[1], "mfc": "white", "label": "paper: w (w + 1) / 2 of BFS"}
-    series(panels[1], _means(bfs, "from width"), "x", "from width", error="error", **style)
+    series(panels[1], _means(bfs, "from width"), "x", "from width", error="error", count="instances", **style)
     if is_planted:
         panels[0].plot(xs, [x - 1 for x in xs], "k:", label="planted: w - 1")
         panels[0].plot(xs, [2.5 * (x - 1) for x in xs], color="#8a8f95", linestyle=":", label="2.5 times that")
-    for axes, title in zip(panels, ("width of the order (ranks)", "sensitivity (inversions)"), strict=True):
-        axes.set(xscale="log", yscale="log", xlabel=label, title=title)
+    titles = ("width of the order (ranks)", "sensitivity (inversions)")
+    for place, (axes, title) in enumerate(zip(panels, titles, strict=True)):
+        axes.set(xscale="log", yscale="log", xlabel=label, ylabel=title)
+        lettered(axes, place, f"{rows[0]['people']:,} people, 95 % limits")
         axes.set_xticks(xs, [f"{x:g}" for x in xs])
         axes.set_xticks([], minor=True)
     found = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
@@ -96,5 +100,5 @@ def _means(rows: list[Row], column: str) -> list[Row]:
     for x in sorted({row["x"] for row in rows}):
         values = np.array([row[column] for row in rows if row["x"] == x], dtype=float)
         error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
-        found.append({"x": x, column: float(values.mean()), "error": error})
+        found.append({"x": x, column: float(values.mean()), "error": error, "instances": values.size})
     return found

@@ -1,6 +1,6 @@
 """Every figure about shuffles inside groups is drawn at a tiny size, and full-size results still say what they said."""
 
-import csv
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from shuffledp.groups import Groups, order_width  # noqa: E402
 
 EXPECTED = ROOT / "experiments" / "d_sigma" / "expected"
 ALL = (*FIGURES, FRONTIER)
-FAST = {"fig-7", "fig-8", "fig-9"}
+FAST = {"fig-5", "fig-9"}
 COMMITTED = [name for name in ALL if (EXPECTED / f"{name}.csv").exists()]
 OF_FILES = {"fig-4-twitch", "fig-4-acs", "fig-8", FRONTIER}
 LEARNED = {*OF_FILES, "fig-5"}
@@ -31,23 +31,57 @@ def expected(name):
     return from_csv((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.deep) for name in ALL])
-def test_a_figure_is_drawn_at_a_tiny_size_with_the_columns_of_the_expected_one(name, tmp_path, capsys):
+def needs(name):
     if name in OF_FILES and not data.DATA.is_dir():
         pytest.skip("../shared/data is not here")
     if name in LEARNED:
         pytest.importorskip("sklearn")
-    run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(tmp_path / "kept")])
-    with (tmp_path / f"{name}.csv").open(encoding="utf-8") as lines:
-        rows = list(csv.reader(lines))
-    if name in COMMITTED:
-        with (EXPECTED / f"{name}.csv").open(encoding="utf-8") as lines:
-            assert rows[0] == next(csv.reader(lines))
-    assert len(rows) > 1
-    assert "nan" not in {cell for row in rows for cell in row}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_tiny_run_gives_the_expected_rows(name, tmp_path, capsys, kept):
+    needs(name)
+    run.main([name, "--tiny", "--check", "--rows-only", "--out", str(tmp_path), "--kept", str(kept)])
+    rows = from_csv((tmp_path / f"{name}.csv").read_text(encoding="utf-8"))
+    assert list(rows[0]) == list(expected(name)[0])
+    assert next(iter(rows[0])) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.deep) for name in ALL])
+def test_a_tiny_run_is_drawn(name, tmp_path, kept):
+    needs(name)
+    run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(kept)])
     assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
     assert (tmp_path / f"{name}.png").stat().st_size > 1000
-    assert rows[0][0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "width")]
+)
+def test_a_wrong_number_is_noticed(name, column):
+    rows = run.expected_rows(name, tiny=True)
+    assert not run.check(name, rows, tiny=True)
+    wrong = [*rows[:-1], rows[-1] | {column: rows[-1][column] + 0.123}]
+    assert [column in each for each in run.check(name, wrong, tiny=True)] == [True]
+    assert run.check(name, rows[1:], tiny=True)
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_computed(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(data, "DATA", tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    for arguments, words in (
+        (["fig-8", "--rows-only"], "SHUFFLEDP_DATA" if importlib.util.find_spec("sklearn") else "scikit-learn"),
+        (["fig-9", "--rows-only", "--redraw"], "--redraw: no fig-9.csv"),
+        (["fig-9", "--rows-only", "--out", str(tmp_path / "file")], "is no folder"),
+    ):
+        with pytest.raises(SystemExit):
+            run.main(["--out", str(tmp_path / "out"), *arguments])
+        assert words in capsys.readouterr().err
 
 
 def test_settings_of_tiny_runs_replace_the_others_and_the_command_is_short():
@@ -177,6 +211,8 @@ def test_without_a_shuffle_the_bayesian_attack_is_right_as_often_as_reports_are_
 @pytest.mark.parametrize("name", COMMITTED)
 def test_committed_rows_can_be_drawn_again(name, tmp_path):
     assert set(MECHANISMS) > {"none"}
+    for extra in EXPECTED.glob(f"{name}-people.json"):
+        (tmp_path / extra.name).write_bytes(extra.read_bytes())
     (tmp_path / f"{name}.csv").write_text((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"), encoding="utf-8")
     run.main([name, "--redraw", "--out", str(tmp_path)])
     assert (tmp_path / f"{name}.svg").stat().st_size > 1000
