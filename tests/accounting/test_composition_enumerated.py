@@ -57,7 +57,7 @@ def test_two_releases_lose_no_more_than_stated(matrix):
     assert max(float(np.maximum(p - math.exp(one) * q, 0).sum()) for p, q in products) > 0.01
 
 
-@pytest.mark.parametrize("matrix", LOPSIDED)
+@pytest.mark.parametrize("matrix", [*LOPSIDED[:2], pytest.param(LOPSIDED[2], marks=pytest.mark.deep)])
 def test_no_data_set_has_a_larger_renyi_divergence(matrix):
     orders = [1.5, 2.0, 8.0, 64.0]
     stated = renyi(protocol(matrix), orders=orders).guarantee.epsilons

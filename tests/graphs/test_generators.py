@@ -18,6 +18,7 @@ def test_everybody_has_as_many_neighbors_and_none_twice(degree, people):
     assert (graph.dropped_loops, graph.merged_edges) == (0, 0)
 
 
+@pytest.mark.deep
 def test_all_two_regular_graphs_of_five_people_come_up_equally_often():
     source = SeededSource(3)
     drawn = Counter(Graph.random_regular(2, 5, source).digest for _ in range(3000))

@@ -24,7 +24,11 @@ def section(page: Page, start: str, end: str) -> str:
     return page.text_unfolded.split(start)[1].split(end)[0]
 
 
-@pytest.mark.parametrize("kind", ["k-rr", "oue", "sue", "olh", "hadamard", "subset"])
+deep = pytest.mark.deep
+OTHER_KINDS, OTHER_MEANS = ("oue", "sue", "hadamard", "subset"), ("one-bit-mean", "rounded-mean")
+
+
+@pytest.mark.parametrize("kind", ["k-rr", "olh", *(pytest.param(kind, marks=deep) for kind in OTHER_KINDS)])
 def test_frequencies_say_what_a_report_supports(kind, tmp_path):
     randomizer = {"kind": kind, "epsilon0": 2.0, "categories": ["a", "b", "c", "d"]}
     page = page_of(tmp_path, [0, 1, 2, 3, 0] * 80, randomizer=randomizer)
@@ -33,7 +37,7 @@ def test_frequencies_say_what_a_report_supports(kind, tmp_path):
     assert "share of the people" in (tmp_path / "estimates.svg").read_text()
 
 
-@pytest.mark.parametrize("kind", ["laplace-mean", "one-bit-mean", "rounded-mean"])
+@pytest.mark.parametrize("kind", ["laplace-mean", *(pytest.param(kind, marks=deep) for kind in OTHER_MEANS)])
 def test_means_are_in_the_units_of_the_data(kind, tmp_path):
     page = page_of(tmp_path, AGES, value="age", randomizer={"kind": kind, **NUMBERS})
     shown = section(page, "Estimates", "More people" if "More people" in page.text_unfolded else "Only the local")

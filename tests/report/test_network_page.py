@@ -46,6 +46,7 @@ def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(
     assert "each beside whoever handed it in" in page.text
 
 
+@pytest.mark.deep
 def test_a_seeded_page_of_a_graph_in_parts_promises_nothing_and_lists_them(tmp_path):
     make_folder(tmp_path)
     write_edges(tmp_path / "friends.csv", ring_with_chords(80, 300) + ring_with_chords(40, 150, first=80))

@@ -61,6 +61,7 @@ def test_releases_of_a_channel_that_leaks_a_little_compose():
     assert once < compose_releases(model, delta=1e-6, num_releases=2).guarantee.epsilon <= 2 * once * (1 + 1e-9)
 
 
+@pytest.mark.deep
 def test_releases_of_unlike_protocols_share_a_grid_that_fits_in_memory():
     both = [response(2, 0.05, 2), response(2, 3.0, 2)]
     assert 3.0 < compose_releases(both, delta=1e-6).guarantee.epsilon <= 3.05 + 1e-6
