@@ -215,3 +215,12 @@ def test_what_is_too_large_names_the_estimate():
     exact = Channel(response(5, Fraction(1, 2)))
     with pytest.raises(UnsupportedModelError, match="at most 200000 histograms"):
         shuffled_fraction([Fraction(1, 5)] * 5, exact, num_users=1000)
+
+
+def test_an_interval_covers_what_is_so_rare_that_no_draw_shows_it():
+    channel, prior = Channel(response(2, 0.9)), [0.55, 0.45]
+    truth = shuffled_vulnerability(prior, channel, num_users=1500).additive_leakage
+    assert 0 < truth < 1e-8
+    found = shuffled_vulnerability(prior, channel, num_users=1500, method="monte-carlo", source=SeededSource(1))
+    assert found.additive_leakage < truth  # nothing of it was drawn, or hardly anything
+    assert found.lower < found.prior + truth < found.upper < found.prior + 1e-4

@@ -87,10 +87,10 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
             if method != "auto" or len(slots) == 1:
                 raise
             return _by_mixture(found, slots)
+    if method in ("monte-carlo", "gaussian"):
+        return best_guess(found, slots, method=method, source=source)
     above, below = _grouped(slots)
     upper = best_guess(found, above, method=method, source=source)
-    if upper.kind is Kind.ESTIMATE:
-        return upper
     lower = best_guess(found, below, method=method, source=source)
     return Best(excess=upper.upper, lower=lower.lower, upper=upper.upper, kind=Kind.UPPER_BOUND, method=upper.method)
 

@@ -22,8 +22,9 @@ __all__ = ["Scores", "checked_gain", "checked_prior", "decay", "scores"]
 
 Floats = NDArray[np.float64]
 
-_EQUAL = 1e-12
+_EQUAL = 1e-12  # of the largest score of the same report: what is equal up to rounding
 _ROUNDING = 4e-15
+_OFF_ROUND = 1.2345  # sizes of columns are powers of 2 times this, so that no round number lies between two of them
 _MOST_COMPARED = 64  # guesses that are compared in pairs
 _SUM_TOLERANCE = 1e-9
 
@@ -53,16 +54,20 @@ class Scores:
     def reduced(self) -> "Scores":
         """The same without guesses that another one dominates, and with reports that say the same taken together.
 
-        The best guess beforehand comes first. As floats; entries that agree to 1e-12 are taken for equal.
+        The best guess beforehand comes first. As floats; entries that agree to 1e-12 of the largest one for the same
+        report are taken for equal. So no expectation changes by more than 1e-12 of that of the largest score, however
+        unlikely a report is.
         """
         chances, values = self.chances.astype(np.float64), self.values.astype(np.float64)
-        _, first = np.unique(_rounded(values), axis=0, return_index=True)
+        _, first = np.unique(_rounded(values, _sizes(values)), axis=0, return_index=True)
         values = values[np.sort(first)]
         order = np.argsort(-(values @ chances), kind="stable")
         values = values[order]
         if len(values) <= _MOST_COMPARED:
             values = values[_undominated(values)]
-        _, place = np.unique(_rounded(values - values[:1]), axis=1, return_inverse=True)
+        sizes = _sizes(values)
+        alike = np.vstack([_rounded(values - values[:1], sizes), sizes])
+        _, place = np.unique(alike, axis=1, return_inverse=True)
         place = place.ravel()
         mass = np.bincount(place, weights=chances)
         merged = np.array([np.bincount(place, weights=chances * row) for row in values]) / mass
@@ -92,12 +97,11 @@ def decay(found: Scores) -> str:
     them differ; else "exponential".
     """
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
-    means, scale = values @ chances, max(1.0, float(np.abs(values).max()))
-    tied = values[means >= means.max() - _EQUAL * scale]
-    highest = values.max(axis=0)
-    if any((row >= highest - _EQUAL * scale).all() for row in tied):
+    means, slack = values @ chances, _EQUAL * np.abs(values).max(axis=0)
+    tied = values[means >= means.max() - slack @ chances]
+    if any((row >= values.max(axis=0) - slack).all() for row in tied):
         return "zero"
-    return "inverse-square-root" if (np.ptp(tied, axis=0) > _EQUAL * scale).any() else "exponential"
+    return "inverse-square-root" if (np.ptp(tied, axis=0) > slack).any() else "exponential"
 
 
 def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
@@ -153,16 +157,23 @@ def matrix_of(channel: Channel) -> NDArray[Any]:
     return normalized
 
 
-def _rounded(values: Floats) -> Floats:
-    scale = float(np.abs(values).max()) or 1.0
-    out: Floats = np.round(values / scale, 12) * scale + 0.0
+def _sizes(values: Floats) -> Floats:
+    """About the largest entry of each column, the same for columns that are equal up to rounding."""
+    largest = np.abs(values).max(axis=0)
+    known = np.where(largest > 0, largest, 1.0)
+    out: Floats = np.exp2(np.ceil(np.log2(known / _OFF_ROUND)))
+    return out
+
+
+def _rounded(values: Floats, sizes: Floats) -> Floats:
+    out: Floats = np.round(values / sizes, 12) + 0.0
     return out
 
 
 def _undominated(values: Floats) -> NDArray[np.bool_]:
-    """Which rows no other one is at least as large as everywhere, up to rounding."""
+    """Which rows no other one is at least as large as everywhere, up to rounding of each column."""
     kept = np.ones(len(values), dtype=np.bool_)
-    slack = _ROUNDING * float(np.abs(values).max())
+    slack = _ROUNDING * np.abs(values).max(axis=0)
     for row in reversed(range(len(values))):
         others = values[kept & (np.arange(len(values)) != row)]
         kept[row] = not (others >= values[row] - slack).all(axis=1).any()

@@ -17,6 +17,7 @@ from shuffledp.leakage.iid import (
     OBLIVIOUS,
     Best,
     as_vulnerability,
+    largest,
     shuffled_vulnerability,
 )
 from shuffledp.leakage.max_load import expected_max_load
@@ -219,9 +220,7 @@ def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "Rando
     for law in laws:
         check_mixtures(found, slots_of(law))
     each = [(best_at(found, slots_of(law), method=method, source=source), law) for law in laws]
-    best, law = max(each, key=lambda pair: pair[0].excess)
-    upper = max(pair[0].upper for pair in each)
-    best = replace(best, upper=upper)
+    best, law = largest([found for found, _ in each]), max(each, key=lambda pair: pair[0].excess)[1]
     alone = law.counts == (1,)
     falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
     return as_vulnerability(found, best, hypotheses=_hypotheses(f"{OBLIVIOUS}; about {law.whose}"), decay=falls)
