@@ -132,6 +132,8 @@ def test_fractions_stay_fractions_for_two_values():
         (lambda: expected_max_load(5, [1.5, -0.5]), "bins must be a number of bins, or probabilities of 0 or more"),
         (lambda: expected_max_load(5, []), "bins must be"),
         (lambda: expected_max_load(5, ["a"]), "bins must be"),
+        (lambda: expected_max_load(5, ["0.5", "0.5"]), "bins must be numbers"),
+        (lambda: expected_max_load(5, [0.5, None]), "bins must be numbers"),
         (lambda: expected_max_load(5, [math.nan, 1.0]), "bins must be"),
         (lambda: binary_vulnerability(0, 0.7), "num_users must be an integer that is 1 or more"),
         (lambda: binary_vulnerability(5, 0.4), "truth_probability must be from 1/2 to 1"),

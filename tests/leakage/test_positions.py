@@ -173,7 +173,7 @@ def test_what_is_seen_of_bags_must_be_conditioned_on():
     assert (opposite, pinned) == (near(Fraction(5, 8)), near(Fraction(11, 16)))
 
 
-@pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], [math.nan, 1.0]])
+@pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], ["1"], [None], [1j], [math.nan, 1.0]])
 def test_places_that_are_no_law_are_refused(places):
     with pytest.raises(InvalidParameterError, match="positions must"):
         slots_of(places)

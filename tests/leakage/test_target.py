@@ -149,6 +149,14 @@ def test_the_strong_adversary():
     assert (bound.value, bound.kind) == (near(BINARY.p), Kind.UPPER_BOUND)
 
 
+def test_fewer_places_are_given_where_reports_get_lost():
+    graph = sdp.Graph.from_edges([(i, j) for i in range(4) for j in range(i)])
+    lossy = RandomWalkShuffler(graph=graph, num_rounds=2, dropout=0.1).model(4)
+    assert ask(lossy, positions=[0.5, 0.5]).value == near(binary_vulnerability(2, BINARY.p))
+    with pytest.raises(InvalidParameterError, match="there are 4; got 5"):
+        ask(lossy, positions=[0.2] * 5)
+
+
 def test_priors_and_gains_are_passed_on():
     gain = [[1.0, 0.0], [0.0, 3.0]]
     for adversary in ("uninformed", "strong"):
@@ -182,6 +190,11 @@ def test_equally_private_mechanisms_leak_differently():
         ({"others": [1, 1]}, "others must be left out unless"),
         ({"positions": [1.0], "adversary": "strong"}, "positions must be left out unless"),
         ({"adversary": "strong", "others": [1, 1]}, "others must be 3 people; got 2"),
+        ({"adversary": "strong", "others": [2.0, 1.0]}, "others must be 2 whole numbers of people"),
+        ({"adversary": "strong", "others": "ab"}, "others must be numbers"),
+        ({"adversary": "strong", "others": [None, 1]}, "others must be numbers"),
+        ({"positions": [0.5, 0.5]}, "positions must have one probability for each place, of which there are 4; got 2"),
+        ({"positions": [0.125] * 8}, "positions must have one .* 4; got 8"),
         ({"prior": [0.5, 0.6]}, "prior must sum to 1"),
         ({"gain": [[1, 2, 3]]}, "gain must be a table"),
         ({"method": "magic"}, "method must be one of"),

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, poisson, window
+from shuffledp.leakage.scores import numbers_of
 
 __all__ = ["Cells", "binary_vulnerability", "expected_largest", "expected_max_load"]
 
@@ -131,10 +132,7 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def _checked_probabilities(bins: ArrayLike) -> Floats:
-    try:
-        probabilities = np.array(bins, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameterError("bins must be a number of bins, or their probabilities.") from None
+    probabilities = numbers_of(bins, "bins").astype(np.float64)
     if probabilities.ndim != 1 or not probabilities.size or not (probabilities >= 0).all():
         raise InvalidParameterError("bins must be a number of bins, or probabilities of 0 or more in one dimension.")
     if not abs(probabilities.sum() - 1) <= 1e-9:

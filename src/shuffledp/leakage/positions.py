@@ -20,7 +20,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage.approximating import normal_excess
 from shuffledp.leakage.enumerating import Slots
 from shuffledp.leakage.iid import Best, best_guess
-from shuffledp.leakage.scores import Scores
+from shuffledp.leakage.scores import Scores, numbers_of
 from shuffledp.models import PositionLaw
 from shuffledp.statements import Kind
 
@@ -48,10 +48,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
-        try:
-            given = np.array(positions, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameterError("positions must be probabilities of places.") from None
+        given = numbers_of(positions, "positions").astype(np.float64)
         if given.ndim != 1 or not given.size or not (given >= 0).all():
             raise InvalidParameterError("positions must be probabilities of places, 0 or more, in one dimension.")
         weights, counts = np.unique(given, return_counts=True)

@@ -10,15 +10,17 @@ w, weighted mean of c[w, z_j] over the reports z_j.
 """
 
 from dataclasses import dataclass
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 
-__all__ = ["Scores", "checked_gain", "checked_prior", "decay", "scores"]
+__all__ = ["Scores", "checked_gain", "checked_prior", "decay", "matrix_of", "numbers_of", "scores"]
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +114,7 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     """
     if prior is None:
         return np.full(size, 1 / size)
-    given = _table(prior, "prior")
+    given = numbers_of(prior, "prior")
     if given.shape != (size,):
         raise InvalidParameterError(f"prior must be {size} probabilities; got prior.shape={given.shape}.")
     if not all(each >= 0 for each in given):
@@ -131,7 +133,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
     """
     if gain is None:
         return np.eye(size)
-    given = _table(gain, "gain")
+    given = numbers_of(gain, "gain")
     if given.ndim != 2 or given.shape[1] != size or not given.shape[0]:
         raise InvalidParameterError(
             f"gain must be a table with a row for each guess and {size} columns; got gain.shape={given.shape}."
@@ -141,12 +143,22 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
     return given
 
 
-def _table(entries: ArrayLike, name: str) -> NDArray[Any]:
+def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of rational numbers as they are if they are fractions, else of floats.
+
+    Raises:
+        InvalidParameterError: for entries that are masked, or no real numbers that floats come near to.
+    """
+    _validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
-        return table if table.dtype == object and table.ndim else table.astype(np.float64)
-    except (TypeError, ValueError):
+        if table.dtype.kind not in "biufO" or not all(isinstance(each, Real) for each in table.flat):
+            raise TypeError
+        floats = table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+    exact = table.dtype == object and table.ndim and all(isinstance(each, Rational) for each in table.flat)
+    return table if exact else floats
 
 
 def matrix_of(channel: Channel) -> NDArray[Any]:

@@ -19,14 +19,14 @@ from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._worth import check_mixtures, check_views
 from shuffledp.leakage.iid import Best, best_guess, largest, missed
-from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, scores
+from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, numbers_of, scores
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.statements import Kind
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
+__all__ = ["checked_others", "data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
 
 Floats = NDArray[np.float64]
 Counts = tuple[int, ...]
@@ -74,7 +74,7 @@ def strong_vulnerability(
     """
     _validate.instance_of(Channel, channel=channel)
     about = _about(channel, prior, gain)
-    found = _best(*about, _checked_others(others, len(channel.inputs)), method=method, source=source)
+    found = _best(*about, checked_others(others, len(channel.inputs)), method=method, source=source)
     return _vulnerability(about, found, (KNOWN,))
 
 
@@ -235,11 +235,18 @@ def _work(people: int, outputs: int) -> float:
     return float(people + 2) ** outputs / max(1, outputs - 1) * outputs
 
 
-def _checked_others(others: ArrayLike, size: int) -> Counts:
-    given = np.asarray(others)
-    whole = given.dtype.kind in "iu" and given.shape == (size,)
-    if not whole or (given < 0).any():
-        raise InvalidParameterError(f"others must be {size} numbers of people of 0 or more; got shape {given.shape}.")
+def checked_others(others: ArrayLike, size: int) -> Counts:
+    """How many of the others hold each of so many values.
+
+    Raises:
+        InvalidParameterError: if they are not whole numbers of 0 or more, one for each value.
+    """
+    numbers_of(others, "others")
+    given = np.array(others)
+    if given.shape != (size,) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise InvalidParameterError(
+            f"others must be {size} whole numbers of people, 0 or more; got shape {given.shape} of {given.dtype}."
+        )
     return tuple(given.tolist())
 
 

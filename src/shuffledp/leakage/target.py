@@ -23,7 +23,7 @@ from shuffledp.leakage.iid import (
 from shuffledp.leakage.max_load import expected_max_load
 from shuffledp.leakage.positions import best_at, slots_of, worst_within
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
-from shuffledp.leakage.strong import KNOWN, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.strong import KNOWN, checked_others, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.statements import Kind
@@ -70,7 +70,7 @@ def target_vulnerability(
         adversary: "uninformed" or "strong".
         others: for "strong", how many of the others hold each value; None is the worst case
             (`shuffledp.leakage.worst_strong_vulnerability`).
-        positions: for "uninformed", the probabilities of the places of the target's report, given everything that is
+        positions: for "uninformed", the probabilities of all places of the target's report, 0 included, given everything that is
             seen besides the reports, in place of what the shuffler's description says.
         method: as for `shuffledp.leakage.shuffled_vulnerability`.
         source: randomness of "monte-carlo"; None is the cryptographic source.
@@ -110,9 +110,10 @@ def target_vulnerability(
         return _strong(model.shuffle, channel, prior, gain, others, method=method, source=source)
     if positions is None:
         return seen_through(model.shuffle, channel, prior, gain, method=method, source=source)
-    found = _scores_of(channel, prior, gain)
-    check_mixtures(found, slots_of(positions))
-    best = best_at(found, slots_of(positions), method=method, source=source)
+    found, slots = _scores_of(channel, prior, gain), slots_of(positions)
+    _check_places(model.shuffle, len(np.asarray(positions)))
+    check_mixtures(found, slots)
+    best = best_at(found, slots, method=method, source=source)
     return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
 
 
@@ -140,6 +141,15 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
     return as_vulnerability(found, _local(found), hypotheses=(ABOUT_THE_TARGET, reason), decay="none")
+
+
+def _check_places(shuffle: ShuffleModel, places: int) -> None:
+    """One for each person, unless it is not known how many reports come out, or which of them are known."""
+    uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0)
+    if shuffle.dummies is None and (places > shuffle.num_users or (places < shuffle.num_users and not uncertain)):
+        raise InvalidParameterError(
+            f"positions must have one probability for each place, of which there are {shuffle.num_users}; got {places}."
+        )
 
 
 def _scores_of(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Scores:
@@ -260,8 +270,8 @@ def _strong(
 ) -> Vulnerability:
     """Exact for a uniform shuffle and for none; of others, what is left if the target's report is known."""
     people = shuffle.num_users - 1
-    if others is not None and np.sum(np.asarray(others)) != people:
-        raise InvalidParameterError(f"others must be {people} people; got {np.sum(np.asarray(others))}.")
+    if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
+        raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")
     if shuffle.is_uniform and others is not None:
         return strong_vulnerability(prior, channel, gain, others=others, **choices)
     if shuffle.is_uniform:
