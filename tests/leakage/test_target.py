@@ -149,6 +149,22 @@ def test_the_strong_adversary():
     assert (bound.value, bound.kind) == (near(BINARY.p), Kind.UPPER_BOUND)
 
 
+@pytest.mark.parametrize("imperfection", [0.5, 2.0])
+def test_the_worst_shuffle_that_is_as_imperfect_tells_more_than_the_one_of_cayley(imperfection):
+    shuffle = CayleyShuffler(imperfection=imperfection).model(6)
+    worst = worst_exchange_vulnerability(sdp.ProtocolModel(local=BINARY, shuffle=shuffle))
+    weights = [np.exp(imperfection * (np.arange(6) < heavy)) for heavy in range(6)]
+    laws = [each / each.sum() for each in weights]
+    corners = [ask(UniformShuffler().model(6), positions=law).value for law in laws]
+    assert worst.kind is Kind.UPPER_BOUND
+    assert worst.value == near(max(corners))
+    assert ask(shuffle).value < worst.value
+    assumed = ImperfectShuffleModel(num_users=6, imperfection=imperfection, construction="assumed")
+    assert ask(assumed).value == worst.value
+    uniform = sdp.ProtocolModel(local=BINARY, shuffle=CayleyShuffler(imperfection=0.0).model(6))
+    assert worst_exchange_vulnerability(uniform).value == near(binary_vulnerability(6, BINARY.p))
+
+
 def test_fewer_places_are_given_where_reports_get_lost():
     graph = sdp.Graph.from_edges([(i, j) for i in range(4) for j in range(i)])
     lossy = RandomWalkShuffler(graph=graph, num_rounds=2, dropout=0.1).model(4)

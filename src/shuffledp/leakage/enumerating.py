@@ -112,8 +112,7 @@ def _spread(
     least: float,
     nats: float,
 ) -> tuple[Floats, Floats]:
-    """All further kinds, of which the last takes what is left; histograms that are less likely than that are left out.
-    """
+    """All further kinds, of which the last takes what is left; histograms that are less likely than that are left out."""
     mass, left, sums = state
     for kind in range(1, len(chances) - 1):
         inside = _window(count, chances[kind], nats)

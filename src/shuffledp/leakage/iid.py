@@ -31,7 +31,16 @@ from shuffledp.statements import Kind
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["METHODS", "Best", "as_vulnerability", "best_guess", "largest", "missed", "shuffled_fraction", "shuffled_vulnerability"]
+__all__ = [
+    "METHODS",
+    "Best",
+    "as_vulnerability",
+    "best_guess",
+    "largest",
+    "missed",
+    "shuffled_fraction",
+    "shuffled_vulnerability",
+]
 
 Floats = NDArray[np.float64]
 

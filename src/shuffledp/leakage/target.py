@@ -31,7 +31,15 @@ from shuffledp.statements import Kind
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ADVERSARIES", "channel_of", "check_supported", "seen_alone", "seen_through", "target_vulnerability"]
+__all__ = [
+    "ADVERSARIES",
+    "channel_of",
+    "check_supported",
+    "seen_alone",
+    "seen_through",
+    "target_vulnerability",
+    "worst_exchange_vulnerability",
+]
 
 ADVERSARIES = ("uninformed", "strong")
 
@@ -115,6 +123,40 @@ def target_vulnerability(
     check_mixtures(found, slots)
     best = best_at(found, slots, method=method, source=source)
     return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
+
+
+def worst_exchange_vulnerability(
+    model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
+) -> Vulnerability:
+    """The most that an uninformed adversary can learn from any shuffle in which exchanging two people costs as much.
+
+    For a shuffler of which the law of places is known, such as Cayley's for an imperfection, `target_vulnerability` is
+    of that law. This is over all laws that have the same imperfection: what is left if only that is promised.
+
+    Guarantees:
+        1. The largest over all laws of places that exchanges allow, for at most 300 people and two kinds of reports;
+           else an upper bound of it, and always labelled as one, as not every law of places is that of some shuffle.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: a probability for each value; None is uniform.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the law of reports is not written out, or people send several reports or randomize
+            differently.
+
+    Example:
+        >>> from shuffledp import CayleyShuffler, KaryRandomizedResponse, ProtocolModel
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+        >>> model = ProtocolModel(local=local, shuffle=CayleyShuffler(imperfection=2.0).model(200))
+        >>> round(target_vulnerability(model).value, 4), round(worst_exchange_vulnerability(model).value, 4)
+        (0.5143, 0.5202)
+    """
+    _validate.instance_of(ProtocolModel, model=model)
+    check_supported(model)
+    return _by_windows(model.shuffle, _scores_of(channel_of(model.local), prior, gain))
 
 
 def seen_through(
