@@ -147,7 +147,7 @@ def test_bad_input_is_named(call, message):
 
 
 def test_too_many_kinds_of_bins_are_refused_with_the_way_out():
-    chances = np.linspace(1, 1 + 1e-6, 30)
+    chances = np.linspace(1, 1 + 1e-6, 300)
     with pytest.raises(UnsupportedModelError, match=r"steps; at most 2e\+09 are feasible\. Use fewer balls"):
         expected_max_load(10**9, chances / chances.sum())
 

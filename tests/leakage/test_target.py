@@ -10,7 +10,13 @@ import shuffledp as sdp
 from leakage.brute import bayes, response, shuffled_views, vulnerability
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.laws import mallows_law
-from shuffledp.leakage import binary_vulnerability, expected_max_load, shuffled_vulnerability, target_vulnerability
+from shuffledp.leakage import (
+    binary_vulnerability,
+    expected_max_load,
+    shuffled_vulnerability,
+    target_vulnerability,
+    worst_exchange_vulnerability,
+)
 from shuffledp.models import ProtocolModel
 from shuffledp.shufflers import (
     CayleyShuffler,
@@ -22,6 +28,7 @@ from shuffledp.shufflers import (
     RandomWalkShuffler,
     UniformShuffler,
 )
+from shuffledp.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.statements import Kind
 from shufflers.enumerated import law_of
 
