@@ -110,7 +110,7 @@ def test_all_data_sets_are_listed_once():
 
 @pytest.mark.parametrize("others", [[1, 2, 3], [-1, 2], [0.5, 1.5], [1.0, 2.0], 3, "ab", [None, 1], [[1], 2]])
 def test_others_that_are_no_counts_are_refused(others):
-    with pytest.raises(InvalidParameterError, match="others must be (2 whole numbers|numbers)"):
+    with pytest.raises(InvalidParameterError, match=r"others must be (2 whole numbers|numbers)"):
         strong_vulnerability(None, Channel(response(2, 0.7)), others=others)
 
 

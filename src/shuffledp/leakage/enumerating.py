@@ -94,7 +94,7 @@ def _histograms(count: int, chances: Floats, values: Floats, rarity: float) -> I
     for start in range(0, first.size, step):
         part = slice(start, start + step)
         state = (mass[part], count - first[part], first[part, None] * values[0])
-        yield _spread(state, count, chances, values, least, nats)
+        yield _spread(state, count, chances, values, (least, nats))
 
 
 def _window(count: int, chance: float, nats: float) -> tuple[int, int]:
@@ -109,10 +109,10 @@ def _spread(
     count: int,
     chances: Floats,
     values: Floats,
-    least: float,
-    nats: float,
+    left_out: tuple[float, float],
 ) -> tuple[Floats, Floats]:
-    """All further kinds, of which the last takes what is left; histograms that are less likely than that are left out."""
+    """All further kinds, of which the last takes what is left, without what is less likely than a probability."""
+    least, nats = left_out
     mass, left, sums = state
     for kind in range(1, len(chances) - 1):
         inside = _window(count, chances[kind], nats)

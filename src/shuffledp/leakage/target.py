@@ -78,8 +78,8 @@ def target_vulnerability(
         adversary: "uninformed" or "strong".
         others: for "strong", how many of the others hold each value; None is the worst case
             (`shuffledp.leakage.worst_strong_vulnerability`).
-        positions: for "uninformed", the probabilities of all places of the target's report, 0 included, given everything that is
-            seen besides the reports, in place of what the shuffler's description says.
+        positions: for "uninformed", the probabilities of all places of the target's report, 0 included, given
+            everything that is seen besides the reports, in place of what the shuffler's description says.
         method: as for `shuffledp.leakage.shuffled_vulnerability`.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
