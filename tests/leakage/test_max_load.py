@@ -10,7 +10,8 @@ from leakage.brute import expected_largest as enumerated
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import binary_vulnerability, expected_max_load
 from shuffledp.leakage import max_load as module
-from shuffledp.leakage.max_load import Cells, expected_largest, integer_quadrature
+from shuffledp.leakage._quadrature import integer_quadrature
+from shuffledp.leakage.max_load import Cells, expected_largest
 
 
 def near(value, rel=1e-12):

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, poisson, window
+from shuffledp.leakage._quadrature import integer_quadrature
 from shuffledp.leakage.scores import numbers_of
 
 __all__ = ["Cells", "binary_vulnerability", "expected_largest", "expected_max_load"]
@@ -28,7 +29,6 @@ Complex = NDArray[np.complex128]
 _MOST_BALLS = 10**10
 _ALIASING = 9.0  # standard deviations around a circle: what comes around is below exp(-40)
 _LEFT_OUT = 38.0  # nats: what a window of counts leaves out, and how rarely a maximum exceeds the last that is tried
-_NODES = 16
 _BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
 _DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
@@ -283,7 +283,7 @@ class _Loads:
     def _chances(self, thresholds: Floats) -> Floats:
         """P(weight times load is at most t for all bins), for each threshold t."""
         largest = self._largest_frequency()
-        work = largest * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
+        work = float(largest) * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
         transforms = float(thresholds.size) * len(self.kinds) * self.size
         if work > _DIRECT_WORK and (len(self.kinds) == 1 or transforms < _COST * work):
             work = transforms / _COST
@@ -386,33 +386,3 @@ def _power(base: Complex, exponent: int) -> Complex:
     half = _power(base, exponent // 2)
     power: Complex = half * half if half is base else np.multiply(half, half, out=half)
     return np.multiply(power, base, out=power) if exponent & 1 else power
-
-
-def integer_quadrature(count: int, smoothness: float) -> tuple[Integers, Floats]:
-    """Places and weights that sum a function over 0, ..., count - 1, if it is smooth over blocks of that length.
-
-    Blocks have 16 rounded Chebyshev nodes, with weights that are exact for polynomials of degree 15 summed over the
-    integers of the block. Blocks that are hardly longer are summed in full.
-    """
-    length = int(min(smoothness, count))
-    if length < 2 * _NODES:
-        return np.arange(count), np.ones(count)
-    whole = count // length
-    nodes, weights = _block_rule(length)
-    starts = length * np.arange(whole)
-    places = [(starts[:, None] + nodes).ravel(), np.arange(whole * length, count)]
-    left = places[1].size
-    if left >= 2 * _NODES:
-        last_nodes, last_weights = _block_rule(left)
-        places[1] = whole * length + last_nodes
-    else:
-        last_weights = np.ones(left)
-    return np.concatenate(places), np.concatenate([np.tile(weights, whole), last_weights])
-
-
-def _block_rule(length: int) -> tuple[Integers, Floats]:
-    angles = (np.arange(_NODES) + 0.5) * np.pi / _NODES
-    nodes = np.round((1 - np.cos(angles)) * (length - 1) / 2).astype(np.int64)
-    polynomials = np.polynomial.chebyshev.chebvander(2 * np.arange(length) / (length - 1) - 1, _NODES - 1)
-    weights: Floats = np.linalg.solve(polynomials[nodes].T, polynomials.sum(axis=0))
-    return nodes, weights

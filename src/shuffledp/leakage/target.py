@@ -187,7 +187,7 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
 
 def _check_places(shuffle: ShuffleModel, places: int) -> None:
     """One for each person, unless it is not known how many reports come out, or which of them are known."""
-    uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0)
+    uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0) > 0
     if shuffle.dummies is None and (places > shuffle.num_users or (places < shuffle.num_users and not uncertain)):
         raise InvalidParameterError(
             f"positions must have one probability for each place, of which there are {shuffle.num_users}; got {places}."
@@ -319,9 +319,9 @@ def _strong(
     if shuffle.is_uniform:
         return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
     found = _scores_of(channel, prior, gain)
-    known = any(law.counts == (1,) for law in shuffle.position_laws())
-    check_views(found.values) if known else check_mixtures(found)
-    best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
+    alone = any(law.counts == (1,) for law in shuffle.position_laws())
+    check_views(found.values) if alone else check_mixtures(found)
+    best = _local(found) if alone else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
     reason = "it is known which report is the target's"
-    hypotheses = (KNOWN, reason if known else f"as if {reason}")
-    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if known else "unknown")
+    hypotheses = (KNOWN, reason if alone else f"as if {reason}")
+    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if alone else "unknown")
