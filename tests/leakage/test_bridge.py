@@ -50,6 +50,51 @@ def test_the_delta_of_every_ordered_pair_is_its_hockey_stick_divergence(matrix):
         assert largest_delta(channel, epsilon, num_users=4) == near(largest)
 
 
+RARE = np.array([[0.8, 0.2 - 1e-14, 1e-14], [0.2, 0.7, 0.1]])
+APART = np.exp(-((np.arange(15) - np.array([[5], [8]])) ** 2) / 0.98)
+
+
+@pytest.mark.parametrize("matrix", [RARE, APART / APART.sum(axis=1, keepdims=True)], ids=["rare", "normal"])
+def test_reports_that_the_others_hardly_ever_send_count_in_full(matrix):
+    channel = Channel(matrix)
+    for others in ((1, 0), (2, 0), (0, 2)):
+        known = [value for value, count in enumerate(others) for _ in range(count)]
+        views = known_views(matrix, known)
+        for epsilon in (0.0, 0.5, 1.0):
+            for x, z in ((0, 1), (1, 0)):
+                expected = hockey_stick(views[x], views[z], epsilon)
+                assert delta_of_pair(channel, x, z, epsilon, others=others) == pytest.approx(expected, rel=1e-11)
+        found = strong_vulnerability(None, channel, others=others)
+        assert found.value == near((1 + hockey_stick(views[0], views[1], 0.0)) / 2)
+
+
+NEVER = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3]])
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 30.0, 36.0, 40.0, 300.0, 700.0])
+def test_large_epsilons_lose_no_digit(epsilon):
+    channel, size = Channel(NEVER), 3
+    for others in ((0, 2, 0), (0, 0, 2), (1, 1, 0)):
+        known = [value for value, count in enumerate(others) for _ in range(count)]
+        views = known_views(NEVER, known)
+        for x, z in itertools.permutations(range(size), 2):
+            expected = hockey_stick(views[x], views[z], epsilon)
+            assert delta_of_pair(channel, x, z, epsilon, others=others) == near(expected)
+    assert delta_of_pair(channel, 0, 1, epsilon, others=(0, 4, 0)) == near(0.5)
+    assert largest_delta(channel, epsilon, num_users=2) == near(0.5)
+
+
+def test_where_reports_are_of_many_kinds_delta_is_bounded_from_above():
+    twist = 1e-9 * (np.arange(5) - 2)
+    first = np.concatenate([0.8 / 5 + twist, np.full(5, 0.2 / 5)])
+    matrix = np.array([first, np.roll(first, 5)])
+    channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
+    exact = delta_of_pair(Channel(response(2, 0.8)), 0, 1, 0.3, others=[200, 0])
+    bound = delta_of_pair(channel, 0, 1, 0.3, others=[200, 0])
+    assert exact - 1e-8 <= bound <= exact + 1e-5
+    assert delta_of_pair(channel, 0, 1, 5.0, others=[200, 0]) == 0.0  # one report by itself loses less than 5
+
+
 def test_there_and_back():
     for epsilon in EPSILONS:
         for delta in (0.0, 1e-9, 0.3, 1.0):

@@ -187,6 +187,15 @@ FLIP = Channel(response(2, 0.75))
         (lambda: shuffled_vulnerability([1.0], FLIP, num_users=2), "prior must be 2 probabilities"),
         (lambda: shuffled_vulnerability([math.nan, 1], FLIP, num_users=2), "prior must be"),
         (lambda: shuffled_vulnerability("ab", FLIP, num_users=2), "prior must be numbers"),
+        (lambda: shuffled_vulnerability(["0.5", "0.5"], FLIP, num_users=2), "prior must be numbers"),
+        (lambda: shuffled_vulnerability([0.5, None], FLIP, num_users=2), "prior must be numbers"),
+        (lambda: shuffled_vulnerability([0.5 + 0j, 0.5], FLIP, num_users=2), "prior must be numbers"),
+        (lambda: shuffled_vulnerability([Fraction(1, 2), "x"], FLIP, num_users=2), "prior must be numbers"),
+        (
+            lambda: shuffled_vulnerability(np.ma.array([0.5, 0.5], mask=[True, False]), FLIP, num_users=2),
+            r"prior must be complete; 1 masked, first prior\[0\]",
+        ),
+        (lambda: shuffled_vulnerability(None, FLIP, [[10**400, 0], [0, 1]], num_users=2), "gain must be numbers"),
         (lambda: shuffled_vulnerability(None, FLIP, [[1, 2, 3]], num_users=2), "gain must be a table .* 2 columns"),
         (lambda: shuffled_vulnerability(None, FLIP, [1, 2], num_users=2), "gain must be a table"),
         (lambda: shuffled_vulnerability(None, FLIP, [[math.inf, 0]], num_users=2), "gain must have finite entries"),
@@ -215,3 +224,12 @@ def test_what_is_too_large_names_the_estimate():
     exact = Channel(response(5, Fraction(1, 2)))
     with pytest.raises(UnsupportedModelError, match="at most 200000 histograms"):
         shuffled_fraction([Fraction(1, 5)] * 5, exact, num_users=1000)
+
+
+def test_an_interval_covers_what_is_so_rare_that_no_draw_shows_it():
+    channel, prior = Channel(response(2, 0.9)), [0.55, 0.45]
+    truth = shuffled_vulnerability(prior, channel, num_users=1500).additive_leakage
+    assert 0 < truth < 1e-8
+    found = shuffled_vulnerability(prior, channel, num_users=1500, method="monte-carlo", source=SeededSource(1))
+    assert found.additive_leakage < truth  # nothing of it was drawn, or hardly anything
+    assert found.lower < found.prior + truth < found.upper < found.prior + 1e-4

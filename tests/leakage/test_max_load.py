@@ -10,7 +10,8 @@ from leakage.brute import expected_largest as enumerated
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import binary_vulnerability, expected_max_load
 from shuffledp.leakage import max_load as module
-from shuffledp.leakage.max_load import Cells, expected_largest, integer_quadrature
+from shuffledp.leakage._quadrature import integer_quadrature
+from shuffledp.leakage.max_load import Cells, expected_largest
 
 
 def near(value, rel=1e-12):
@@ -132,6 +133,8 @@ def test_fractions_stay_fractions_for_two_values():
         (lambda: expected_max_load(5, [1.5, -0.5]), "bins must be a number of bins, or probabilities of 0 or more"),
         (lambda: expected_max_load(5, []), "bins must be"),
         (lambda: expected_max_load(5, ["a"]), "bins must be"),
+        (lambda: expected_max_load(5, ["0.5", "0.5"]), "bins must be numbers"),
+        (lambda: expected_max_load(5, [0.5, None]), "bins must be numbers"),
         (lambda: expected_max_load(5, [math.nan, 1.0]), "bins must be"),
         (lambda: binary_vulnerability(0, 0.7), "num_users must be an integer that is 1 or more"),
         (lambda: binary_vulnerability(5, 0.4), "truth_probability must be from 1/2 to 1"),
@@ -144,7 +147,54 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_too_many_kinds_of_bins_are_refused_with_the_way_out():
-    chances = np.linspace(1, 2, 30)
-    with pytest.raises(UnsupportedModelError, match="steps; at most 2e\\+09 are feasible"):
-        expected_max_load(10**9, chances / chances.sum())
+def test_too_many_kinds_of_bins_are_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_WORK", 10)
+    with pytest.raises(UnsupportedModelError, match=r"steps; at most 1e\+01 are feasible\. Use fewer balls"):
+        expected_max_load(10**4, [0.34, 0.33, 0.33])
+
+
+def test_bins_that_cannot_be_the_fullest_cost_nothing_and_change_nothing(monkeypatch):
+    few = np.random.default_rng(1).dirichlet(np.ones(12))
+    cases = [(400, few), (900, [0.35, 0.3, 0.2, 0.1, 0.05]), (900, [0.35, 0.35, 0.2, 0.1]), (50, [0.4, 0.3, 0.2, 0.1])]
+    fast = [expected_max_load(*case) for case in cases]
+    dropped = [module._contenders(balls, module._kinds(np.array(bins)))[1] for balls, bins in cases]
+    assert [each > 0 for each in dropped] == [True, True, True, False]
+    monkeypatch.setattr(module, "_contenders", lambda _, kinds: (kinds, 0.0))
+    assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]
+
+
+@pytest.mark.parametrize("chances", [[0.45, 0.45, 0.1], [0.5, 0.49, 0.01], [0.4, 0.41, 0.19]])
+def test_the_larger_of_two_bins_is_that_of_their_joint_law(chances, monkeypatch):
+    from scipy.stats import binom
+
+    balls = 3000
+    held = np.arange(balls + 1)
+    expected = 0.0
+    for both in range(*(int(balls * (1 - chances[2]) + each) for each in (-150, 151))):
+        first = held[: both + 1]
+        larger = binom.pmf(first, both, chances[0] / (1 - chances[2])) @ np.maximum(first, both - first)
+        expected += binom.pmf(both, balls, 1 - chances[2]) * larger
+    assert module._larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
+    assert expected_max_load(balls, chances) == near(expected, 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("balls", "chances", "expected"),
+    [
+        (10**9, [0.3, 0.3, 0.4], 4e8),
+        (10**6, [1e-7, 1 - 1e-7], 999_999.9),
+        (10**10, np.random.default_rng(1).dirichlet(np.ones(1000)), None),
+    ],
+)
+def test_many_balls_in_uneven_bins_are_feasible(balls, chances, expected):
+    assert expected_max_load(balls, chances) == near(balls * max(chances) if expected is None else expected)
+
+
+def test_nearly_equal_bins_are_evaluated_by_nodes_too(monkeypatch):
+    cases = [(10**4, [0.34, 0.33, 0.33]), (10**4, [0.31, 0.31, 0.3, 0.08])]
+    fast = [expected_max_load(*case) for case in cases]
+    monkeypatch.setattr(module, "_BLOCK", 0.0)
+    assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]
+    monkeypatch.setattr(module, "_DIRECT_WORK", 0)
+    monkeypatch.setattr(module, "_COST", 1e9)
+    assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]

@@ -16,6 +16,7 @@ from shuffledp.leakage.positions import _mixture_bound, _normal_bound, _uniform,
 from shuffledp.leakage.scores import scores
 from shuffledp.models import PositionLaw
 from shuffledp.statements import Kind
+from shuffledp.testing import SeededSource
 
 UNEVEN = np.array([[0.5, 1 / 3, 1 / 6], [0.25, 0.25, 0.5]])
 
@@ -132,6 +133,28 @@ def test_many_weights_are_bounded_from_both_sides():
     assert bound.lower <= sampled.upper
 
 
+def expected_absolute(weights):
+    """E |sum of weights times independent signs|, from the characteristic function of the sum."""
+    ends = 60 / math.sqrt(float(weights @ weights))
+    places = np.linspace(1e-9, ends, 100_001)
+    product = np.ones_like(places)
+    for weight in weights:
+        product *= np.cos(weight * places)
+    inside = np.trapezoid((1 - product) / places**2, places)
+    return 2 / math.pi * (float(inside) + 1 / ends)
+
+
+def test_places_of_many_probabilities_are_estimated_from_their_own_law():
+    places = np.random.default_rng(3).dirichlet(np.full(100, 0.1))
+    each, slots = found(response(2, 0.9)), slots_of(places)
+    truth = 0.4 * expected_absolute(places)
+    sampled = best_at(each, slots, method="monte-carlo", source=SeededSource(1))
+    assert sampled.lower <= truth <= sampled.upper < 1.05 * truth
+    assert sampled == best_guess(each, slots, method="monte-carlo", source=SeededSource(1))
+    normal = 0.4 * math.sqrt(2 / math.pi * float(places @ places))
+    assert best_at(each, slots, method="gaussian").excess == near(normal)
+
+
 def test_a_mixture_bounds_what_cannot_be_enumerated():
     slots = ((0.02, 1), (0.98 / 499, 499))
     bound = best_at(found(response(5, 0.5)), slots)
@@ -150,7 +173,7 @@ def test_what_is_seen_of_bags_must_be_conditioned_on():
     assert (opposite, pinned) == (near(Fraction(5, 8)), near(Fraction(11, 16)))
 
 
-@pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], [math.nan, 1.0]])
+@pytest.mark.parametrize("places", [[0.5, 0.6], [-0.5, 1.5], [], [[1.0]], ["a"], ["1"], [None], [1j], [math.nan, 1.0]])
 def test_places_that_are_no_law_are_refused(places):
     with pytest.raises(InvalidParameterError, match="positions must"):
         slots_of(places)

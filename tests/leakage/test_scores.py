@@ -41,6 +41,35 @@ def test_reducing_changes_no_expectation(seed):
     assert decay(small) == decay(Scores(chances, values))
 
 
+@pytest.mark.parametrize("tiny", [1e-9, 1e-14, 1e-40, 1e-200])
+def test_what_hardly_any_report_says_does_not_blur_what_the_others_say(tiny):
+    chances = np.array([0.8, 0.2 - tiny, tiny])
+    values = np.array([[1.0, 1.0, 1.0], [0.25, 0.7 / (0.2 - tiny), 0.1 / tiny]])
+    found = Scores(chances, values)
+    small = found.reduced()
+    assert small.values.shape == (2, 3)
+    single = sum(q * max(a, b) for q, a, b in zip(chances, *values, strict=True)) - float(found.prior)
+    assert expected_excess(small.chances, small.values, ((1.0, 1),)) == pytest.approx(single, rel=1e-13)
+    assert decay(found) == decay(small) == "inverse-square-root"
+
+
+def test_a_guess_that_a_rare_report_favors_is_kept_however_rare():
+    values = np.array([[1.0, 1.0, 5.0], [1.0 - 1e-9, 1.0 + 1e-9, 1e30]])
+    assert Scores(np.array([0.5, 0.5, 1e-30]), values).reduced().values.shape == (2, 3)
+    assert decay(Scores(np.array([0.6, 0.4, 1e-30]), values)) == "exponential"
+
+
+def test_histograms_with_a_report_that_is_rare_and_worth_much_are_not_left_out(monkeypatch):
+    from shuffledp.leakage import enumerating
+
+    chances, values = np.array([1e-30, 0.3, 0.7]), np.array([[0.0, 0.0, 0.0], [1e29, -0.5, -0.2]])
+    slots = ((0.02, 50),)
+    full = expected_excess(chances, values, slots)
+    assert full > 0.09
+    monkeypatch.setattr(enumerating, "FEW", 0)
+    assert expected_excess(chances, values, slots) == pytest.approx(full, rel=1e-11)
+
+
 def test_windows_leave_out_nothing_that_counts(monkeypatch):
     from shuffledp.leakage import enumerating
 

@@ -407,6 +407,15 @@ def test_histograms_come_with_most_people_at_the_first_values_first():
     assert list(histograms(0, 2)) == [(0, 0)]
 
 
+def test_a_refinement_that_is_only_nearly_one_is_worth_hardly_more():
+    tiny = Fraction(1, 10**9)
+    nothing, hardly = Channel([[Fraction(1)], [Fraction(1)]]), Channel([[1 - tiny, tiny], [Fraction(1), Fraction(0)]])
+    assert refines(nothing, hardly)  # up to 1e-8 in every entry, as it says
+    worth = bayes.posterior([Fraction(1, 2)] * 2, hardly) - bayes.posterior([Fraction(1, 2)] * 2, nothing)
+    assert 0 < worth <= 2e-8
+    assert not refines(nothing, Channel([[1 - 100 * tiny, 100 * tiny], [Fraction(1), Fraction(0)]]))
+
+
 def test_channels_that_do_not_follow_each_other_are_refused():
     with pytest.raises(InvalidParameterError, match="after must have inputs"):
         cascade(reduced_shuffle_channel(2, 2), shuffle_channel(2, 2))

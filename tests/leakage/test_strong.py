@@ -12,6 +12,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.strong import data_sets
 from shuffledp.statements import Kind
+from shuffledp.testing import SeededSource
 
 HOLES = np.array(
     [
@@ -107,12 +108,45 @@ def test_all_data_sets_are_listed_once():
     assert list(data_sets(2, 0)) == [(0, 0)]
 
 
-@pytest.mark.parametrize("others", [[1, 2, 3], [-1, 2], [0.5, 1.5], 3])
+@pytest.mark.parametrize("others", [[1, 2, 3], [-1, 2], [0.5, 1.5], [1.0, 2.0], 3, "ab", [None, 1], [[1], 2]])
 def test_others_that_are_no_counts_are_refused(others):
-    with pytest.raises(InvalidParameterError, match="others must be 2 numbers of people"):
+    with pytest.raises(InvalidParameterError, match=r"others must be (2 whole numbers|numbers)"):
         strong_vulnerability(None, Channel(response(2, 0.7)), others=others)
 
 
 def test_too_many_mixed_values_are_refused_with_the_way_out():
     with pytest.raises(UnsupportedModelError, match="Let all others hold the same value"):
         strong_vulnerability(None, Channel(response(5, 0.7)), others=[100, 100, 0, 0, 0])
+
+
+def split(truth, kinds):
+    """Randomized response of which each answer has several names, that say hardly anything but are not quite alike."""
+    twist = 1e-9 * (np.arange(kinds) - kinds // 2)
+    first = np.concatenate([truth / kinds + twist, np.full(kinds, (1 - truth) / kinds)])
+    matrix = np.array([first, np.roll(first, kinds)])
+    return Channel(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def test_others_who_all_hold_one_value_are_no_upper_bound_however_they_are_evaluated():
+    mixed = strong_vulnerability(None, Channel(response(2, 0.9)), others=[150, 149]).value  # the same but for 1e-8
+    found = worst_strong_vulnerability(None, split(0.9, 5), num_users=300)
+    assert (found.kind, found.method) == (Kind.LOWER_BOUND, "convolution")
+    assert found.value == found.lower < mixed < found.upper == near(0.9)
+    sampled = worst_strong_vulnerability(
+        None, split(0.9, 5), num_users=300, method="monte-carlo", source=SeededSource(3)
+    )
+    assert sampled.kind is Kind.ESTIMATE
+    assert sampled.lower < mixed < sampled.upper
+    assert "the interval misses the truth with probability 0.002 at most" in sampled.hypotheses
+    assert any("all others hold the same value" in each for each in sampled.hypotheses)
+
+
+def test_where_all_values_are_tried_the_largest_bound_and_the_largest_estimate_count():
+    exact = worst_strong_vulnerability(None, Channel(response(2, 0.8)), num_users=4).value
+    bound = worst_strong_vulnerability(None, Channel(response(2, 0.8)), num_users=4, method="convolution")
+    assert bound.lower - 1e-12 <= exact <= bound.upper + 1e-12
+    sampled = worst_strong_vulnerability(
+        None, Channel(response(2, 0.8)), num_users=4, method="monte-carlo", source=SeededSource(3)
+    )
+    assert sampled.kind is Kind.ESTIMATE
+    assert sampled.lower <= exact <= sampled.upper

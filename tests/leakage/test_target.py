@@ -10,7 +10,13 @@ import shuffledp as sdp
 from leakage.brute import bayes, response, shuffled_views, vulnerability
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.laws import mallows_law
-from shuffledp.leakage import binary_vulnerability, expected_max_load, shuffled_vulnerability, target_vulnerability
+from shuffledp.leakage import (
+    binary_vulnerability,
+    expected_max_load,
+    shuffled_vulnerability,
+    target_vulnerability,
+    worst_exchange_vulnerability,
+)
 from shuffledp.models import ProtocolModel
 from shuffledp.shufflers import (
     CayleyShuffler,
@@ -22,6 +28,7 @@ from shuffledp.shufflers import (
     RandomWalkShuffler,
     UniformShuffler,
 )
+from shuffledp.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.statements import Kind
 from shufflers.enumerated import law_of
 
@@ -149,6 +156,30 @@ def test_the_strong_adversary():
     assert (bound.value, bound.kind) == (near(BINARY.p), Kind.UPPER_BOUND)
 
 
+@pytest.mark.parametrize("imperfection", [0.5, 2.0])
+def test_the_worst_shuffle_that_is_as_imperfect_tells_more_than_the_one_of_cayley(imperfection):
+    shuffle = CayleyShuffler(imperfection=imperfection).model(6)
+    worst = worst_exchange_vulnerability(sdp.ProtocolModel(local=BINARY, shuffle=shuffle))
+    weights = [np.exp(imperfection * (np.arange(6) < heavy)) for heavy in range(6)]
+    laws = [each / each.sum() for each in weights]
+    corners = [ask(UniformShuffler().model(6), positions=law).value for law in laws]
+    assert worst.kind is Kind.UPPER_BOUND
+    assert worst.value == near(max(corners))
+    assert ask(shuffle).value < worst.value
+    assumed = ImperfectShuffleModel(num_users=6, imperfection=imperfection, construction="assumed")
+    assert ask(assumed).value == worst.value
+    uniform = sdp.ProtocolModel(local=BINARY, shuffle=CayleyShuffler(imperfection=0.0).model(6))
+    assert worst_exchange_vulnerability(uniform).value == near(binary_vulnerability(6, BINARY.p))
+
+
+def test_fewer_places_are_given_where_reports_get_lost():
+    graph = sdp.Graph.from_edges([(i, j) for i in range(4) for j in range(i)])
+    lossy = RandomWalkShuffler(graph=graph, num_rounds=2, dropout=0.1).model(4)
+    assert ask(lossy, positions=[0.5, 0.5]).value == near(binary_vulnerability(2, BINARY.p))
+    with pytest.raises(InvalidParameterError, match="there are 4; got 5"):
+        ask(lossy, positions=[0.2] * 5)
+
+
 def test_priors_and_gains_are_passed_on():
     gain = [[1.0, 0.0], [0.0, 3.0]]
     for adversary in ("uninformed", "strong"):
@@ -182,6 +213,11 @@ def test_equally_private_mechanisms_leak_differently():
         ({"others": [1, 1]}, "others must be left out unless"),
         ({"positions": [1.0], "adversary": "strong"}, "positions must be left out unless"),
         ({"adversary": "strong", "others": [1, 1]}, "others must be 3 people; got 2"),
+        ({"adversary": "strong", "others": [2.0, 1.0]}, "others must be 2 whole numbers of people"),
+        ({"adversary": "strong", "others": "ab"}, "others must be numbers"),
+        ({"adversary": "strong", "others": [None, 1]}, "others must be numbers"),
+        ({"positions": [0.5, 0.5]}, "positions must have one probability for each place, of which there are 4; got 2"),
+        ({"positions": [0.125] * 8}, "positions must have one .* 4; got 8"),
         ({"prior": [0.5, 0.6]}, "prior must sum to 1"),
         ({"gain": [[1, 2, 3]]}, "gain must be a table"),
         ({"method": "magic"}, "method must be one of"),

@@ -19,7 +19,7 @@ from shuffledp.leakage.iid import METHODS, shuffled_fraction, shuffled_vulnerabi
 from shuffledp.leakage.inferential import inferential_loss, joint_prior, record_channel, record_prior
 from shuffledp.leakage.max_load import binary_vulnerability, expected_max_load
 from shuffledp.leakage.strong import strong_vulnerability, worst_strong_vulnerability
-from shuffledp.leakage.target import target_vulnerability
+from shuffledp.leakage.target import target_vulnerability, worst_exchange_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.leakage.ways import Comparison, Way, compare_ways
 
@@ -55,5 +55,6 @@ __all__ = [
     "vulnerability_from_delta",
     "wording",
     "worst_delta",
+    "worst_exchange_vulnerability",
     "worst_strong_vulnerability",
 ]

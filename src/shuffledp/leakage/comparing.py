@@ -53,9 +53,10 @@ def equivalent(channel: Channel, other: Channel) -> bool:
 def refines(channel: Channel, other: Channel) -> bool:
     """Whether somebody who sees ``channel`` can make ``other`` of it: ``channel @ D == other`` for a channel D.
 
-    That is so exactly if nobody, with any prior and any gain, can expect more from seeing ``other``. Both are reduced
-    first; then a linear program looks for D. It is solved in floats: True means that a channel D was found that
-    leads to the other up to 1e-8 in every entry.
+    If there is such a D, and only then, nobody with any prior and any gain can expect more from seeing ``other``. Both
+    are reduced first; then a linear program looks for D in floats, **also for channels of fractions**. True means that
+    a channel D was found that leads to the other up to 1e-8 in every entry: then seeing ``other`` is worth at most
+    1e-8 times the number of its outputs more, for gains from 0 to 1, and not always nothing more.
 
     Args:
         channel: what is seen first.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.leakage._counts import binomial, window
+from shuffledp.leakage._counts import NEGLIGIBLE, binomial, window
 
 __all__ = ["Slots", "exact_mean_best", "expected_excess", "num_states"]
 
@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 Slots = tuple[tuple[float, int], ...]  # (weight, how many slots have it)
 
+_TINY = 1e-300
 _SMALLEST = 1e-24  # probability of a histogram that is left out where there are too many
 _CHUNK = 1_000_000  # numbers held at a time
 FEW = 500_000  # histograms: so many are enumerated without leaving any out
@@ -47,21 +48,24 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
 
     Reports z are independent, of law ``chances``.
 
-    Left out are histograms of probability below 1e-24, if there are more than half a million.
+    Left out are histograms of probability below 1e-24, if there are more than half a million; of less, if some report
+    is worth far more than reports are on average.
     """
     relative = values - values[:1]
+    highest = relative.max(axis=0)
+    rarity = max(1.0, float(highest.max()) / max(float(highest @ chances), _TINY))
     order = np.argsort(chances, kind="stable")
     chances, relative = chances[order], np.ascontiguousarray(relative[:, order].T)
     parts = sorted(slots, key=lambda slot: slot[1])
     held_mass, held = np.ones(1), np.zeros((1, relative.shape[1]))
     for weight, count in parts[:-1]:
-        blocks = list(_histograms(count, chances, weight * relative))
+        blocks = list(_histograms(count, chances, weight * relative, rarity))
         mass, sums = np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
         held_mass = np.multiply.outer(held_mass, mass).ravel()
         held = (held[:, None] + sums).reshape(-1, relative.shape[1])
     weight, count = parts[-1]
     total: list[float] = []
-    for mass, sums in _histograms(count, chances, weight * relative):
+    for mass, sums in _histograms(count, chances, weight * relative, rarity):
         step = max(1, _CHUNK // max(1, sums.size))
         for start in range(0, held_mass.size, step):
             best = (held[start : start + step, None] + sums).max(axis=2)
@@ -69,33 +73,49 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
     return math.fsum(total)
 
 
-def _histograms(count: int, chances: Floats, values: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Histograms of so many reports in blocks: their probabilities, and their sums of values for each guess."""
+def _histograms(count: int, chances: Floats, values: Floats, rarity: float) -> Iterator[tuple[Floats, Floats]]:
+    """Histograms of so many reports in blocks: their probabilities, and their sums of values for each guess.
+
+    What is left out is so many times less likely as the rarity says.
+    """
     if len(chances) == 1:
         yield np.ones(1), count * values
         return
     full = _all_histograms(count, len(chances)) <= FEW
-    low, high = (0, count) if full else window(count, chances[0])
-    first = np.arange(low, min(high, count) + 1)
+    least, nats = (0.0, math.inf) if full else (_SMALLEST / rarity, NEGLIGIBLE + math.log(rarity))
+    low, high = _window(count, chances[0], nats)
+    first = np.arange(low, high + 1)
     mass = binomial(first, count, chances[0])
     each = 1.0
     for chance in chances[1:-1]:
-        inside = window(count, chance)
-        each *= count + 1 if full else min(inside[1], count) - inside[0] + 1
+        inside = _window(count, chance, nats)
+        each *= inside[1] - inside[0] + 1
     step = max(1, int(_CHUNK // (each * values.shape[1])))
     for start in range(0, first.size, step):
         part = slice(start, start + step)
         state = (mass[part], count - first[part], first[part, None] * values[0])
-        yield _spread(state, count, chances, values, full)
+        yield _spread(state, count, chances, values, (least, nats))
+
+
+def _window(count: int, chance: float, nats: float) -> tuple[int, int]:
+    if math.isinf(nats):
+        return 0, count
+    low, high = window(count, chance, nats=nats)
+    return low, min(high, count)
 
 
 def _spread(
-    state: tuple[Floats, NDArray[np.int64], Floats], count: int, chances: Floats, values: Floats, full: bool
+    state: tuple[Floats, NDArray[np.int64], Floats],
+    count: int,
+    chances: Floats,
+    values: Floats,
+    left_out: tuple[float, float],
 ) -> tuple[Floats, Floats]:
-    """All further kinds, of which the last takes what is left."""
+    """All further kinds, of which the last takes what is left, without what is less likely than a probability."""
+    least, nats = left_out
     mass, left, sums = state
     for kind in range(1, len(chances) - 1):
-        inside = (0, count) if full else window(count, chances[kind])
+        inside = _window(count, chances[kind], nats)
         low = np.minimum(inside[0], left)
         sizes = np.minimum(inside[1], left) - low + 1
         rows = np.repeat(np.arange(mass.size), sizes)
@@ -103,8 +123,8 @@ def _spread(
         share = min(1.0, chances[kind] / chances[kind:].sum())
         mass = mass[rows] * binomial(counts, left[rows], share)
         left, sums = left[rows] - counts, sums[rows] + counts[:, None] * values[kind]
-        if not full:
-            kept = mass > _SMALLEST
+        if least:
+            kept = mass > least
             mass, left, sums = mass[kept], left[kept], sums[kept]
     return mass, sums + left[:, None] * values[-1]
 

@@ -9,6 +9,7 @@ Proof. Given the target's value x, reports z have probability sum_j w_j R(x, z_j
 = prod_i q(z_i) sum_j w_j R(x, z_j) / q(z_j). Multiply by pi(x) g(guess, x), sum over x, and take the best guess.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -30,7 +31,16 @@ from shuffledp.statements import Kind
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["METHODS", "Best", "as_vulnerability", "best_guess", "shuffled_fraction", "shuffled_vulnerability"]
+__all__ = [
+    "METHODS",
+    "Best",
+    "as_vulnerability",
+    "best_guess",
+    "largest",
+    "missed",
+    "shuffled_fraction",
+    "shuffled_vulnerability",
+]
 
 Floats = NDArray[np.float64]
 
@@ -166,12 +176,25 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "Ra
     return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=chosen)
 
 
+def largest(found: Sequence[Best]) -> Best:
+    """What is known of the largest of several."""
+    best = max(found, key=lambda each: each.excess)
+    sampled = [each for each in found if each.kind is Kind.ESTIMATE]
+    kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)
+    lower, upper = max(each.lower for each in found), max(each.upper for each in found)
+    return Best(excess=best.excess, lower=min(lower, best.excess), upper=upper, kind=kind, method=method)
+
+
+def missed(samples: int = 1) -> tuple[str, ...]:
+    """The hypothesis of estimates from so many samples."""
+    return (f"the interval misses the truth with probability {samples * (1 - CONFIDENCE):.1g} at most",)
+
+
 def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str) -> Vulnerability:
     """The value with its prior and what is assumed."""
     prior = float(found.prior)
     highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
     check_views(np.array([[prior]]))
-    sampled = (f"the interval misses the truth with probability {1 - CONFIDENCE:.1g}",)
     return Vulnerability(
         value=min(prior + best.excess, highest),
         lower=prior + best.lower if best.lower < best.upper else min(prior + best.excess, highest),
@@ -179,7 +202,7 @@ def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], 
         kind=best.kind,
         prior=prior,
         method=best.method,
-        hypotheses=hypotheses + (sampled if best.method == "monte-carlo" else ()),
+        hypotheses=hypotheses + (missed() if best.method == "monte-carlo" else ()),
         decay=decay,
         excess=best.excess,
     )
@@ -250,7 +273,7 @@ def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] |
     if len(values) < _LEAST_FOR_A_PATTERN:
         return None
     ordered = np.sort(values, axis=0)
-    tolerance = 1e-11 * float(np.abs(values).max())
+    tolerance = 1e-11 * np.abs(values).max(axis=0)
     if (ordered[-2] - ordered[0] > tolerance).any():
         return None
     extra = ordered[-1] - ordered[-2]

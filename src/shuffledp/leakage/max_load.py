@@ -8,7 +8,7 @@ and the numerator is one Fourier sum over products of truncated characteristic f
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, poisson, window
+from shuffledp.leakage._quadrature import integer_quadrature
+from shuffledp.leakage.scores import numbers_of
 
 __all__ = ["Cells", "binary_vulnerability", "expected_largest", "expected_max_load"]
 
@@ -27,11 +29,12 @@ Complex = NDArray[np.complex128]
 _MOST_BALLS = 10**10
 _ALIASING = 9.0  # standard deviations around a circle: what comes around is below exp(-40)
 _LEFT_OUT = 38.0  # nats: what a window of counts leaves out, and how rarely a maximum exceeds the last that is tried
-_NODES = 16
 _BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
 _DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
 _MOST_WORK = 2_000_000_000
+_MOST_TRANSFORMED = 1_000_000_000
+_COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
 
 
@@ -123,18 +126,70 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
     kinds = tuple(kind for kind in kinds if kind.probability > 0)
     if balls == 0 or all(kind.weight == 0 for kind in kinds):
         return 0.0
-    weights = {kind.weight for kind in kinds}
+    fullest, rest = _contenders(balls, kinds)
+    if sum(kind.count for kind in fullest) == 1:
+        return balls * fullest[0].probability * fullest[0].weight
+    weights = {kind.weight for kind in fullest}
     if len(weights) == 1:
         (weight,) = weights
-        return weight * _Loads(balls, tuple(Cells(kind.probability, kind.count) for kind in kinds)).common_weight()
-    return _Loads(balls, kinds).any_weights()
+        if sum(kind.count for kind in fullest) == 2 and rest > 0:
+            return weight * _larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
+        return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
+    return _Loads(balls, fullest, rest).any_weights()
+
+
+def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
+    """The kinds of bins of which one may be the fullest, and the probability of all others together.
+
+    By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
+    """
+    top = max(kinds, key=lambda kind: kind.probability * kind.weight)
+    most = top.probability * top.weight
+
+    def surprise(kind: Cells) -> float:
+        """Minus the logarithm of a bound of what all bins of this kind add, as a share of what the top one holds."""
+        share = kind.probability * kind.weight
+        if share == 0:
+            return math.inf
+        tilt = math.log(most / share) / (kind.weight + top.weight)
+        rise = kind.probability * math.expm1(tilt * kind.weight) + top.probability * math.expm1(-tilt * top.weight)
+        return -balls * math.log1p(max(rise, -1 + 1e-15)) - math.log(kind.count * kind.weight / most)
+
+    dropped = {kind for kind in kinds if surprise(kind) > _LEFT_OUT + math.log(len(kinds))}
+    return tuple(kind for kind in kinds if kind not in dropped), sum(each.probability * each.count for each in dropped)
+
+
+def _larger_of_two(balls: int, first: float, second: float) -> float:
+    """The expected larger load of two bins of several, over how many balls fall into these two.
+
+    Of M balls the first bin holds X, and E(X; X >= c) = M s P(Bin(M - 1, s) >= c - 1). Even and odd M are each smooth.
+    """
+    both = first + second
+    low, high = window(balls, both)
+    low, high = max(low, 1), min(high, balls)
+    smoothness = _BLOCK * math.sqrt(balls * both * max(1 - both, 0.0)) / 2
+    total = 0.0
+    for start in (low, low + 1):
+        nodes, weights = integer_quadrature(max(0, (high - start) // 2 + 1), smoothness)
+        held = start + 2 * nodes
+        total += float((binomial(held, balls, both) * weights) @ _larger(held, first / both, second / both))
+    return total
+
+
+def _larger(held: Integers, first: float, second: float) -> Floats:
+    """The expected larger of two loads that add up to so many."""
+    from scipy.special import betainc
+
+    total = np.zeros(held.size)
+    for share, least in ((first, (held + 1) // 2), (second, held // 2 + 1)):
+        most = least > held
+        tail = betainc(np.maximum(least - 1, 1), np.where(most, 1, held - least + 1), share)
+        total += held * share * np.where(most, 0.0, np.where(least <= 1, 1.0, tail))
+    return total
 
 
 def _checked_probabilities(bins: ArrayLike) -> Floats:
-    try:
-        probabilities = np.array(bins, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameterError("bins must be a number of bins, or their probabilities.") from None
+    probabilities = numbers_of(bins, "bins").astype(np.float64)
     if probabilities.ndim != 1 or not probabilities.size or not (probabilities >= 0).all():
         raise InvalidParameterError("bins must be a number of bins, or probabilities of 0 or more in one dimension.")
     if not abs(probabilities.sum() - 1) <= 1e-9:
@@ -151,10 +206,11 @@ def _kinds(probabilities: Floats) -> tuple[Cells, ...]:
 class _Loads:
     """One evaluation: the counts of each kind that matter, the frequencies, and the thresholds of the maximum."""
 
-    def __init__(self, balls: int, kinds: tuple[Cells, ...]) -> None:
+    def __init__(self, balls: int, fullest: tuple[Cells, ...], rest: float) -> None:
         from scipy.fft import next_fast_len
 
-        self.balls, self.kinds = balls, kinds
+        self.balls, self.fullest, self.rest = balls, fullest, rest
+        kinds = self.kinds = (*fullest, Cells(rest, 1, 0.0)) if rest > 0 else fullest
         nats = _LEFT_OUT + math.log(sum(kind.count for kind in kinds))
         self.windows = [window(balls, kind.probability, nats=nats) for kind in kinds]
         width = max(last - first + 1 for first, last in self.windows)
@@ -171,21 +227,27 @@ class _Loads:
 
     def common_weight(self) -> float:
         """For weights of 1: a sum over all integers m, or over nodes of blocks in which its terms are smooth."""
-        (kind, *others), balls = self.kinds, self.balls
+        (kind, *others), balls = self.kinds, self.balls  # the rest is one of the others
         if not others and kind.count <= 2:
             return balls * (1.0 if kind.count == 1 else 0.5 + central_binomial(balls // 2) / 2)
         first, last = self._range()
-        nodes, weights = integer_quadrature(last - first, self._smoothness())
+        nodes, weights = integer_quadrature(last - first, self._smoothness(first))
         within = self._chances((first + nodes).astype(np.float64))
         return first + float(((1 - within) * weights).sum())
 
     def _range(self) -> tuple[int, int]:
         """From the least m that has a chance, to one that is hardly ever exceeded."""
-        first = -(-self.balls // sum(kind.count for kind in self.kinds))
-        for kind in self.kinds:
+        windows = self.windows[: len(self.fullest)]
+        first = max(self._edge(), *(low - 1 for low, _ in windows))
+        for kind in self.fullest:
             if kind.count > 2 * NEGLIGIBLE:
                 first = max(first, self._surely_exceeded(kind))
-        return first, min(self.balls, max(*(last for _, last in self.windows), first + 1))
+        return first, min(self.balls, max(*(last for _, last in windows), first + 1))
+
+    def _edge(self) -> int:
+        """All that may be the fullest cannot hold less, if the rest holds as much as it may."""
+        held = min(self.balls, self.windows[-1][1]) if self.rest else 0
+        return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
 
     def _surely_exceeded(self, kind: Cells) -> int:
         """A load that all bins of a kind keep to with probability exp(-46) at most: loads are negatively associated."""
@@ -194,12 +256,16 @@ class _Loads:
         beyond = np.cumsum(binomial(counts, self.balls, kind.probability)[::-1])[::-1]  # P(load >= count)
         return max(low, int(counts[np.searchsorted(-beyond, -NEGLIGIBLE / kind.count, side="right") - 1]) - 1)
 
-    def _smoothness(self) -> float:
-        """Over how many integers the chance of a maximum of at most m is smooth; 0 where kinds differ."""
-        if len(self.kinds) > 1:
-            return 0.0
-        mean = self.balls * self.kinds[0].probability
-        return _BLOCK * math.sqrt(mean) / math.sqrt(2 * math.log(self.kinds[0].count) + 1)
+    def _smoothness(self, first: int) -> float:
+        """Over how many integers, from the first, the chance of a maximum of at most m is smooth.
+
+        If the rest could be empty when the maximum is ``first``, it blurs an edge.
+        """
+        count = sum(kind.count for kind in self.fullest)
+        least = min(kind.probability for kind in self.fullest)
+        if self.rest and first * count <= self.balls - self.windows[-1][0]:
+            least = min(least, self.rest)
+        return _BLOCK * math.sqrt(self.balls * least) / math.sqrt(2 * math.log(count) + 1)
 
     def _thresholds(self) -> Floats:
         """All values that the maximum can take, from a lower bound of it on."""
@@ -211,19 +277,24 @@ class _Loads:
             if kind.weight
         ]
         every = np.unique(np.concatenate(values))
+        least = max(least, *(kind.weight * (low - 1) for (low, _), kind in zip(self.windows, self.kinds, strict=True)))
         return np.concatenate(([0.0], every)) if least == 0 else every[max(np.searchsorted(every, least) - 1, 0) :]
 
     def _chances(self, thresholds: Floats) -> Floats:
         """P(weight times load is at most t for all bins), for each threshold t."""
         largest = self._largest_frequency()
-        work = largest * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
-        if work > _DIRECT_WORK and len(self.kinds) == 1:
-            return self._by_transforms(thresholds, largest)
-        if work > _MOST_WORK:
+        work = float(largest) * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
+        transforms = float(thresholds.size) * len(self.kinds) * self.size
+        if work > _DIRECT_WORK and (len(self.kinds) == 1 or transforms < _COST * work):
+            work = transforms / _COST
+        if work > _MOST_WORK or (len(self.kinds) > 1 and work == transforms / _COST > _MOST_TRANSFORMED / _COST):
             raise UnsupportedModelError(
-                f"the exact expectation for {self.balls} balls in {len(self.kinds)} kinds of bins would take "
-                f"{work:.1e} steps; at most {_MOST_WORK:.0e} are feasible. Use fewer balls, or method='monte-carlo'."
+                f"the exact expectation for {self.balls} balls in bins of {len(self.kinds)} kinds that may be the "
+                f"fullest would take {work:.1e} steps; at most {_MOST_WORK:.0e} are feasible. Use fewer balls, or bins "
+                "of fewer kinds."
             )
+        if work == transforms / _COST:
+            return self._by_transforms(thresholds, largest)
         total = np.zeros(thresholds.size)
         chunk = max(1, _CHUNK // max(thresholds.size, *(last - first + 1 for first, last in self.windows)))
         for start in range(0, largest + 1, chunk):
@@ -274,22 +345,30 @@ class _Loads:
         return int(frequencies[needed[-1]]) if needed.size else 1
 
     def _by_transforms(self, thresholds: Floats, largest: int) -> Floats:
-        """The same for bins of one kind, by an FFT for each threshold."""
+        """The same by an FFT for each threshold and kind of bins."""
+        frequencies = np.arange(largest + 1)
+        starts = sum(kind.count * first for kind, (first, _) in zip(self.kinds, self.windows, strict=True))
+        shift = (self.balls - starts) % self.size
+        phase = np.exp(2j * np.pi * (frequencies * shift % self.size) / self.size) * self._doubled(frequencies)
+        masses = [
+            poisson(np.arange(first, last + 1), self.balls * kind.probability)
+            for kind, (first, last) in zip(self.kinds, self.windows, strict=True)
+        ]
+        places = np.array(
+            [_places(thresholds, kind.weight, *ends) for kind, ends in zip(self.kinds, self.windows, strict=True)]
+        )
+        out = np.zeros(thresholds.size)
+        for row in np.flatnonzero((places >= 0).all(axis=0)).tolist():
+            product = phase
+            for kind, mass, place in zip(self.kinds, masses, places[:, row].tolist(), strict=True):
+                product = product * self._transform(mass[: place + 1], kind.count)[: largest + 1]
+            out[row] = product.sum().real
+        return np.clip(out / (self.size * self.at_sum), 0.0, 1.0)
+
+    def _transform(self, mass: Floats, count: int) -> Complex:
         from scipy.fft import rfft
 
-        (kind,), ((first, last),) = self.kinds, self.windows
-        mass = poisson(np.arange(first, last + 1), self.balls * kind.probability)
-        frequencies = np.arange(largest + 1)
-        shift = (self.balls - kind.count * first) % self.size
-        phase = np.exp(2j * np.pi * (frequencies * shift % self.size) / self.size) * self._doubled(frequencies)
-        out, filled, kept = np.zeros(thresholds.size), np.zeros(self.size), 0
-        places = _places(thresholds, kind.weight, first, last)
-        for row in np.argsort(places).tolist():
-            if places[row] >= 0:
-                filled[kept : places[row] + 1] = mass[kept : places[row] + 1]
-                kept = places[row] + 1
-                out[row] = (_power(rfft(filled)[: largest + 1], kind.count) @ phase).real
-        return np.clip(out / (self.size * self.at_sum), 0.0, 1.0)
+        return _power(np.asarray(rfft(mass, self.size)), count)
 
 
 def _places(thresholds: Floats, weight: float, first: int, last: int) -> Integers:
@@ -307,33 +386,3 @@ def _power(base: Complex, exponent: int) -> Complex:
     half = _power(base, exponent // 2)
     power: Complex = half * half if half is base else np.multiply(half, half, out=half)
     return np.multiply(power, base, out=power) if exponent & 1 else power
-
-
-def integer_quadrature(count: int, smoothness: float) -> tuple[Integers, Floats]:
-    """Places and weights that sum a function over 0, ..., count - 1, if it is smooth over blocks of that length.
-
-    Blocks have 16 rounded Chebyshev nodes, with weights that are exact for polynomials of degree 15 summed over the
-    integers of the block. Blocks that are hardly longer are summed in full.
-    """
-    length = int(min(smoothness, count))
-    if length < 2 * _NODES:
-        return np.arange(count), np.ones(count)
-    whole = count // length
-    nodes, weights = _block_rule(length)
-    starts = length * np.arange(whole)
-    places = [(starts[:, None] + nodes).ravel(), np.arange(whole * length, count)]
-    left = places[1].size
-    if left >= 2 * _NODES:
-        last_nodes, last_weights = _block_rule(left)
-        places[1] = whole * length + last_nodes
-    else:
-        last_weights = np.ones(left)
-    return np.concatenate(places), np.concatenate([np.tile(weights, whole), last_weights])
-
-
-def _block_rule(length: int) -> tuple[Integers, Floats]:
-    angles = (np.arange(_NODES) + 0.5) * np.pi / _NODES
-    nodes = np.round((1 - np.cos(angles)) * (length - 1) / 2).astype(np.int64)
-    polynomials = np.polynomial.chebyshev.chebvander(2 * np.arange(length) / (length - 1) - 1, _NODES - 1)
-    weights: Floats = np.linalg.solve(polynomials[nodes].T, polynomials.sum(axis=0))
-    return nodes, weights

@@ -20,7 +20,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage.approximating import normal_excess
 from shuffledp.leakage.enumerating import Slots
 from shuffledp.leakage.iid import Best, best_guess
-from shuffledp.leakage.scores import Scores
+from shuffledp.leakage.scores import Scores, numbers_of
 from shuffledp.models import PositionLaw
 from shuffledp.statements import Kind
 
@@ -48,10 +48,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
-        try:
-            given = np.array(positions, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameterError("positions must be probabilities of places.") from None
+        given = numbers_of(positions, "positions").astype(np.float64)
         if given.ndim != 1 or not given.size or not (given >= 0).all():
             raise InvalidParameterError("positions must be probabilities of places, 0 or more, in one dimension.")
         weights, counts = np.unique(given, return_counts=True)
@@ -87,10 +84,10 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
             if method != "auto" or len(slots) == 1:
                 raise
             return _by_mixture(found, slots)
+    if method in ("monte-carlo", "gaussian"):
+        return best_guess(found, slots, method=method, source=source)
     above, below = _grouped(slots)
     upper = best_guess(found, above, method=method, source=source)
-    if upper.kind is Kind.ESTIMATE:
-        return upper
     lower = best_guess(found, below, method=method, source=source)
     return Best(excess=upper.upper, lower=lower.lower, upper=upper.upper, kind=Kind.UPPER_BOUND, method=upper.method)
 

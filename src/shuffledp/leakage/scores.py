@@ -10,20 +10,23 @@ w, weighted mean of c[w, z_j] over the reports z_j.
 """
 
 from dataclasses import dataclass
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 
-__all__ = ["Scores", "checked_gain", "checked_prior", "decay", "scores"]
+__all__ = ["Scores", "checked_gain", "checked_prior", "decay", "matrix_of", "numbers_of", "scores"]
 
 Floats = NDArray[np.float64]
 
-_EQUAL = 1e-12
+_EQUAL = 1e-12  # of the largest score of the same report: what is equal up to rounding
 _ROUNDING = 4e-15
+_OFF_ROUND = 1.2345  # sizes of columns are powers of 2 times this, so that no round number lies between two of them
 _MOST_COMPARED = 64  # guesses that are compared in pairs
 _SUM_TOLERANCE = 1e-9
 
@@ -53,16 +56,20 @@ class Scores:
     def reduced(self) -> "Scores":
         """The same without guesses that another one dominates, and with reports that say the same taken together.
 
-        The best guess beforehand comes first. As floats; entries that agree to 1e-12 are taken for equal.
+        The best guess beforehand comes first. As floats; entries that agree to 1e-12 of the largest one for the same
+        report are taken for equal. So no expectation changes by more than 1e-12 of that of the largest score, however
+        unlikely a report is.
         """
         chances, values = self.chances.astype(np.float64), self.values.astype(np.float64)
-        _, first = np.unique(_rounded(values), axis=0, return_index=True)
+        _, first = np.unique(_rounded(values, _sizes(values)), axis=0, return_index=True)
         values = values[np.sort(first)]
         order = np.argsort(-(values @ chances), kind="stable")
         values = values[order]
         if len(values) <= _MOST_COMPARED:
             values = values[_undominated(values)]
-        _, place = np.unique(_rounded(values - values[:1]), axis=1, return_inverse=True)
+        sizes = _sizes(values)
+        alike = np.vstack([_rounded(values - values[:1], sizes), sizes])
+        _, place = np.unique(alike, axis=1, return_inverse=True)
         place = place.ravel()
         mass = np.bincount(place, weights=chances)
         merged = np.array([np.bincount(place, weights=chances * row) for row in values]) / mass
@@ -92,12 +99,11 @@ def decay(found: Scores) -> str:
     them differ; else "exponential".
     """
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
-    means, scale = values @ chances, max(1.0, float(np.abs(values).max()))
-    tied = values[means >= means.max() - _EQUAL * scale]
-    highest = values.max(axis=0)
-    if any((row >= highest - _EQUAL * scale).all() for row in tied):
+    means, slack = values @ chances, _EQUAL * np.abs(values).max(axis=0)
+    tied = values[means >= means.max() - slack @ chances]
+    if any((row >= values.max(axis=0) - slack).all() for row in tied):
         return "zero"
-    return "inverse-square-root" if (np.ptp(tied, axis=0) > _EQUAL * scale).any() else "exponential"
+    return "inverse-square-root" if (np.ptp(tied, axis=0) > slack).any() else "exponential"
 
 
 def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
@@ -108,7 +114,7 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     """
     if prior is None:
         return np.full(size, 1 / size)
-    given = _table(prior, "prior")
+    given = numbers_of(prior, "prior")
     if given.shape != (size,):
         raise InvalidParameterError(f"prior must be {size} probabilities; got prior.shape={given.shape}.")
     if not all(each >= 0 for each in given):
@@ -127,7 +133,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
     """
     if gain is None:
         return np.eye(size)
-    given = _table(gain, "gain")
+    given = numbers_of(gain, "gain")
     if given.ndim != 2 or given.shape[1] != size or not given.shape[0]:
         raise InvalidParameterError(
             f"gain must be a table with a row for each guess and {size} columns; got gain.shape={given.shape}."
@@ -137,12 +143,22 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
     return given
 
 
-def _table(entries: ArrayLike, name: str) -> NDArray[Any]:
+def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of rational numbers as they are if they are fractions, else of floats.
+
+    Raises:
+        InvalidParameterError: for entries that are masked, or no real numbers that floats come near to.
+    """
+    _validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
-        return table if table.dtype == object and table.ndim else table.astype(np.float64)
-    except (TypeError, ValueError):
+        if table.dtype.kind not in "biufO" or not all(isinstance(each, Real) for each in table.flat):
+            raise TypeError
+        floats = table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+    exact = table.dtype == object and table.ndim and all(isinstance(each, Rational) for each in table.flat)
+    return table if exact else floats
 
 
 def matrix_of(channel: Channel) -> NDArray[Any]:
@@ -153,16 +169,23 @@ def matrix_of(channel: Channel) -> NDArray[Any]:
     return normalized
 
 
-def _rounded(values: Floats) -> Floats:
-    scale = float(np.abs(values).max()) or 1.0
-    out: Floats = np.round(values / scale, 12) * scale + 0.0
+def _sizes(values: Floats) -> Floats:
+    """About the largest entry of each column, the same for columns that are equal up to rounding."""
+    largest = np.abs(values).max(axis=0)
+    known = np.where(largest > 0, largest, 1.0)
+    out: Floats = np.exp2(np.ceil(np.log2(known / _OFF_ROUND)))
+    return out
+
+
+def _rounded(values: Floats, sizes: Floats) -> Floats:
+    out: Floats = np.round(values / sizes, 12) + 0.0
     return out
 
 
 def _undominated(values: Floats) -> NDArray[np.bool_]:
-    """Which rows no other one is at least as large as everywhere, up to rounding."""
+    """Which rows no other one is at least as large as everywhere, up to rounding of each column."""
     kept = np.ones(len(values), dtype=np.bool_)
-    slack = _ROUNDING * float(np.abs(values).max())
+    slack = _ROUNDING * np.abs(values).max(axis=0)
     for row in reversed(range(len(values))):
         others = values[kept & (np.arange(len(values)) != row)]
         kept[row] = not (others >= values[row] - slack).all(axis=1).any()

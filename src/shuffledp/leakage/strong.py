@@ -7,6 +7,7 @@ given the target's value x: the same sum as for independent values, with other s
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,15 @@ from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._worth import check_mixtures, check_views
-from shuffledp.leakage.iid import Best, best_guess
-from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, scores
+from shuffledp.leakage.iid import Best, best_guess, largest, missed
+from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, numbers_of, scores
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.statements import Kind
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
+__all__ = ["checked_others", "data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
 
 Floats = NDArray[np.float64]
 Counts = tuple[int, ...]
@@ -34,6 +35,7 @@ _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
 _FEW_VALUES = 3
+ALL_EQUAL = "all others hold the same value, the one that tells the most"
 KNOWN = "the others' values are known, and everybody randomizes alike"
 
 
@@ -71,19 +73,9 @@ def strong_vulnerability(
         0.52111088
     """
     _validate.instance_of(Channel, channel=channel)
-    matrix = matrix_of(channel).astype(np.float64)
-    given = checked_prior(prior, len(matrix)).astype(np.float64)
-    worth = checked_gain(gain, len(matrix)).astype(np.float64)
-    known = _checked_others(others, len(matrix))
-    before = float((worth @ given).max())
-    check_views((worth @ given)[:, None])
-    if sum(known) == 0:
-        found = _exact(_local_excess(matrix, given, worth), "one report")
-    elif sum(count > 0 for count in known) == 1:
-        found = _among_equals(matrix, given, worth, known, method=method, source=source)
-    else:
-        found = _exact(_mixed_excess(matrix, given, worth, known), "enumeration")
-    return _vulnerability(before, found, (KNOWN,))
+    about = _about(channel, prior, gain)
+    found = _best(*about, checked_others(others, len(channel.inputs)), method=method, source=source)
+    return _vulnerability(about, found, (KNOWN,))
 
 
 def worst_strong_vulnerability(
@@ -97,8 +89,9 @@ def worst_strong_vulnerability(
 ) -> Vulnerability:
     """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
-    Where there are too many, or ``method`` is "quick", it is the largest of those where all others hold one value, and
-    so a lower bound: mixed values may tell slightly more, as they do for two values.
+    Where there are too many, or ``method`` is "quick", it is what is sure of the largest of those where all others hold
+    one value, and so a lower bound: mixed values may tell slightly more, as they do for two values. What the target's
+    own report tells is an upper bound. An estimate by "monte-carlo" is one of that lower bound.
 
     Args:
         prior: as for `strong_vulnerability`.
@@ -120,15 +113,36 @@ def worst_strong_vulnerability(
     if method == "quick" and not alike and size > _FEW_VALUES:
         raise UnsupportedModelError(f"it takes too long to try what the others may hold of {size} values.")
     tried = data_sets(size, others) if every else _all_equal_sets(1 if alike else size, size, others)
-    found = [strong_vulnerability(prior, channel, gain, others=each, method=method, source=source) for each in tried]
-    worst = max(found, key=lambda each: each.value)
-    if every or worst.kind is not Kind.EXACT:
-        return worst
-    matrix, given = matrix_of(channel).astype(np.float64), checked_prior(prior, size).astype(np.float64)
-    local = _local_excess(matrix, given, checked_gain(gain, size).astype(np.float64))
-    excess = worst.additive_leakage
-    best = Best(excess=excess, lower=excess, upper=max(local, excess), kind=Kind.LOWER_BOUND, method=worst.method)
-    return _vulnerability(worst.prior, best, (KNOWN, "all others hold the same value, the one that tells the most"))
+    about = _about(channel, prior, gain)
+    found = [_best(*about, each, method=method, source=source) for each in tried]
+    sampled = sum(each.kind is Kind.ESTIMATE for each in found)
+    worst = largest(found)
+    if every:
+        return _vulnerability(about, worst, (KNOWN,), sampled)
+    upper = max(_local_excess(*about), worst.lower)
+    if worst.kind is Kind.ESTIMATE:
+        worst = replace(worst, upper=max(upper, worst.excess))
+    else:
+        worst = replace(worst, excess=worst.lower, upper=upper, kind=Kind.LOWER_BOUND)
+    return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled)
+
+
+def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+    """The matrix, the prior and the gain, checked, as floats."""
+    matrix = matrix_of(channel).astype(np.float64)
+    given = checked_prior(prior, len(matrix)).astype(np.float64)
+    worth = checked_gain(gain, len(matrix)).astype(np.float64)
+    check_views((worth @ given)[:, None])
+    return matrix, given, worth
+
+
+def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+    """For others who hold each value so often."""
+    if sum(known) == 0:
+        return _exact(_local_excess(matrix, prior, gain), "one report")
+    if sum(count > 0 for count in known) == 1:
+        return _among_equals(matrix, prior, gain, known, **choices)
+    return _exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
 
 
 def all_feasible(channel: Channel, others: int) -> bool:
@@ -181,10 +195,10 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
     check_mixtures(found, slots)
     best = best_guess(found, slots, **choices)
     weighted = ((gain * prior) @ matrix)[:, law <= 0]
-    check_views(weighted)
     if not weighted.size:
         return best
-    shift = float(weighted.max(axis=0).sum()) + float(found.prior) - float((gain @ prior).max())
+    first = int(np.argmax(gain @ prior))  # differences are summed, since sums may be far larger
+    shift = _excess(weighted, first) + float((found.values[found.best] - found.values[first]) @ found.chances)
     lower, excess, upper = (max(0.0, each + shift) for each in (best.lower, best.excess, best.upper))
     return Best(excess=excess, lower=lower, upper=upper, kind=best.kind, method=best.method)
 
@@ -221,15 +235,27 @@ def _work(people: int, outputs: int) -> float:
     return float(people + 2) ** outputs / max(1, outputs - 1) * outputs
 
 
-def _checked_others(others: ArrayLike, size: int) -> Counts:
-    given = np.asarray(others)
-    whole = given.dtype.kind in "iu" and given.shape == (size,)
-    if not whole or (given < 0).any():
-        raise InvalidParameterError(f"others must be {size} numbers of people of 0 or more; got shape {given.shape}.")
+def checked_others(others: ArrayLike, size: int) -> Counts:
+    """How many of the others hold each of so many values.
+
+    Raises:
+        InvalidParameterError: if they are not whole numbers of 0 or more, one for each value.
+    """
+    numbers_of(others, "others")
+    given = np.array(others)
+    if given.shape != (size,) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise InvalidParameterError(
+            f"others must be {size} whole numbers of people, 0 or more; got shape {given.shape} of {given.dtype}."
+        )
     return tuple(given.tolist())
 
 
-def _vulnerability(prior: float, best: Best, hypotheses: tuple[str, ...]) -> Vulnerability:
+def _vulnerability(
+    about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], sampled: int = 1
+) -> Vulnerability:
+    """With a hypothesis for each estimate that was drawn."""
+    _, given, worth = about
+    prior = float((worth @ given).max())
     return Vulnerability(
         value=prior + best.excess,
         lower=prior + best.lower,
@@ -237,7 +263,7 @@ def _vulnerability(prior: float, best: Best, hypotheses: tuple[str, ...]) -> Vul
         kind=best.kind,
         prior=prior,
         method=best.method,
-        hypotheses=hypotheses,
+        hypotheses=hypotheses + (missed(sampled) if best.method == "monte-carlo" else ()),
         decay="zero" if best.upper == 0 else "unknown",
         excess=best.excess,
     )

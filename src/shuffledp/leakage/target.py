@@ -17,12 +17,13 @@ from shuffledp.leakage.iid import (
     OBLIVIOUS,
     Best,
     as_vulnerability,
+    largest,
     shuffled_vulnerability,
 )
 from shuffledp.leakage.max_load import expected_max_load
 from shuffledp.leakage.positions import best_at, slots_of, worst_within
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
-from shuffledp.leakage.strong import KNOWN, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.strong import KNOWN, checked_others, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.statements import Kind
@@ -30,7 +31,15 @@ from shuffledp.statements import Kind
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["ADVERSARIES", "channel_of", "check_supported", "seen_alone", "seen_through", "target_vulnerability"]
+__all__ = [
+    "ADVERSARIES",
+    "channel_of",
+    "check_supported",
+    "seen_alone",
+    "seen_through",
+    "target_vulnerability",
+    "worst_exchange_vulnerability",
+]
 
 ADVERSARIES = ("uninformed", "strong")
 
@@ -69,8 +78,8 @@ def target_vulnerability(
         adversary: "uninformed" or "strong".
         others: for "strong", how many of the others hold each value; None is the worst case
             (`shuffledp.leakage.worst_strong_vulnerability`).
-        positions: for "uninformed", the probabilities of the places of the target's report, given everything that is
-            seen besides the reports, in place of what the shuffler's description says.
+        positions: for "uninformed", the probabilities of all places of the target's report, 0 included, given
+            everything that is seen besides the reports, in place of what the shuffler's description says.
         method: as for `shuffledp.leakage.shuffled_vulnerability`.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
@@ -109,10 +118,45 @@ def target_vulnerability(
         return _strong(model.shuffle, channel, prior, gain, others, method=method, source=source)
     if positions is None:
         return seen_through(model.shuffle, channel, prior, gain, method=method, source=source)
-    found = _scores_of(channel, prior, gain)
-    check_mixtures(found, slots_of(positions))
-    best = best_at(found, slots_of(positions), method=method, source=source)
+    found, slots = _scores_of(channel, prior, gain), slots_of(positions)
+    _check_places(model.shuffle, len(np.asarray(positions)))
+    check_mixtures(found, slots)
+    best = best_at(found, slots, method=method, source=source)
     return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
+
+
+def worst_exchange_vulnerability(
+    model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
+) -> Vulnerability:
+    """The most that an uninformed adversary can learn from any shuffle in which exchanging two people costs as much.
+
+    For a shuffler of which the law of places is known, such as Cayley's for an imperfection, `target_vulnerability` is
+    of that law. This is over all laws that have the same imperfection: what is left if only that is promised.
+
+    Guarantees:
+        1. The largest over all laws of places that exchanges allow, for at most 300 people and two kinds of reports;
+           else an upper bound of it, and always labelled as one, as not every law of places is that of some shuffle.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        prior: a probability for each value; None is uniform.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the law of reports is not written out, or people send several reports or randomize
+            differently.
+
+    Example:
+        >>> from shuffledp import CayleyShuffler, KaryRandomizedResponse, ProtocolModel
+        >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+        >>> model = ProtocolModel(local=local, shuffle=CayleyShuffler(imperfection=2.0).model(200))
+        >>> round(target_vulnerability(model).value, 4), round(worst_exchange_vulnerability(model).value, 4)
+        (0.5143, 0.5202)
+    """
+    _validate.instance_of(ProtocolModel, model=model)
+    check_supported(model)
+    return _by_windows(model.shuffle, _scores_of(channel_of(model.local), prior, gain))
 
 
 def seen_through(
@@ -139,6 +183,15 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
     return as_vulnerability(found, _local(found), hypotheses=(ABOUT_THE_TARGET, reason), decay="none")
+
+
+def _check_places(shuffle: ShuffleModel, places: int) -> None:
+    """One for each person, unless it is not known how many reports come out, or which of them are known."""
+    uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0) > 0
+    if shuffle.dummies is None and (places > shuffle.num_users or (places < shuffle.num_users and not uncertain)):
+        raise InvalidParameterError(
+            f"positions must have one probability for each place, of which there are {shuffle.num_users}; got {places}."
+        )
 
 
 def _scores_of(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Scores:
@@ -219,9 +272,7 @@ def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "Rando
     for law in laws:
         check_mixtures(found, slots_of(law))
     each = [(best_at(found, slots_of(law), method=method, source=source), law) for law in laws]
-    best, law = max(each, key=lambda pair: pair[0].excess)
-    upper = max(pair[0].upper for pair in each)
-    best = replace(best, upper=upper)
+    best, law = largest([found for found, _ in each]), max(each, key=lambda pair: pair[0].excess)[1]
     alone = law.counts == (1,)
     falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
     return as_vulnerability(found, best, hypotheses=_hypotheses(f"{OBLIVIOUS}; about {law.whose}"), decay=falls)
@@ -261,16 +312,16 @@ def _strong(
 ) -> Vulnerability:
     """Exact for a uniform shuffle and for none; of others, what is left if the target's report is known."""
     people = shuffle.num_users - 1
-    if others is not None and np.sum(np.asarray(others)) != people:
-        raise InvalidParameterError(f"others must be {people} people; got {np.sum(np.asarray(others))}.")
+    if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
+        raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")
     if shuffle.is_uniform and others is not None:
         return strong_vulnerability(prior, channel, gain, others=others, **choices)
     if shuffle.is_uniform:
         return worst_strong_vulnerability(prior, channel, gain, num_users=people + 1, **choices)
     found = _scores_of(channel, prior, gain)
-    known = any(law.counts == (1,) for law in shuffle.position_laws())
-    check_views(found.values) if known else check_mixtures(found)
-    best = _local(found) if known else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
+    alone = any(law.counts == (1,) for law in shuffle.position_laws())
+    check_views(found.values) if alone else check_mixtures(found)
+    best = _local(found) if alone else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
     reason = "it is known which report is the target's"
-    hypotheses = (KNOWN, reason if known else f"as if {reason}")
-    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if known else "unknown")
+    hypotheses = (KNOWN, reason if alone else f"as if {reason}")
+    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if alone else "unknown")
