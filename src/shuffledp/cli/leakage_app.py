@@ -25,7 +25,9 @@ def leakage(
     channel: Matrix = None,
     shuffler: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA (the worst)."),
+        typer.Option(
+            metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA (the worst)."
+        ),
     ] = None,
     prior: Annotated[
         str | None,

@@ -19,7 +19,7 @@ _LONGEST = 100  # characters of a number
 def leakage(
     asked: Asked, *, prior: str | None, adversary: str, gain: str, compare: bool, method: str, whole: bool
 ) -> TargetExamination | Comparison:
-    """What is known of what the protocol tells about one person; unless ``whole``, the comparison where the rest is refused."""
+    """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
     one_of(METHODS, method=method)
     model = asked.model()
     about: dict[str, Any] = {
@@ -39,7 +39,9 @@ def leakage(
 
 def without_shuffle(found: Comparison, kind: str) -> Comparison:
     """Only what randomizing does, if nothing is shuffled."""
-    return found if kind != "none" else replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
+    return (
+        found if kind != "none" else replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
+    )
 
 
 def _shares(prior: str) -> list[float]:

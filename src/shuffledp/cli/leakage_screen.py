@@ -31,7 +31,9 @@ def show_leakage(
         return
     console = Console(highlight=False)
     if isinstance(found, Comparison):
-        console.print(Text("The protocol's own number is not known; it is at most that of randomizing only.", style="bold"))
+        console.print(
+            Text("The protocol's own number is not known; it is at most that of randomizing only.", style="bold")
+        )
         _show_comparison(console, found, counts_right=counts_right)
         return
     seen = wording.seen_in(found.model)

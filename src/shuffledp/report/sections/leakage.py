@@ -75,7 +75,7 @@ def _section(outcome: Outcome, context: dict[str, object]) -> Section:
 
 
 def _bounded(found: Comparison, kind: str) -> Comparison:
-    """With what one's own report tells as a bound of what a shuffle leaves of it; without ways of a shuffle if none is."""
+    """With what one's own report tells as a bound after a shuffle; only that where nothing is shuffled."""
     alone = found.way("randomizing")
     if kind == "none" or alone is None:
         return replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
