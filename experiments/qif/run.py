@@ -83,10 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for name in EXPERIMENTS if options.name == "all" else (options.name,):
         rows = run(name, tiny=options.tiny, out=options.out, kept=options.kept)
-        if options.check and (wrong := differing(name, rows)):
-            raise SystemExit(
-                f"{name}: {len(wrong)} of {len(rows)} rows differ from the expected ones; first: {wrong[0]}"
-            )
+        if options.check:
+            _check(name, rows)
+
+
+def _check(name: str, rows: Rows) -> None:
+    if wrong := differing(name, rows):
+        raise SystemExit(f"{name}: {len(wrong)} of {len(rows)} rows differ from the expected ones; first: {wrong[0]}")
+    print(f"{name}: {len(rows)} rows as expected\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """The command about what can be guessed about one person."""
 
+import re
+
 import pytest
 
 from cli.running import refused, shuffledp, write_task
 from shuffledp.leakage import examine_target, target_vulnerability
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, imperfect_shuffler
+from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel
 from shuffledp.tasks import Task
 
 THREE = ("leakage", "--categories", 3, "--epsilon0", 1)
@@ -26,7 +28,7 @@ def protocol(users, shuffle=None, size=3):
 def test_it_opens_with_a_sentence_and_says_the_kind_of_every_number(folder):
     said = text(*THREE, "--users", 30)
     assert said.startswith(
-        "After seeing the shuffled table, the best guess about one person is right 36.6 % of the time"
+        "After seeing the shuffled table, the best guess about one person is right 36.6% of the time"
     )
     for name in ("prior vulnerability 0.333333", "posterior vulnerability", "additive leakage", "capacity"):
         assert name in said
@@ -47,7 +49,7 @@ def test_json_is_that_of_the_library(folder):
     [
         ("uniform", UniformShuffleModel(num_users=20)),
         ("none", IdentityShuffleModel(num_users=20)),
-        ("imperfect:0.5", imperfect_shuffler(imperfection=0.5).model(20)),
+        ("imperfect:0.5", ImperfectShuffleModel(num_users=20, imperfection=0.5, construction="assumed")),
     ],
 )
 def test_a_shuffler_is_described_by_its_option(folder, option, shuffle):
@@ -67,7 +69,7 @@ def test_a_mallows_shuffle_tells_more_than_a_uniform_one_and_less_than_none(fold
 
 def test_a_task_brings_its_answers_and_its_shuffler(folder):
     said = text("leakage", "task.toml", "--users", 2)
-    assert "Yes" in said
+    assert "reports seen of No, Yes probability" in said
     assert "2, 0" in said
     printed = shuffledp("leakage", "task.toml", "--users", 500, "--json").json
     assert ProtocolModel.from_dict(printed["model"]) == Task.read("task.toml").model(500)
@@ -88,13 +90,61 @@ def test_a_gain_is_read_from_its_file(folder):
 def test_the_comparison_has_every_way_and_answers_in_words(folder):
     said = text("leakage", "--categories", 5, "--epsilon0", 1, "--users", 1000, "--compare")
     for row in (
-        "Nothing seen 20.00 % 20.00 %",
-        "Randomizing only 1,000 0.04781 40.46 % 40.46 %",
-        "Shuffling only 1,000 0 21.66 % 100.00 %",
-        "Shuffling only, a random sample 65 0.048 20.43 % 25.20 %",
-        "Randomizing and shuffling 1,000 0.04781 20.42 % >= 20.45 %",
+        "Nothing seen 20.00% 20.00%",
+        "Randomizing only 1,000 0.04781 40.46% 40.46%",
+        "Shuffling only 1,000 0 21.66% 100.00%",
+        "Shuffling only, a random sample 65 0.048 20.43% 25.20%",
+        "Randomizing and shuffling 1,000 0.04781 20.42% >= 20.45%",
     ):
         assert row in said
+    assert " %" not in said
+
+
+def test_the_comparison_without_a_shuffle_has_no_rows_of_one(folder):
+    options = (*THREE, "--users", 30, "--shuffler", "none", "--compare")
+    assert [way["name"] for way in shuffledp(*options, "--json").json["comparison"]["ways"]] == ["randomizing"]
+    said = text(*options)
+    assert "Nothing is shuffled" in said
+    assert "huffling only" not in said
+
+
+def test_what_can_be_compared_is_shown_where_the_rest_is_refused(folder):
+    refusing = (*THREE, "--users", 1000, "--prior", "0.2,0.3,0.5", "--shuffler", "mallows:0.5")
+    assert "are feasible" in refused(2, *refusing)
+    assert "are feasible" in refused(2, *refusing, "--compare", "--json")
+    said = text(*refusing, "--compare")
+    assert said.startswith("The protocol's own number is not known; it is at most that of randomizing only.")
+    assert "Randomizing only 1,000" in said
+    assert "Left out: both, for the uninformed adversary" in said
+
+
+def test_capacity_is_said_to_be_of_aims_without_losses(folder):
+    (folder / "gain.csv").write_text("1,-2\n-2,1\n0,0\n", encoding="utf-8")
+    said = text("leakage", "--categories", 2, "--epsilon0", 1, "--users", 10, "--gain", "gain.csv")
+    assert "multiplicative leakage inf" in said
+    assert "no aim without losses, makes more of it" in said
+
+
+def test_a_capacity_that_is_only_a_lower_bound_does_not_claim_to_be_the_most(folder):
+    said = text(*THREE, "--users", 1000, "--adversary", "strong")
+    assert "lower-bound: some belief about the person makes as much of it; others may make more" in said
+    assert "no belief" not in said
+
+
+def test_a_shown_number_is_within_its_shown_interval(folder):
+    for shuffler in ("imperfect:0.5", "imperfect:0.7", "imperfect:2"):
+        said = text(*THREE, "--users", 50, "--shuffler", shuffler)
+        value, least, most = map(
+            float, re.search(r"posterior vulnerability (\S+) upper-bound \S+ from (\S+) to (\S+)", said).groups()
+        )
+        assert least <= value <= most
+
+
+def test_best_guesses_name_the_kinds_of_reports(folder):
+    assert "reports seen of 0, 1 probability" in text("leakage", "--categories", 2, "--epsilon0", 1, "--users", 3)
+    said = text("leakage", "--randomizer", "oue", "--categories", 2, "--epsilon0", 1, "--users", 3)
+    assert "reports seen of kinds 0 to 3 probability" in said
+    assert "Of guesses that are equally good, the first is listed." in said
 
 
 def test_an_estimate_is_made_by_name_only(folder):
@@ -152,4 +202,6 @@ def test_a_bad_gain_is_refused(folder, content, code, said):
 
 def test_options_beside_a_task_are_refused(folder):
     for option in (("--shuffler", "none"), ("--epsilon0", 1), ("--randomizer", "k-rr")):
-        assert "left out beside a task file" in refused(2, "leakage", "task.toml", "--users", 5, *option)
+        said = refused(2, "leakage", "task.toml", "--users", 5, *option)
+        assert "left out beside a task file" in said
+        assert f"got {option[0]} {option[1]}" in said

@@ -26,7 +26,9 @@ def test_an_experiment_gives_the_expected_rows(name, tmp_path, capsys):
     assert lines[0] == (EXPECTED / f"{name}.csv").read_text(encoding="utf-8").splitlines()[0]
     assert len(lines) > 1
     assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    assert lines[0].split(",")[0] in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert lines[0].split(",")[0] in printed
+    assert f"{name}: {len(lines) - 1} rows as expected" in printed
 
 
 @pytest.mark.deep

@@ -25,7 +25,9 @@ def leakage(
     channel: Matrix = None,
     shuffler: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA."),
+        typer.Option(
+            metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA (the worst)."
+        ),
     ] = None,
     prior: Annotated[
         str | None,
@@ -43,7 +45,10 @@ def leakage(
     ] = False,
     method: Annotated[
         str,
-        typer.Option(help="auto, or by name: enumeration, max-load, convolution; gaussian, monte-carlo (estimates)."),
+        typer.Option(
+            help="auto; quick (refuses what is slow); enumeration, max-load, convolution (two guesses); "
+            "estimates: gaussian (two guesses), monte-carlo."
+        ),
     ] = "auto",
     json: Json = False,
 ) -> None:
@@ -61,5 +66,7 @@ def leakage(
         channel=channel,
         shuffler=shuffler,
     )
-    found = leakage_commands.leakage(asked, prior=prior, adversary=adversary, gain=gain, compare=compare, method=method)
-    leakage_screen.show_leakage(found, asked.answers(), as_json=json)
+    found = leakage_commands.leakage(
+        asked, prior=prior, adversary=adversary, gain=gain, compare=compare, method=method, whole=json
+    )
+    leakage_screen.show_leakage(found, asked.answers(), counts_right=gain == "bayes", as_json=json)

@@ -1,31 +1,46 @@
 """What `leakage` does: read what is believed and what guesses are worth, and call the library once."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from shuffledp._validate import one_of
 from shuffledp.cli.protocols import Asked
-from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage import METHODS, TargetExamination, examine_target
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage import METHODS, Comparison, TargetExamination, compare_ways, examine_target
 from shuffledp.tables import read_gain
 
-__all__ = ["leakage"]
+__all__ = ["leakage", "without_shuffle"]
 
 _LONGEST = 100  # characters of a number
 
 
 def leakage(
-    asked: Asked, *, prior: str | None, adversary: str, gain: str, compare: bool, method: str
-) -> TargetExamination:
-    """What is known of what the protocol tells about one person."""
+    asked: Asked, *, prior: str | None, adversary: str, gain: str, compare: bool, method: str, whole: bool
+) -> TargetExamination | Comparison:
+    """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
     one_of(METHODS, method=method)
-    return examine_target(
-        asked.model(),
-        prior=None if prior is None else _shares(prior),
-        gain=None if gain == "bayes" else read_gain(Path(gain)),
-        adversary=adversary,
-        compare=compare,
-        method=method,
+    model = asked.model()
+    about: dict[str, Any] = {
+        "prior": None if prior is None else _shares(prior),
+        "gain": None if gain == "bayes" else read_gain(Path(gain)),
+        "method": method,
+    }
+    try:
+        found = examine_target(model, adversary=adversary, compare=compare, **about)
+    except UnsupportedModelError:
+        if whole or not compare:
+            raise
+        return without_shuffle(compare_ways(model, **about), model.shuffle.kind)
+    compared = found.comparison
+    return replace(found, comparison=None if compared is None else without_shuffle(compared, model.shuffle.kind))
+
+
+def without_shuffle(found: Comparison, kind: str) -> Comparison:
+    """Only what randomizing does, if nothing is shuffled."""
+    return (
+        found if kind != "none" else replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
     )
 
 

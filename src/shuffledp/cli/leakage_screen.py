@@ -13,23 +13,47 @@ from shuffledp.leakage import Comparison, TargetExamination, Vulnerability, word
 __all__ = ["show_leakage"]
 
 _DIGITS = 6
+_MOST_NAMES = 8
+_CAPACITIES = {
+    "exactly": "no belief about the person, and no aim without losses, makes more of it",
+    "at most": "no belief about the person, and no aim without losses, makes more of it",
+    "at least": "some belief about the person makes as much of it; others may make more",
+    "about": "of the most that any belief, with an aim without losses, makes of it",
+}
 
 
-def show_leakage(found: TargetExamination, answers: tuple[str, ...], *, as_json: bool) -> None:
+def show_leakage(
+    found: TargetExamination | Comparison, answers: tuple[str, ...], *, counts_right: bool, as_json: bool
+) -> None:
     """Everything that was found; ``answers`` are the names of the values."""
     if as_json:
         print_json(found.to_dict())
         return
     console = Console(highlight=False)
+    if isinstance(found, Comparison):
+        console.print(
+            Text("The protocol's own number is not known; it is at most that of randomizing only.", style="bold")
+        )
+        _show_comparison(console, found, counts_right=counts_right)
+        return
     seen = wording.seen_in(found.model)
-    console.print(Text(wording.after_seeing(found.found, seen, counts_right=found.counts_right), style="bold"))
+    console.print(_sentence(wording.after_seeing(found.found, seen, counts_right=counts_right), style="bold"))
     console.print(_numbers(found))
     for sentence in (found.found.reasons, wording.CORRELATED if found.adversary == "uninformed" else ""):
         if sentence:
-            console.print(Text(sentence))
+            console.print(_sentence(sentence))
     _show_guesses(console, found, answers)
     if found.comparison is not None:
-        _show_comparison(console, found.comparison, counts_right=found.counts_right)
+        _show_comparison(console, found.comparison, counts_right=counts_right)
+
+
+def _sentence(text: str, style: str = "") -> Text:
+    """With percentages that no line breaks apart."""
+    return Text(_joined(text), style=style)
+
+
+def _joined(text: str) -> str:
+    return text.replace(" %", "%")
 
 
 def _numbers(found: TargetExamination) -> Table:
@@ -39,7 +63,8 @@ def _numbers(found: TargetExamination) -> Table:
     table.add_column()
     each, kind = found.found, str(found.found.kind)
     relation = each.kind.relation
-    between = f", from {each.lower:.{_DIGITS}g} to {each.upper:.{_DIGITS}g}" if each.lower < each.upper else ""
+    ends = _number(each.lower, "at least"), _number(each.upper, "at most")
+    between = f", from {ends[0]} to {ends[1]}" if each.lower < each.upper and ends[0] != ends[1] else ""
     table.add_row("prior vulnerability", _number(each.prior), "")
     table.add_row("posterior vulnerability", _number(each.value, relation), f"{kind} ({each.method}){between}")
     table.add_row("additive leakage", _number(each.additive_leakage, relation), kind)
@@ -47,7 +72,7 @@ def _numbers(found: TargetExamination) -> Table:
     if found.capacity is None:
         table.add_row("capacity", "-", "not known")
     else:
-        about = f"{found.capacity.kind}: no belief about the person, and no aim, makes more of it"
+        about = f"{found.capacity.kind}: {_CAPACITIES[found.capacity.kind.relation]}"
         table.add_row("capacity", _number(found.capacity.value, found.capacity.kind.relation), about)
     return table
 
@@ -64,7 +89,7 @@ def _show_guesses(console: Console, found: TargetExamination, answers: tuple[str
             console.print(Text(f"Best guesses: {why}."))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("reports seen, of each kind")
+    table.add_column(f"reports seen of {_kinds(found, answers)}")
     for name in ("probability", "best guess", "right" if found.counts_right else "worth"):
         table.add_column(name, justify="right")
     for guess in found.guesses:
@@ -73,9 +98,19 @@ def _show_guesses(console: Console, found: TargetExamination, answers: tuple[str
             Text(", ".join(map(str, guess.seen))),
             f"{guess.probability:.4g}",
             Text(answers[guess.guess] if named else str(guess.guess)),
-            wording.as_share(guess.worth) if found.counts_right else f"{guess.worth:.4g}",
+            _joined(wording.as_share(guess.worth)) if found.counts_right else f"{guess.worth:.4g}",
         )
     console.print(table)
+    console.print(Text("Of guesses that are equally good, the first is listed."))
+
+
+def _kinds(found: TargetExamination, answers: tuple[str, ...]) -> str:
+    """Whose numbers are listed: answers, where reports are answers, and else the randomizer's outputs by number."""
+    size = len(found.guesses[0].seen) if found.guesses else 0
+    if found.model.local.kind != "k-rr":
+        return f"kinds 0 to {size - 1}"
+    names = answers if len(answers) == size else tuple(map(str, range(size)))
+    return ", ".join(names) if size <= _MOST_NAMES else f"{names[0]} to {names[-1]}"
 
 
 def _show_comparison(console: Console, found: Comparison, *, counts_right: bool) -> None:
@@ -90,7 +125,9 @@ def _show_comparison(console: Console, found: Comparison, *, counts_right: bool)
         table.add_row(wording.NAMES[way.name], f"{way.people:,}", error, *cells)
     console.print(table)
     for sentence in wording.answer(found, counts_right=counts_right):
-        console.print(Text(sentence))
+        console.print(_sentence(sentence))
+    if not any(way.name == "both" for way in found.ways):
+        console.print(Text("Nothing is shuffled: randomizing is all there is."))
     for reason in found.left_out:
         console.print(Text(f"Left out: {reason}"))
 
@@ -103,4 +140,4 @@ def _vulnerability(found: Vulnerability | None, *, counts_right: bool) -> str:
 
 
 def _cell(value: float, relation: str, *, counts_right: bool) -> str:
-    return wording.as_share(value, relation, decimals=2) if counts_right else in_digits(value, relation)
+    return _joined(wording.as_share(value, relation, decimals=2)) if counts_right else in_digits(value, relation)

@@ -10,7 +10,7 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.models import LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, MallowsShuffler, UniformShuffleModel, imperfect_shuffler
+from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, MallowsShuffler, UniformShuffleModel
 from shuffledp.tables import read_channel
 from shuffledp.tasks import Task, read_task
 
@@ -130,7 +130,8 @@ class Asked:
     def _require_nothing(self, what: str, *names: str) -> None:
         for name in names:
             if getattr(self, name) is not None:
-                raise _wrong(name, f"left out beside {what}, which says it all", getattr(self, name))
+                shown = f"{_named(name)} {getattr(self, name)}"
+                raise _wrong(name, f"left out beside {what}, which says it all", shown)
 
 
 def _shuffle(asked: str, users: int) -> ShuffleModel:
@@ -148,7 +149,7 @@ def _shuffle(asked: str, users: int) -> ShuffleModel:
     except ValueError:
         raise _wrong("shuffler", f"of the form {_form(kind)}, with a number", asked) from None
     if kind == "imperfect":
-        return imperfect_shuffler(imperfection=number).model(users)
+        return ImperfectShuffleModel(num_users=users, imperfection=number, construction="assumed")
     everybody = Groups.from_labels(np.zeros(users, dtype=np.int64))
     return MallowsShuffler(groups=everybody, concentration=number, per_block=False).model(users)
 
@@ -160,4 +161,8 @@ def _form(kind: str) -> str:
 
 def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
     shown = "none" if value is None else str(value)
-    return InvalidParameterError(f"--{option.replace('_', '-')} must be {condition}; got {shown}.")
+    return InvalidParameterError(f"{_named(option)} must be {condition}; got {shown}.")
+
+
+def _named(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
