@@ -196,7 +196,7 @@ def test_the_number_of_trials_that_is_asked_for_is_enough():
     claim = replace(local_claim_of(pipeline()), guarantee=LocalDP(epsilon=6.0))
     too_few = audit(pipeline(), claim, num_users=1, trials=1000).findings[0]
     needed = float(too_few.reason.split("takes ")[1].split(" at least")[0].replace(",", ""))
-    enough = audit(pipeline(), claim, num_users=1, trials=math.ceil(1.1 * needed)).findings[0]
+    enough = audit(pipeline(), claim, num_users=1, trials=int(needed)).findings[0]
     assert (too_few.verdict, enough.verdict) == ("not-audited", "consistent")
 
 
@@ -296,3 +296,10 @@ def test_a_single_person_and_a_single_statement_will_do():
     report = audit(pipeline(), central(0.5), num_users=1, trials=2000, source=SeededSource(1))
     assert report.refuted
     assert np.isfinite(report.findings[0].evidence.epsilon_lower)
+
+
+def test_answers_of_unlike_types_are_played_as_they_are_and_a_person_further_on_can_be_named():
+    assert NeighboringInputs(first=0.5, second=1.0, others=0).answers("first", 3).tolist() == [0.5, 0.0, 0.0]
+    pair = NeighboringInputs(first=0, second=1, others=0, person=5)
+    found = audit(pipeline(), claims_of(pipeline(), 12), num_users=12, trials=400, inputs=pair, source=SeededSource(3))
+    assert not found.refuted

@@ -1,5 +1,6 @@
 """Claims put to the test: play the distinguishing game on the pipeline itself, and see what it shows about epsilon."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +27,7 @@ __all__ = ["audit"]
 Games = Mapping[str, type[Game]]
 
 _TAILS = 4  # two limits of each of two probabilities
+_COUNTABLE = 1e15  # runs; more are not written out
 
 
 def audit(
@@ -210,8 +212,8 @@ def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], s
     if not pairs:
         return f"No neighboring inputs are known for {model.kind!r} reports; give some as inputs."
     for pair in pairs:
-        reports = randomizer.randomize(pair.answers("first", 2), source=source)
-        randomizer.randomize(pair.answers("second", 1), source=source)
+        reports = randomizer.randomize(pair.answers("first", pair.person + 2), source=source)
+        randomizer.randomize(pair.answers("second", pair.person + 1), source=source)
         if not isinstance(model, SplitAndMixModel) and model.log_likelihood(reports.columns, pair.first) is None:
             return f"No attack is known for {model.kind!r} reports, whose law is not written out in their model."
     return ""
@@ -235,9 +237,10 @@ def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail
     if most > claimed:
         return ""
     needed = runs_needed(claimed, delta, tail=tail)
+    in_words = f"{math.floor(needed) + 1:,}" if needed < _COUNTABLE else in_digits(needed, "at least", digits=2)
     return (
         f"Too few trials: with {runs} no attack, not even one that never errs, can show more than "
-        f"{in_digits(most, 'at most')}. Refuting this claim takes {in_digits(needed, 'at least', digits=2)} at least."
+        f"{in_digits(most, 'at most')}. Refuting this claim takes {in_words} at least."
     )
 
 

@@ -43,7 +43,8 @@ class NeighboringInputs(Described):
 
     def answers(self, which: str, num_users: int) -> NDArray[Any]:
         """One data set as a column: ``which`` is "first" or "second"; one row per person."""
-        column = np.array([self.others] * num_users)
+        common = np.result_type(*(np.asarray(answer) for answer in (self.first, self.second, self.others)))
+        column = np.array([self.others] * num_users, dtype=common)  # or a whole number of others would cut off digits
         if not self.holders:
             column[self.person] = getattr(self, which)
             return column

@@ -49,7 +49,8 @@ def _draw_claims(findings: Sequence[Finding], width: int) -> "Figure":
     height = _ROW * len(findings) + 70
     figure, axes = new_figure(width, height, left=left, right=24, top=20, bottom=48)
     shown = [(finding, finding.evidence) for finding in findings if finding.evidence is not None]
-    most = max(max(loss_and_delta(finding)[0], _finite(evidence.epsilon_upper)) for finding, evidence in shown)
+    ends = (_finite(end) for _, evidence in shown for end in (evidence.epsilon_lower, evidence.epsilon_upper))
+    most = max(*(loss_and_delta(finding)[0] for finding, _ in shown), *ends)
     axes.set(xlim=(0, 1.12 * most), ylim=(len(shown) - 0.4, -0.6), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
@@ -72,7 +73,7 @@ def _draw_claims(findings: Sequence[Finding], width: int) -> "Figure":
 
 def _draw_claim(axes: "Axes", row: int, finding: Finding, evidence: Evidence, color: str) -> None:
     claimed, _ = loss_and_delta(finding)
-    upper = min(_finite(evidence.epsilon_upper), axes.get_xlim()[1])
+    upper = min(evidence.epsilon_upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
     axes.barh(row, upper - evidence.epsilon_lower, left=evidence.epsilon_lower, height=0.26, color=color, alpha=0.3)
     if math.isfinite(evidence.epsilon):
         axes.plot([evidence.epsilon], [row], "o", markersize=7, color=color)
