@@ -76,11 +76,51 @@ def test_what_is_no_view_of_values_in_slots_is_refused():
         {"features": np.full((3, 2), -1)},
         {"placement": np.zeros((3, 2))},
         {"neighbors": np.zeros((3, 2), dtype=int), "placement": np.zeros((3, 1))},
+        {"neighbors": [[0, 1], [1]]},
+        {"neighbors": 3},
+        {"neighbors": np.ma.masked_equal([[0], [1]], 1)},
+        {"features": np.full((3, 2), 2**63, dtype=np.uint64)},
+        {"points": ["north", "south"]},
+        {"points": np.zeros((2, 2, 2))},
     ],
 )
 def test_side_information_that_does_not_fit_together_is_refused(parts):
     with pytest.raises(InvalidParameterError):
         SideInformation(**parts)
+
+
+@pytest.mark.parametrize("slot", [4, 9, 10**9, 2**62])
+def test_slots_that_there_are_not_are_refused_before_anything_reads_them(slot):
+    near = np.array([[0, slot]] * 4)
+    with pytest.raises(InvalidParameterError, match="slots from 0 to 3"):
+        SideInformation(neighbors=near)
+    with pytest.raises(InvalidParameterError, match="slots from 0 to 3"):
+        placement(MallowsShuffler(groups=Groups.from_labels([0] * 4), alpha=0.0), near, num_draws=1)
+    assert SideInformation(neighbors=[[0, 3]] * 4).neighbors.max() == 3
+
+
+def test_side_information_does_not_change_with_the_arrays_it_was_made_from():
+    near = np.zeros((2, 1), dtype=int)
+    side = SideInformation(neighbors=near)
+    near[:] = 10**9
+    assert side.neighbors.tolist() == [[0], [0]]
+    with pytest.raises(ValueError, match="read-only"):
+        side.neighbors[0] = 10**9
+
+
+@pytest.mark.parametrize("chances", [[np.nan, 0], [np.inf, 0], [-3, 0], [5, 0], [0.6, 0.6], ["a", "b"]])
+def test_placement_must_be_chances_of_a_single_report(chances):
+    with pytest.raises(InvalidParameterError, match="placement"):
+        SideInformation(neighbors=[[0, 1], [1, -1]], placement=[chances, [1, 0]])
+
+
+def test_placement_where_there_is_no_slot_counts_for_nothing():
+    side = SideInformation(neighbors=[[0, 1], [1, -1]], placement=[[0.4, 0.6], [0.5, 0.9]])
+    assert side.placement.dtype == np.float64
+
+
+def test_more_people_than_the_largest_group_has_are_not_looked_at():
+    assert np.array_equal(similar_people(GROUPS, count=10**9), similar_people(GROUPS, count=5))
 
 
 def test_parameters_of_similar_people_are_checked():

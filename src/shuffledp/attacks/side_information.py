@@ -25,6 +25,8 @@ __all__ = ["InferenceAttack", "SideInformation", "needed", "placement", "reports
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_MOST = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SideInformation:
@@ -33,16 +35,16 @@ class SideInformation:
     What is None is not known. Each attack says what it needs.
 
     Args:
-        neighbors: for each person the slots to look at, shape (people, most); -1 where there are fewer. See
-            `similar_people`.
-        placement: for each of these the chance that it holds the person's own report, of the same shape. See
-            `placement`.
+        neighbors: for each person the slots to look at, shape (people, most); from 0 to the number of people less 1,
+            and -1 where there are fewer. See `similar_people`.
+        placement: for each of these the chance that it holds the person's own report, of the same shape; from 0 to 1,
+            and at most 1 in all for each person. See `placement`.
         points: everybody's public place, shape (people,) or (people, columns).
         features: what else is known of everybody, as numbers of categories from 0 on, shape (people, columns).
         blocks: the number of everybody's published group, from 0 on, shape (people,).
 
     Raises:
-        InvalidParameterError: if these are of different people, or a number is out of range.
+        InvalidParameterError: if these are of different people, or are no numbers, or one is out of range.
     """
 
     neighbors: Integers | None = None
@@ -56,19 +58,56 @@ class SideInformation:
         return f"SideInformation({known or 'nothing'}; not shown)"
 
     def __post_init__(self) -> None:
-        given = {name: np.asarray(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
-        for name, array in given.items():
-            object.__setattr__(self, name, array)
-        if len({len(array) for array in given.values()}) > 1:
+        given = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        arrays = {name: _numbers(name, value) for name, value in given.items()}
+        if len({len(array) for array in arrays.values()}) > 1:
             raise InvalidParameterError("side information must be of the same people: its parts differ in length.")
-        for name in {"neighbors", "features", "blocks"} & set(given):
-            if given[name].dtype.kind not in "iu" or given[name].min(initial=0) < (-1 if name == "neighbors" else 0):
-                raise InvalidParameterError(f"{name} must hold numbers of slots or categories.")
-        for name, dimension in {"neighbors": 2, "placement": 2, "features": 2, "blocks": 1}.items():
-            if name in given and given[name].ndim != dimension:
-                raise invalid(f"of {dimension} dimensions", **{f"shape_of_{name}": given[name].shape})
-        if self.placement is not None and (self.neighbors is None or self.placement.shape != self.neighbors.shape):
-            raise InvalidParameterError("placement must have the shape of neighbors.")
+        if "neighbors" in arrays:
+            _check_slots(arrays["neighbors"])
+        if "placement" in arrays:
+            _check_placement(arrays["placement"], arrays.get("neighbors"))
+        for name, array in arrays.items():
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+
+_DIMENSIONS = {"neighbors": (2,), "placement": (2,), "points": (1, 2), "features": (2,), "blocks": (1,)}
+_LEAST = {"neighbors": -1, "features": 0, "blocks": 0}
+_ROUNDING = 1e-9  # by which chances may add up to more than 1
+
+
+def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
+    """A copy of one part: integers from the least one on, or real numbers; of the dimensions that the part has."""
+    _validate.unmasked(**{name: value})
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise InvalidParameterError(f"{name} must have rows of one length.") from None
+    if array.ndim not in _DIMENSIONS[name]:
+        raise invalid(f"of {' or '.join(map(str, _DIMENSIONS[name]))} dimensions", **{f"shape_of_{name}": array.shape})
+    if name not in _LEAST:
+        if array.dtype.kind not in "iuf":
+            raise InvalidParameterError(f"{name} must hold numbers; got {name} of type {array.dtype}.")
+        return array.astype(np.float64)
+    if array.dtype.kind not in "iu" or array.min(initial=0) < _LEAST[name] or array.max(initial=0) > _MOST:
+        raise InvalidParameterError(f"{name} must hold numbers of slots or categories, {_LEAST[name]} or more.")
+    return array.astype(np.int64)
+
+
+def _check_slots(neighbors: Integers) -> None:
+    """There are as many slots as people."""
+    if neighbors.max(initial=-1) >= len(neighbors):
+        raise InvalidParameterError(f"neighbors must hold slots from 0 to {len(neighbors) - 1}, or -1 for none.")
+
+
+def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
+    """At most one of the slots that a person looks at holds the person's own report."""
+    if neighbors is None or placement.shape != neighbors.shape:
+        raise InvalidParameterError("placement must have the shape of neighbors.")
+    if not ((placement >= 0) & (placement <= 1)).all():
+        raise InvalidParameterError("placement must hold probabilities, from 0 to 1.")
+    if np.where(neighbors >= 0, placement, 0.0).sum(axis=1).max(initial=0) > 1 + _ROUNDING:
+        raise InvalidParameterError("placement must add up to at most 1 for each person.")
 
 
 class InferenceAttack(Protocol):
@@ -141,7 +180,10 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
         seed: of the order among equally similar people; it protects nobody.
 
     Returns:
-        Shape (people, count); -1 where a group has fewer members.
+        Shape (people, count), or as many columns as the largest group has members; -1 where a group has fewer.
+
+    Raises:
+        InvalidParameterError: if ``count`` or ``privileged`` is out of range.
 
     References:
         Meehan et al. 2022, Section 5: 25 people within r* of the person who are most similar in what is privileged.
@@ -152,7 +194,8 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
     if known.shape != (groups.num_users,) or not np.isfinite(known).all():
         raise invalid(f"one finite number for each of {groups.num_users} people", shape_of_privileged=known.shape)
     ties = np.random.default_rng(seed).random(groups.num_users)
-    found = np.full((groups.num_users, int(count)), -1, dtype=np.int64)
+    most = min(int(count), int(groups.sizes.max(initial=0)))
+    found = np.full((groups.num_users, most), -1, dtype=np.int64)
     by_group = np.argsort(groups.own, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(groups.own, minlength=len(groups))))
     place = np.empty(groups.num_users, dtype=np.int64)
@@ -202,8 +245,13 @@ def placement(
 
     Returns:
         Of the shape of ``neighbors``; 0 where there is no slot.
+
+    Raises:
+        InvalidParameterError: if a number is out of range.
     """
     _validate.integer_at_least(1, num_draws=num_draws)
+    neighbors = _numbers("neighbors", neighbors)
+    _check_slots(neighbors)
     slots, there = np.where(neighbors >= 0, neighbors, 0), neighbors >= 0
     people = np.arange(len(neighbors))[:, None]
     found = np.zeros(neighbors.shape)
