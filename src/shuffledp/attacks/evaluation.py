@@ -68,7 +68,7 @@ class InferenceEvaluation(Described):
         return (
             f"The attack guesses {self.success:.2%} of answers right (standard error {self.success_error:.2%}), beside "
             f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} for people whose reports "
-            f"are not in the view. {self.vulnerable:.2%} of people (standard error {self.vulnerable_error:.2%}) are "
+            f"are somebody else's. {self.vulnerable:.2%} of people (standard error {self.vulnerable_error:.2%}) are "
             f"guessed right in at least {self.vulnerable_from:.0%} of {self.num_runs} runs."
         )
 

@@ -65,8 +65,8 @@ class NeighborhoodBayes:
     ``placement`` says how likely it is each of them; the others are of other people with the same law.
 
     Guarantees:
-        1. Where answers are drawn so, no attack on the same reports is right more often on average, the majority vote
-           included.
+        1. Where answers are drawn so, and ``prior`` is the law that they are drawn from, no attack on the same reports
+           is right more often on average, the majority vote included. With a fitted prior it may do a little worse.
 
     Args:
         prior: None fits the weights of a grid of laws to the reports around everybody (empirical Bayes).
