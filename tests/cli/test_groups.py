@@ -48,6 +48,7 @@ def test_a_plan_needs_no_answers_and_says_what_other_losses_and_radii_would_do(r
     assert [each["value"] for each in same["groups"]["by_reach"]] == [0.25, 0.5, 2.0, 4.0]
 
 
+@pytest.mark.deep
 def test_a_plan_warns_where_everything_would_be_shuffled_with_everything(road):
     write(road, groups={"columns": ["km"], "radius": 60.0})
     text = " ".join(shuffledp("plan", "task/task.toml", "--input", "task/km.csv").out.split())
@@ -110,6 +111,7 @@ def test_warnings_and_odds_of_reidentification_are_in_the_json_and_the_statement
     assert "reidentification" not in shuffledp(*again).json
 
 
+@pytest.mark.deep
 def test_a_plan_fits_a_narrow_screen_with_all_its_numbers_and_units(road, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     write(road, groups={"columns": ["km"], "radius": 60.0})
@@ -128,6 +130,7 @@ def test_a_plan_has_no_table_of_radii_that_would_all_be_the_same(road, changes, 
     assert shuffledp("plan", path, "--input", "task/km.csv", "--json").json["groups"]["by_reach"] == []
 
 
+@pytest.mark.deep
 def test_a_plan_has_every_number_of_neighbors_once(road):
     write(road, groups={"columns": ["km"], "neighbors": 2, "radius": None})
     planned = shuffledp("plan", "task/task.toml", "--input", "task/km.csv", "--json").json["groups"]["by_reach"]

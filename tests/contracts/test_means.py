@@ -1,6 +1,7 @@
 """Randomizers of numbers and vectors keep the contracts, and so does the analyzer of means with each of them."""
 
 import numpy as np
+import pytest
 
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.numbers import NumberRandomizerContract, VectorRandomizerContract, WithoutFiniteChannel
@@ -74,6 +75,7 @@ class TestLaplaceThroughUniform(Means):
     values = tuple(np.linspace(3, 50, 200).tolist())
 
 
+@pytest.mark.deep
 class TestCoarseLaplaceThroughNone(Means):
     randomizer = DiscreteLaplaceMean(epsilon0=1.0, lower=-1, upper=1, num_steps=3)
     shuffler = IdentityShuffler()
@@ -92,6 +94,7 @@ class TestTwoLevelsThroughUniform(Means):
     values = tuple(np.concatenate([np.linspace(-0.7, -0.3, 150), np.linspace(0.3, 0.7, 150)]).tolist())
 
 
+@pytest.mark.deep
 class TestManyLevelsThroughSlots(Means):
     randomizer = RoundedMean(epsilon0=6.0, lower=10, upper=20)
     shuffler = SlotShuffler()
@@ -103,6 +106,7 @@ class TestPrivUnitThroughUniform(Means):
     values = tuple(unit_vectors(200, 4).tolist())
 
 
+@pytest.mark.deep
 class TestLopsidedPrivUnitThroughUniform(Means):
     """With noise that is larger along a person's vector than across, as the cap has nearly all of the loss."""
 
@@ -124,6 +128,7 @@ def random_directions(randomizer, dimension):
     return made
 
 
+@pytest.mark.deep
 class TestPrivUnitThroughSinglesAndDummies(Means):
     randomizer = PrivUnit(epsilon0=4.0, dimension=4)
     shuffler = RandomWalkShuffler(
@@ -148,6 +153,7 @@ class TestLaplaceThroughLosses(Means):
     values = tuple(np.linspace(-1, 1, 300).tolist())
 
 
+@pytest.mark.deep
 class TestLaplaceThroughSubmittersAndDummies(Means):
     randomizer = DiscreteLaplaceMean(epsilon0=2.0, lower=-1, upper=1)
     shuffler = SubmitterShuffler(randomizer)
@@ -187,6 +193,7 @@ class RandomDirectionShuffler:
         return View(reports=everything, labels=submitters, label_table=public, shuffle=self.model(count), source=source)
 
 
+@pytest.mark.deep
 class TestPrivUnitThroughSubmittersAndRandomDirections(Means):
     randomizer = PrivUnit(epsilon0=2.0, dimension=6)
     shuffler = RandomDirectionShuffler(randomizer)

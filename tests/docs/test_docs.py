@@ -34,6 +34,7 @@ TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Ag
 RUN_CLI = "import sys; from shuffledp.cli import main; sys.argv[0] = 'shuffledp'; sys.exit(main())"
 SPHINX_BUILD = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
 MAX_EXAMPLE_LINES = 60
+LONG_PAGES = {"several-questions", "how-much-does-shuffling-buy", "imperfect-shuffling"}  # half a minute each
 
 
 def markdown_pages() -> list[Path]:
@@ -181,7 +182,14 @@ def test_the_pages_build_without_a_warning(tmp_path):
     assert (tmp_path / "html" / "concepts.html").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("page", sorted({README, *(ROOT / "docs").rglob("*.md")}), ids=relative)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.deep if page.stem in LONG_PAGES else ())
+        for page in sorted({README, *(ROOT / "docs").rglob("*.md")})
+    ],
+    ids=relative,
+)
 def test_the_snippets_of_a_page_do_what_it_shows(page, in_tmp_path):
     if not page.exists():
         pytest.skip(f"{relative(page)} is not written yet")

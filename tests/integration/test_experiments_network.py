@@ -34,8 +34,15 @@ def row_of(name: str, **keys: object) -> dict[str, str]:
     return found
 
 
+QUICK = ("table-1", "table-3", "fig-7", "rounds")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[needs_data] if name == "table-4" else []) for name in EXPERIMENTS]
+    "name",
+    [
+        pytest.param(name, marks=needs_data if name == "table-4" else () if name in QUICK else pytest.mark.deep)
+        for name in EXPERIMENTS
+    ],
 )
 def test_an_experiment_runs_at_a_tiny_size_and_has_an_expected_result_of_the_same_columns(name, tmp_path, capsys):
     run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(tmp_path / "kept")])

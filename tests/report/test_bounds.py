@@ -136,6 +136,7 @@ def test_a_page_has_the_promise_the_bracket_three_charts_and_every_theorem(page,
     assert read is not None
 
 
+@pytest.mark.deep
 def test_a_picture_of_each_format_is_the_same_every_time(found):
     svg = draw_bounds(found, ".svg")
     ET.fromstring(svg)  # noqa: S314
