@@ -165,3 +165,6 @@ def test_where_combinations_are_too_many_to_count_other_scores_remain():
     scores = dict(zip(SHARE_SCORES, reader(randomizer).scores(view), strict=True))
     assert scores["combinations"] == 0
     assert scores["total"] != 0
+
+
+pytestmark = pytest.mark.deep

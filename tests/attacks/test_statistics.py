@@ -132,3 +132,6 @@ def test_two_looks_do_not_refute_true_claims_more_often_than_stated():
     small = claim.weaken(claim.guarantee)
     object.__setattr__(small, "guarantee", type(claim.guarantee)(epsilon=0.8, delta=1e-9))
     assert sum(audit(honest, small, source=SeededSource(seed), **options).refuted for seed in range(20)) > 10
+
+
+pytestmark = pytest.mark.deep

@@ -188,3 +188,6 @@ def test_walks_drawn_round_by_round_have_the_law_of_positions():
     for rounds, check in ((3, assert_fits), (2, assert_rejects)):
         law = position_distribution(small("paw"), 3, rounds, **options)
         check(counts, np.append(law, 1 - law.sum()))
+
+
+pytestmark = pytest.mark.deep

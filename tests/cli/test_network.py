@@ -284,3 +284,6 @@ def test_edges_in_parquet_are_inspected_and_walked_along(friends):
     assert one | {"graph": ""} == other | {"graph": ""}
     write_network(friends, graph="friends.parquet")
     assert shuffledp(*RUN).code == 0
+
+
+pytestmark = pytest.mark.deep

@@ -145,3 +145,6 @@ def test_walks_and_numbers_are_not_guessed():
     numbers = randomizers.OneBitMean(epsilon0=1.0, lower=0.0, upper=1.0)
     with pytest.raises(UnsupportedModelError, match="categories"):
         guessed(pipeline(randomizer=numbers), 0.5)
+
+
+pytestmark = pytest.mark.deep

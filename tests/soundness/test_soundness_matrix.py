@@ -179,3 +179,6 @@ def test_perfect_shufflers_and_many_rounds_are_the_uniform_shuffle():
     assert stated(sdp.imperfect_shuffler(imperfection=1e-9)) == pytest.approx(uniform, rel=1e-4)
     assert stated(walking(complete(100), 60, "all")) == pytest.approx(uniform, rel=0.02)
     assert math.isfinite(uniform)
+
+
+pytestmark = pytest.mark.deep

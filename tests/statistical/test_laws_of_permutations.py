@@ -119,3 +119,6 @@ def test_items_are_displaced_by_their_exact_mean_and_a_twentieth_more_is_rejecte
     assert np.std(found) < 0.02 * np.mean(found)
     assert_lies_near(np.mean(found), kendall_mean_displacement(size, theta), spread)
     assert not lies_near(np.mean(found), kendall_mean_displacement(size, 1.05 * theta), spread)
+
+
+pytestmark = pytest.mark.deep

@@ -112,3 +112,6 @@ def test_given_the_product_all_directions_across_are_equally_likely_and_a_tilt_o
         counts = np.histogram(angles[part], bins=cells, range=(-np.pi, np.pi))[0]
         assert_fits(counts, np.full(cells, 1 / cells))
         assert_rejects(counts, tilted)
+
+
+pytestmark = pytest.mark.deep

@@ -130,3 +130,6 @@ def test_values_are_rounded_up_by_their_share_of_a_step_and_a_wrong_share_is_rej
     counts = np.bincount(steps, minlength=5)
     assert_fits(counts, [0, 0.7, 0.3, 0, 0])
     assert_rejects(counts, [0, 0.68, 0.32, 0, 0])
+
+
+pytestmark = pytest.mark.deep

@@ -312,3 +312,6 @@ def test_reports_that_cannot_be_shared_out_among_users_are_refused(tmp_path):
         held.add(Reports({"value": [2]}, model))
         with pytest.raises(InvalidParameterError, match="num_messages=2 per user; got 3 reports"):
             UniformShuffleModel(num_users=held.num_users)
+
+
+pytestmark = pytest.mark.deep

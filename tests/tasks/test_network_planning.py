@@ -108,3 +108,6 @@ def test_rounds_are_no_truth_value_and_somebody_has_neighbors():
         NetworkSection(graph="friends.csv", rounds=True)
     with pytest.raises(InvalidParameterError, match="a degree of 1 or more"):
         NetworkSection(graph="random-regular:0", rounds=1)
+
+
+pytestmark = pytest.mark.deep

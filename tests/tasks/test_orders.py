@@ -245,3 +245,6 @@ def test_a_share_of_which_nothing_is_known_leaves_nothing_to_promise(town):
     assert orders_together([own, unsized], 0)[0] == ()
     assert orders_together([unsized], LARGEST) == ((), ())
     assert order_in([release.local]) is None
+
+
+pytestmark = pytest.mark.deep
