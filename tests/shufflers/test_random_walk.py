@@ -255,6 +255,8 @@ BAD = [
     ({"submissions": 3}, "submissions must be left out, for protocol='all'"),
     ({"protocol": "single", "offline": 0.1}, "offline must be 0 for protocol='single'"),
     ({"graph": Graph.from_edges([(0, 1)], 3)}, "graph must have a neighbor for everybody.*person 2 has none, 1 in all"),
+    ({"graph": Graph.from_edges([(0, 1), (1, 2)], weights=[1, 2])}, "no weights, or equal ones.*uniformly.* 1 to 2"),
+    ({"graph": [PAW] * 4 + [Graph.from_edges([(0, 1), (2, 3)], weights=[0, 2])]}, "graph must have no weights, or eq"),
     ({"graph": "friends.csv"}, "graph must be a Graph"),
     ({"graph": [PAW]}, "graph must be one graph, or one for each of num_rounds=5"),
 ]
@@ -264,6 +266,14 @@ BAD = [
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InvalidParameterError, match=message):
         walk(**options)
+
+
+def test_walks_of_a_graph_with_equal_weights_are_those_of_one_without():
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    equal, heavy = Graph.from_edges(edges, weights=[2.0] * 4), Graph.from_edges(edges, weights=[1, 2, 3, 4])
+    models = [RandomWalkShuffler(graph=each, num_rounds=3).model(4) for each in (PAW, equal, heavy.without_weights())]
+    assert models[0] == models[1] == models[2]
+    assert heavy.without_weights() == PAW
 
 
 def test_other_people_than_those_of_the_graph_are_refused():

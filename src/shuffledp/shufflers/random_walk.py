@@ -50,8 +50,8 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round. Weights
-            of edges are ignored: neighbors are chosen uniformly.
+        graph: of the people, row k of the reports being person k's; or one graph for each round. Neighbors are chosen
+            uniformly, so that weights of edges, if there are any, must all be equal.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
@@ -68,7 +68,8 @@ class RandomWalkShuffler:
         num_colluding: people who may tell the analyst what passed through their hands.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or somebody in the graph has no neighbor to pass on to.
+        InvalidParameterError: if an argument is out of range, somebody in the graph has no neighbor to pass on to, or
+            edges have different weights.
 
     Example:
         >>> from shuffledp import Graph, KaryRandomizedResponse
@@ -96,7 +97,7 @@ class RandomWalkShuffler:
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
-            _checked_neighbors(each)
+            _checked_graph(each)
         if (self.submissions or 0) > self._first.num_users:
             raise _validate.invalid(
                 f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
@@ -317,7 +318,13 @@ def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource"
     return order[rank < most], gaps
 
 
-def _checked_neighbors(graph: Graph) -> None:
+def _checked_graph(graph: Graph) -> None:
+    if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
+        raise InvalidParameterError(
+            "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
+            "graph.without_weights(), or leave weights out of its file; "
+            f"got weights from {graph.weights.min():g} to {graph.weights.max():g}."
+        )
     alone = np.flatnonzero(graph.degrees == 0)
     if alone.size:
         raise InvalidParameterError(
