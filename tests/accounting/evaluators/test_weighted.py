@@ -138,8 +138,8 @@ def test_sums_that_are_hardly_ever_positive_against_enumeration(seed):
         masses = generator.uniform(1e-7, 0.3, size=2)
         shift = -reach * values[0] * weights.sum()
         exactly, found = enumerated(values, masses, weights, shift), above(values, masses, weights, np.ones(6), shift)
-        # Where no sum is positive, exp(tilt * S) is what is found: the tilt is 600 over the largest term, which is at most
-        # values[0], and every S is at most -0.3 * values[0]. Elsewhere it needs no such slack.
+        # Where no sum is positive, about exp(tilt * S) is found: the tilt is 600 over the largest term, which is at
+        # most values[0], and every S is at most -0.3 * values[0]. Elsewhere it needs no such slack.
         slack = math.exp(-0.3 * 600) * values[0] if reach > 1 else 0.0
         assert exactly * (1 - 1e-13) <= found <= exactly * 1.01 + slack
 
