@@ -165,7 +165,8 @@ def _surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
     """
     with np.errstate(divide="ignore"):
         bound = submissions - load + submissions * np.log(load / submissions)
-    return (load < submissions) & (bound <= -50)
+    surely: NDArray[np.bool_] = (load < submissions) & (bound <= -50)
+    return surely
 
 
 def _gaps(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> _Gaps:
