@@ -37,14 +37,9 @@ def _people(settings: Row) -> tuple[Graph, Vectors]:
 
 def _case(graph: Graph, vectors: Vectors, epsilon0: float, settings: Row) -> Row:
     randomizer = sdp.PrivUnit(epsilon0=epsilon0, dimension=vectors.shape[1])
-
-    def dummies(count: int, source: RandomSource) -> Reports:
-        """Reports of directions that are uniform, which average out to nothing."""
-        return randomizer.randomize(_directions(count, vectors.shape[1], source), source=source)
-
     walk: Row = {"graph": graph, "num_rounds": settings["rounds"]}
     everything = sdp.RandomWalkShuffler(**walk)
-    one = sdp.RandomWalkShuffler(**walk, protocol="single", dummies=dummies, dummy_value=None)
+    one = sdp.RandomWalkShuffler(**walk, protocol="single")  # dummies of uniform directions
     errors = np.array([_errors(randomizer, everything, one, vectors, run) for run in range(settings["runs"])])
     people, delta = graph.num_users, settings["delta"]
     known = PRINTED.get(settings["graph"])

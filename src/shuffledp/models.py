@@ -3,9 +3,10 @@
 A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from shuffledp._described import Described
 from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.guarantees import LocalDP
+from shuffledp.report_laws import PersonalLosses, TwoLevelLaw
 from shuffledp.shuffle_models import (
     ColludingShuffleModel,
     DummyReports,
@@ -43,40 +45,6 @@ __all__ = [
 ]
 
 LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoLevelLaw:
-    """Reports whose density against a public base law takes two values: a high one on the input's set, else a low one.
-
-    The base law does not depend on the input, and all sets have one base probability. That, what sets have in common,
-    and the ratio exp(epsilon0) of the two values are all that accounting needs.
-
-    Args:
-        share: base probability of an input's set, between 0 and 1, to 12 digits.
-        overlap: of what the sets of two different inputs have in common; the least one, if pairs differ.
-        triple: of what the sets of three different inputs have in common, for some three inputs any two of whose sets
-            have ``overlap`` in common; None if there are none, or it is not known.
-    """
-
-    share: float
-    overlap: float
-    triple: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalLosses:
-    """k-ary randomized response with a local loss of each person's own.
-
-    Args:
-        domain_size: the number k of values.
-        epsilons: the different losses in nats, ascending.
-        counts: how many people have each.
-    """
-
-    domain_size: int
-    epsilons: tuple[float, ...]
-    counts: tuple[int, ...]
 
 
 class LocalModel(Described):
@@ -156,6 +124,29 @@ class LocalModel(Described):
     def remarks(self) -> tuple[str, ...]:
         """What every statement about this randomizer must add, such as where its arithmetic departs from the law."""
         return ()
+
+    def randomizer(self) -> Any:
+        """The `shuffledp.flow.Randomizer` that this model describes: its reports have the law of all others.
+
+        Raises:
+            UnsupportedModelError: if a description is all there is, as of a law given for accounting.
+        """
+        raise UnsupportedModelError(f"{self.kind!r} is a description from which no reports can be made.")
+
+    @property
+    def dummy_value(self) -> int | None:
+        """The value that dummies are made of where none is named; None for a uniform one of those that average out.
+
+        Raises:
+            UnsupportedModelError: if there is neither.
+        """
+        return 0
+
+    def named(self, dummies: DummyReports | None) -> DummyReports | None:
+        """These dummies among reports of this model, with the value that they are made of."""
+        if dummies is None or not dummies.own:
+            return dummies
+        return replace(dummies, own=False, value=self.dummy_value if dummies.value is None else dummies.value)
 
     def num_users_of(self, num_reports: int) -> int:
         """People who sent so many reports, if none are missing and none were added: ``num_messages`` reports each.
@@ -275,6 +266,19 @@ class MeanModel(LocalModel):
     lower: float
     upper: float
     dimension: int  # 1 for numbers
+
+    @property
+    def dummy_value(self) -> int | None:
+        """The least whole number of 0 or more in the range; None for vectors, which are then of uniform directions."""
+        if self.dimension > 1:
+            return None
+        least = max(math.ceil(self.lower), 0)
+        if least > self.upper:
+            raise UnsupportedModelError(
+                f"dummies need a whole number of 0 or more to be made of; {self.kind!r} takes numbers from "
+                f"{self.lower:g} to {self.upper:g}."
+            )
+        return least
 
     @property
     @abstractmethod

@@ -35,6 +35,8 @@ class DummyReports(Described):
         fraction: expected share of the view's reports, 0 or more and below 1.
         standard_error: standard deviation of that share.
         value: the value that each dummy is a fresh randomization of; None if dummies average out to nothing.
+        own: whether dummies come from the very randomizer that the other reports come from, whatever it is. A value of
+            None is then the one that its model names, `shuffledp.models.LocalModel.dummy_value`.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.
@@ -43,6 +45,7 @@ class DummyReports(Described):
     fraction: float
     standard_error: float = 0.0
     value: int | None = None
+    own: bool = False
 
     def __post_init__(self) -> None:
         _validate.probability(fraction=self.fraction, standard_error=self.standard_error)

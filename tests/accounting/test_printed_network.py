@@ -175,4 +175,4 @@ def test_every_printed_bound_has_a_flag_and_no_statement():
     assert not hasattr(printed_network, "PrivacyStatement")
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+pytestmark = pytest.mark.deep  # long: formulas for graphs of real size

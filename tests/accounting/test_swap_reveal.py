@@ -93,4 +93,4 @@ def test_a_local_remainder_is_refused():
         reveal(stationary("K3"), local=local)
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+pytestmark = pytest.mark.deep  # long: sampled bounds against enumeration

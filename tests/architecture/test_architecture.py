@@ -54,6 +54,7 @@ LEVELS = (
             "guarantees",
             "statements",
             "shuffle_models",
+            "report_laws",
             "models",
             "channels",
             "table",

@@ -59,6 +59,11 @@ class RandomizerContract:
             with pytest.raises(InvalidParameterError, match="model must be a "):
                 type(self.randomizer).from_model(other)
 
+    def test_its_model_finds_it_again(self):
+        again = self.randomizer.model.randomizer()
+        assert type(again) is type(self.randomizer)
+        assert again.model == self.randomizer.model
+
     @property
     def another_model(self) -> LocalModel:
         """A model that this randomizer is not described by."""

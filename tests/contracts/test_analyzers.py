@@ -143,9 +143,7 @@ class TestSinglesAndDummies(Frequencies):
 
 class TestPaddedBagsAndLosses(Frequencies):
     randomizer, counts = KaryRandomizedResponse(epsilon0=3.0, domain_size=3), (60, 140, 100)
-    shuffler = RandomWalkShuffler(
-        graph=FRIENDS, num_rounds=12, protocol="padded", submissions=2, dropout=0.02, dummies=randomizer
-    )
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="padded", submissions=2, dropout=0.02)
 
 
 class TestTernaryThroughSubmittersAndDummies(Frequencies):

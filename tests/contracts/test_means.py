@@ -117,27 +117,10 @@ class TestLopsidedPrivUnitThroughUniform(Means):
 FRIENDS = Graph.random_regular(8, 300, SeededSource(1))
 
 
-def random_directions(randomizer, dimension):
-    """Dummies of random directions, which average out."""
-
-    def made(count, source):
-        seed = int(source.words(1)[0])
-        directions = np.random.default_rng(seed).normal(size=(count, dimension))
-        return randomizer.randomize(directions / np.linalg.norm(directions, axis=1)[:, None], source=source)
-
-    return made
-
-
 @pytest.mark.deep
 class TestPrivUnitThroughSinglesAndDummies(Means):
     randomizer = PrivUnit(epsilon0=4.0, dimension=4)
-    shuffler = RandomWalkShuffler(
-        graph=FRIENDS,
-        num_rounds=12,
-        protocol="single",
-        dummies=random_directions(randomizer, 4),
-        dummy_value=None,
-    )
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single")
     values = tuple(unit_vectors(300, 4).tolist())
 
 
@@ -145,6 +128,14 @@ class TestLaplaceThroughSinglesAndDummies(Means):
     randomizer = DiscreteLaplaceMean(epsilon0=4.0, lower=-1, upper=1)
     shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single", dummies=randomizer, dummy_value=1)
     values = tuple(np.linspace(-1, 0.5, 300).tolist())
+
+
+class TestDummiesOfAPositiveRange(Means):
+    """Made of the least whole number that it takes, 3."""
+
+    randomizer = OneBitMean(epsilon0=4.0, lower=2.5, upper=5)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=12, protocol="single")
+    values = tuple(np.linspace(2.5, 4, 300).tolist())
 
 
 class TestLaplaceThroughLosses(Means):

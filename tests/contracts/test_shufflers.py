@@ -122,7 +122,7 @@ class TestWalkOfAllWithPeopleOffline(Walking):
 
 
 class TestWalkOfSingles(Walking):
-    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, protocol="single", dummies=RANDOMIZER)
+    shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, protocol="single")
     adds_dummies = True
     loses_reports = True
 

@@ -100,6 +100,35 @@ def test_expected_dummies_are_exact_for_one_submission():
     assert position_bounds(complete(30), 90).dummies == pytest.approx(30 * (1 - 1 / 30) ** 30, rel=1e-9)
 
 
+STAR = Graph.from_edges([(0, leaf) for leaf in range(1, 90)])
+
+
+@pytest.mark.parametrize("graph", [PAW, IRREGULAR, STAR])
+@pytest.mark.parametrize("submissions", [1, 2, 4, 30, 60])
+@pytest.mark.parametrize("dropout", [0.0, 0.04])
+def test_expected_dummies_are_those_of_each_persons_law(graph, submissions, dropout):
+    """Where nobody holds so many but by a miracle, they are not counted one by one, and yet are what counting gives."""
+    laws = position_distribution(graph, None, 5, dropout=dropout)
+    expected = 0.0
+    for chances in laws.T:
+        held = np.ones(1)
+        for chance in chances:
+            held = np.convolve(held, [1 - chance, chance])
+        expected += np.maximum(submissions - np.arange(held.size), 0) @ held
+    found = position_bounds(graph, 5, dropout=dropout, submissions=submissions)
+    assert found.dummies == pytest.approx(expected, rel=1e-12)
+    assert found.dummies >= graph.num_users * (submissions - (1 - dropout) ** 5) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("most_steps", [10**9, 0])
+def test_all_that_is_lacking_of_very_many_is_what_is_not_lost(most_steps):
+    graph = Graph.random_regular(8, 400, SeededSource(5))
+    found = position_bounds(graph, 8, dropout=0.03, submissions=400, most_steps=most_steps)
+    survival = 0.97**8
+    assert found.dummies == pytest.approx(400 * (400 - survival), rel=1e-12)
+    assert found.dummies_error == pytest.approx(math.sqrt(400 * survival * (1 - survival)), rel=1e-9)
+
+
 @pytest.mark.parametrize("submissions", [1, 2, 3])
 @pytest.mark.parametrize("most_steps", [10**9, 0])
 def test_dummies_are_as_many_as_walks_leave_room_for(submissions, most_steps):
@@ -131,6 +160,3 @@ def test_bad_input_is_refused():
         position_bounds(PAW, 1, submissions=0)
     with pytest.raises(InvalidParameterError, match="num_rounds must be an integer that is 0 or more"):
         position_bounds(PAW, -1)
-
-
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name

@@ -1,18 +1,22 @@
 """Network shuffling: what is handed in by whom, and what the model says of it."""
 
+import json
 import math
+import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 
-from contracts.siblings import ResidueRandomizer
+from contracts.siblings import ResidueRandomizer, VectorModel
+from shuffledp.accounting import account_all
 from shuffledp.accounting.theorems.network import NetworkSingle
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports
 from shuffledp.graphs import Graph
 from shuffledp.laws import position_distribution
 from shuffledp.models import DummyReports, ProtocolModel
-from shuffledp.randomizers import KaryRandomizedResponse, PrivUnit
+from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, OneBitMean, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.table import Table
 from shuffledp.testing import SeededSource
@@ -38,7 +42,7 @@ def test_all_hands_in_every_report_beside_whoever_holds_it():
 
 
 def test_without_rounds_everybody_hands_in_their_own():
-    for options in ({}, {"protocol": "single", "dummies": RANDOMIZER}):
+    for options in ({}, {"protocol": "single"}):
         view = walk(num_rounds=0, **options).shuffle(REPORTS)
         assert view.labels.tolist() == list(range(200))
         assert view.reports["value"].tolist() == REPORTS["value"].tolist()
@@ -48,7 +52,7 @@ def test_without_rounds_everybody_hands_in_their_own():
 
 @pytest.mark.parametrize(("protocol", "submissions", "each"), [("single", None, 1), ("padded", 3, 3)])
 def test_everybody_hands_in_equally_many(protocol, submissions, each):
-    shuffler = walk(protocol=protocol, submissions=submissions, dummies=RANDOMIZER)
+    shuffler = walk(protocol=protocol, submissions=submissions)
     view = shuffler.shuffle(REPORTS)
     assert np.bincount(view.labels).tolist() == [each] * 200
 
@@ -74,17 +78,87 @@ def test_of_several_reports_one_is_chosen_uniformly_and_gaps_are_filled_with_dum
     assert view.shuffle.arrival_share == pytest.approx(2 / 5)
 
 
-def test_dummies_are_fresh_randomizations():
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("value", [None, 0, 1])
+def test_dummies_are_fresh_randomizations(given, value):
     pair = Graph.from_edges([(0, 1), (1, 2)])
     randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
-    shuffler = RandomWalkShuffler(graph=pair, num_rounds=1, protocol="single", dummies=randomizer, dummy_value=1)
+    dummies = {"dummies": randomizer} if given else {}
+    shuffler = RandomWalkShuffler(graph=pair, num_rounds=1, protocol="single", dummy_value=value, **dummies)
     reports = Reports({"value": np.zeros(3, dtype=np.uint8)}, randomizer.model)
     source = SeededSource(6)
     made = [int(shuffler.shuffle(reports, source=source).reports["value"].sum()) for _ in range(4000)]
     # The middle's report goes to one end; the other end makes a dummy, and the middle hands in a report.
-    p = randomizer.model.p
-    assert_fits(np.bincount(made, minlength=2), np.array([1 - p, p]))
+    ones = randomizer.model.p if value == 1 else randomizer.model.q
+    assert_fits(np.bincount(made, minlength=2), np.array([1 - ones, ones]))
     assert_rejects(np.bincount(made, minlength=2), np.array([0.5, 0.5]))
+
+
+def law_of_one_each(graph, rounds, ones, dummy) -> np.ndarray:
+    """Of the bits that all people hand in, read as a number, by every place of every report."""
+    laws, found = position_distribution(graph, None, rounds), np.zeros(2**graph.num_users)
+    people = range(graph.num_users)
+    for places in product(people, repeat=graph.num_users):
+        chance = math.prod(laws[person, place] for person, place in enumerate(places))
+        held = [[ones[person] for person in people if places[person] == here] or [dummy] for here in people]
+        shown = np.ones(1)
+        for bit in (np.mean(each) for each in held):
+            shown = np.concatenate([shown * (1 - bit), shown * bit])
+        found += chance * shown
+    return found
+
+
+@pytest.mark.parametrize("dummies", [{}, {"dummies": BIT}])
+def test_dummies_left_out_are_those_of_the_own_randomizer(dummies):
+    shuffler = RandomWalkShuffler(graph=PAW, num_rounds=2, protocol="single", **dummies)
+    answers, source = np.array([1, 1, 0, 1]), SeededSource(9)
+    views = [shuffler.shuffle(BIT.randomize(answers, source=source), source=source) for _ in range(5000)]
+    seen = np.bincount([int(view.reports["value"] @ (1 << np.arange(4))) for view in views], minlength=16)
+    ones = np.where(answers == 1, BIT.model.p, BIT.model.q)
+    assert_fits(seen, law_of_one_each(PAW, 2, ones, BIT.model.q))
+    assert_rejects(seen, law_of_one_each(PAW, 2, ones, BIT.model.p))
+
+
+@pytest.mark.parametrize(("protocol", "submissions"), [("single", None), ("padded", 2)])
+@pytest.mark.parametrize(
+    "own", [BIT, OneBitMean(epsilon0=1.0, lower=2.5, upper=5), PrivUnit(epsilon0=1.0, dimension=3)]
+)
+def test_statements_do_not_depend_on_how_the_own_randomizer_is_named(protocol, submissions, own):
+    options = {"protocol": protocol, "submissions": submissions}
+    named, left_out = (walk(**options, **given).model(200) for given in ({"dummies": own}, {}))
+    assert left_out.dummies.own
+    assert left_out.dummy_model is None
+    one, other = (account_all(ProtocolModel(local=own.model, shuffle=each), delta=1e-4) for each in (named, left_out))
+    assert one == other
+    assert one[0].basis.theorem == "network-single"
+    assert one[0].guarantee.epsilon < 0.9 * own.model.epsilon0
+    assert own.model.named(named.dummies) == own.model.named(left_out.dummies)
+
+
+def test_a_shuffle_with_dummies_of_its_own_survives_json_and_pickle():
+    shuffler = walk(protocol="single", dummy_value=1)
+    model = shuffler.model(200)
+    assert RandomWalkShuffleModel.from_dict(json.loads(json.dumps(model.to_dict()))) == model
+    assert pickle.loads(pickle.dumps(shuffler)).model(200) == model  # noqa: S301  # our own bytes
+    with pytest.raises(InvalidParameterError, match="dummy_model must be None where dummies are the reports' own"):
+        RandomWalkShuffleModel.from_dict(model.to_dict() | {"dummy_model": BIT.model.to_dict()})
+
+
+def test_reports_of_which_nobody_can_make_more_need_dummies():
+    reports = Reports({"vector": np.full((200, 1), 1.5)}, VectorModel(width=1, bound=1.5))
+    with pytest.raises(UnsupportedModelError, match=r"dummies must be given: .* Pass dummies=randomizer"):
+        walk(protocol="single").shuffle(reports)
+    assert len(walk(protocol="single", dummies=lambda count, _: reports.take(slice(count))).shuffle(reports)) == 200
+
+
+def test_a_range_without_a_whole_number_of_zero_or_more_takes_no_dummies():
+    debts = DiscreteLaplaceMean(epsilon0=1.0, lower=-3, upper=-1)
+    with pytest.raises(UnsupportedModelError, match=r"dummies need a whole number of 0 or more.* from -3 to -1"):
+        walk(protocol="single", dummies=debts)
+    with pytest.raises(UnsupportedModelError, match="dummies need a whole number"):
+        walk(protocol="single").shuffle(debts.randomize(np.full(200, -2.0)))
+    with pytest.raises(InvalidParameterError, match="dummy_value must be an integer from -3 to -1"):
+        walk(protocol="single", dummy_value=1).shuffle(debts.randomize(np.full(200, -2.0)))
 
 
 def test_dummies_may_be_made_by_a_function_whose_reports_average_out():
@@ -169,18 +243,20 @@ def test_what_remains_where_people_do_not_do_as_agreed_is_said():
 
 
 BAD = [
-    ({"protocol": "padded", "submissions": 10**7, "dummies": RANDOMIZER}, "submissions must be at most .* 200"),
+    ({"protocol": "padded", "submissions": 10**7}, "submissions must be at most .* 200"),
     ({"num_rounds": -1}, "num_rounds must be an integer that is 0 or more; got num_rounds=-1"),
     ({"num_rounds": 2.5}, "num_rounds must be an integer that is 0 or more; got num_rounds=2.5"),
     ({"protocol": "some"}, "protocol must be one of 'all', 'single', 'padded'; got protocol='some'"),
     ({"laziness": 1.0}, "laziness must be below 1"),
     ({"dropout": -0.1}, "dropout must be a number from 0 to 1"),
-    ({"protocol": "single"}, "dummies must be given for protocol='single'"),
-    ({"dummies": RANDOMIZER}, "dummies must be given for .* for them only"),
-    ({"protocol": "padded", "dummies": RANDOMIZER}, "submissions must be an integer that is 1 or more"),
+    ({"dummies": RANDOMIZER}, "dummies must be left out for protocol='all'"),
+    ({"protocol": "single", "dummy_value": -1}, "dummy_value must be an integer that is 0 or more"),
+    ({"protocol": "padded"}, "submissions must be an integer that is 1 or more"),
     ({"submissions": 3}, "submissions must be left out, for protocol='all'"),
-    ({"protocol": "single", "dummies": RANDOMIZER, "offline": 0.1}, "offline must be 0 for protocol='single'"),
+    ({"protocol": "single", "offline": 0.1}, "offline must be 0 for protocol='single'"),
     ({"graph": Graph.from_edges([(0, 1)], 3)}, "graph must have a neighbor for everybody.*person 2 has none, 1 in all"),
+    ({"graph": Graph.from_edges([(0, 1), (1, 2)], weights=[1, 2])}, "no weights, or equal ones.*uniformly.* 1 to 2"),
+    ({"graph": [PAW] * 4 + [Graph.from_edges([(0, 1), (2, 3)], weights=[0, 2])]}, "graph must have no weights, or eq"),
     ({"graph": "friends.csv"}, "graph must be a Graph"),
     ({"graph": [PAW]}, "graph must be one graph, or one for each of num_rounds=5"),
 ]
@@ -190,6 +266,14 @@ BAD = [
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InvalidParameterError, match=message):
         walk(**options)
+
+
+def test_walks_of_a_graph_with_equal_weights_are_those_of_one_without():
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    equal, heavy = Graph.from_edges(edges, weights=[2.0] * 4), Graph.from_edges(edges, weights=[1, 2, 3, 4])
+    models = [RandomWalkShuffler(graph=each, num_rounds=3).model(4) for each in (PAW, equal, heavy.without_weights())]
+    assert models[0] == models[1] == models[2]
+    assert heavy.without_weights() == PAW
 
 
 def test_other_people_than_those_of_the_graph_are_refused():
@@ -239,16 +323,18 @@ def test_dummies_that_are_no_fresh_reports_hide_nobody(dummies):
 
 def test_dummies_of_vectors_have_uniform_directions():
     vectors = PrivUnit(epsilon0=2.0, dimension=3)
-    shuffler = walk(protocol="single", dummies=vectors, dummy_value=None)
+    shuffler = walk(protocol="single", dummies=vectors)
     assert len(shuffler.shuffle(vectors.randomize(np.tile([1.0, 0, 0], (200, 1))))) == 200
     assert shuffler.model(200).dummy_model == vectors.model
     assert shuffler.model(200).dummies.value is None
 
 
-@pytest.mark.parametrize(("value", "of"), [(7, BIT), (None, BIT), (0, PrivUnit(epsilon0=2.0, dimension=3))])
+@pytest.mark.parametrize(("value", "of"), [(7, BIT), (0, PrivUnit(epsilon0=2.0, dimension=3))])
 def test_a_value_that_no_dummy_can_be_made_of_is_refused_at_once(value, of):
     with pytest.raises(InvalidParameterError, match="dummy_value must be"):
         walk(protocol="single", dummies=of, dummy_value=value)
+    with pytest.raises(InvalidParameterError, match="dummy_value must be"):
+        walk(protocol="single", dummy_value=value)._dummies(3, of.model, SeededSource(1))
 
 
 def test_several_messages_are_unsupported():

@@ -47,18 +47,8 @@ RING = sdp.Graph.from_edges([(one, (one + far) % PEOPLE) for one in range(PEOPLE
 
 
 def walks(protocol, graph, rounds, **options):
-    """A shuffler for each randomizer, whose reports dummies look like."""
-
-    def made(randomizer):
-        mean = not hasattr(randomizer.model, "domain_size")
-
-        given = randomizer if protocol != "all" else None
-        value = None if mean else 0
-        return sdp.RandomWalkShuffler(
-            graph=graph, num_rounds=rounds, protocol=protocol, dummies=given, dummy_value=value, **options
-        )
-
-    return made
+    """A shuffler for each randomizer, which makes its dummies."""
+    return lambda _: sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol=protocol, **options)
 
 
 def _rounds_of(randomizer):

@@ -559,4 +559,4 @@ def test_a_colluding_neighbor_sees_at_least_what_is_stated():
     assert any("num_colluding=1" in remark for remark in statement.remarks)
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+pytestmark = pytest.mark.deep  # long: all trajectories on small graphs

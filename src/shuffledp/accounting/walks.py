@@ -33,8 +33,7 @@ class Walks(Protocol):
     def position_probabilities(self) -> tuple[float, ...]: ...  # noqa: D102
     @property
     def position_counts(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def dummy_model(self) -> LocalModel | None: ...  # noqa: D102
+    def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
 
 
 def walks_of(model: ProtocolModel) -> Walks | None:
@@ -87,14 +86,13 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
 def fresh_dummies(model: ProtocolModel) -> Hypothesis:
     """Everybody hands in equally many reports, so that what is handed in does not tell how many were held."""
     walks = walks_of(model)
+    dummies = None if walks is None else walks.dummy_model_among(model.local)
     return Hypothesis(
         name="hidden-bag-sizes",
         requirement="one report of each person, or equally many, where those who hold too few add fresh dummies from "
         "the same randomizer, those who hold too many choose uniformly, and how many they held is not seen",
-        value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {_made_by(walks.dummy_model)}",
-        holds=walks is not None
-        and walks.protocol in ("single", "padded")
-        and _are_alike(walks.dummy_model, model.local),
+        value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {_made_by(dummies)}",
+        holds=walks is not None and walks.protocol in ("single", "padded") and _are_alike(dummies, model.local),
     )
 
 

@@ -94,7 +94,7 @@ class FrequencyAnalyzer:
         counts = model.support_counts(view.reports.columns)
         return FrequencySummary(
             model=model,
-            dummies=view.shuffle.dummies,
+            dummies=model.named(view.shuffle.dummies),
             arrival_share=view.shuffle.arrival_share,
             counts=counts,
             num_reports=len(view.reports),

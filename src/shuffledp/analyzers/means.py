@@ -128,7 +128,7 @@ class MeanAnalyzer:
         contributions = model.contributions(view.reports.columns).reshape(count, model.dimension)
         return MeanSummary(
             model=model,
-            dummies=view.shuffle.dummies,
+            dummies=model.named(view.shuffle.dummies),
             arrival_share=view.shuffle.arrival_share,
             sums=exact_sums(contributions),
             squares=exact_sums(contributions**2),

@@ -146,9 +146,10 @@ class WalkReader:
 
     def _of_dummies(self, seen: Seen) -> Floats:
         shuffler = self._shuffler
-        if isinstance(shuffler.dummies, Randomizer) and shuffler.dummy_value is not None:
-            return log_likelihood_of(self._model, seen.columns, shuffler.dummy_value)
-        return seen.others
+        if shuffler.dummies is not None and not isinstance(shuffler.dummies, Randomizer):
+            return seen.others
+        value = self._model.dummy_value if shuffler.dummy_value is None else shuffler.dummy_value
+        return seen.others if value is None else log_likelihood_of(self._model, seen.columns, value)
 
 
 def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -152,6 +152,10 @@ class Graph:
         """The same graph as networkx's, of which nodes 0, ..., n - 1 keep their numbers; see `of`."""
         return cls.of(graph)
 
+    def without_weights(self) -> Self:
+        """The same edges; for walks, which choose neighbors uniformly."""
+        return replace(self, weights=None)
+
     @classmethod
     def random_regular(cls, degree: int, num_users: int, source: "RandomSource | None" = None) -> Self:
         """A random graph in which everybody has the same number of neighbors.
@@ -257,7 +261,7 @@ class Graph:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the number of people and the edges, in hexadecimal; weights are left out."""
+        """SHA-256 of the number of people and the edges, in hexadecimal; of weights, which no walk heeds, it is not."""
         text = hashlib.sha256(self.starts.astype("<i8").tobytes())
         text.update(self.neighbors.astype("<i4").tobytes())
         return text.hexdigest()

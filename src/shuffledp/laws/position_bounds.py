@@ -20,7 +20,7 @@ __all__ = ["PositionBounds", "position_bounds"]
 
 Floats = NDArray[np.float64]
 
-_MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some ten seconds
+_MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some five seconds
 _MOST_PAIRS = 160  # people for whom likeness is worked out for every pair of them
 _SLACK = 1e-15  # of a probability, relative: what rounding may add in one round, for each neighbor
 _CLASS = 1.01  # ratio of the largest and the smallest probability of one class
@@ -61,8 +61,16 @@ class _Found(NamedTuple):
     least: Floats  # by place
     near_uniformity: float
     worst_start: int | None
-    short: Floats  # by place: the law of how many reports are held, below ``submissions``, shape (people, submissions)
+    gaps: "_Gaps"
     squares: Floats  # by place: sum of squared chances
+
+
+class _Gaps(NamedTuple):
+    """By place, where so many reports are to be held and N are: L = max(0, submissions - N) are lacking."""
+
+    mean: Floats  # of L
+    variance: Floats  # of L
+    chance: Floats  # that L > 0, so that one more report fills a gap
 
 
 def position_bounds(
@@ -110,8 +118,8 @@ def position_bounds(
         found = _of_the_gap(graph, num_rounds, laziness, survival, submissions)
     slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in (one, *graphs))))
     probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
-    load = _load(graph, num_rounds, laziness, found.short.sum(axis=1))
-    dummies, error = _lacking(found, load * survival, submissions)
+    load = _load(graph, num_rounds, laziness, found.gaps.chance)
+    dummies, error = _lacking(found, load * survival)
     return PositionBounds(
         probabilities=probabilities,
         counts=counts,
@@ -129,8 +137,10 @@ def _of_all_starts(
 ) -> _Found:
     people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
     largest, least, squares = np.zeros(people), np.full(people, np.inf), np.zeros(people)
-    short = np.zeros((people, submissions))
-    short[:, 0] = 1.0
+    load = _load(graph, num_rounds, laziness, np.ones(people), backwards=False) * survival
+    few = np.flatnonzero(~_surely_below(load, submissions))
+    short = np.zeros((submissions, few.size))
+    short[0] = 1.0
     spread, worst, worst_sum, rows = 0.0, 0, -1.0, []
     for starts, laws in position_distributions(graph, num_rounds, laziness=laziness):
         np.maximum(largest, np.sort(laws, axis=1)[:, ::-1].max(axis=0) * survival, out=largest)
@@ -140,20 +150,50 @@ def _of_all_starts(
         if sums.max() > worst_sum:
             worst, worst_sum = int(starts[sums.argmax()]), float(sums.max())
         spread = max(spread, _spread(laws, graph))
-        _count(short, laws * survival)
+        _count(short, laws[:, few] * survival)
         if people <= _MOST_PAIRS:
             rows.append(laws)
     likeness = _likeness(np.concatenate(rows)) if rows else 2 * spread
-    return _Found(largest, least, likeness, worst, short, squares)
+    return _Found(largest, least, likeness, worst, _gaps(submissions, load, squares, few, short), squares)
+
+
+def _surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
+    """Where as many are held with a chance of at most e^-50.
+
+    That a sum of independent indicators of mean m is B or more, above m, has at most the chance exp(B - m) (m / B)^B
+    (Chernoff).
+    """
+    with np.errstate(divide="ignore"):
+        bound = submissions - load + submissions * np.log(load / submissions)
+    surely: NDArray[np.bool_] = (load < submissions) & (bound <= -50)
+    return surely
+
+
+def _gaps(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> _Gaps:
+    """Where it is surely below, B - N are lacking, of the mean and variance of N; elsewhere the law of N tells.
+
+    Args:
+        submissions: the number B.
+        load: means of N, by place.
+        squares: sums of squared chances.
+        few: places where N may reach B.
+        short: the law of N there, below B, shape (submissions, few).
+    """
+    mean, variance, chance = submissions - load, load - squares, np.ones(load.size)
+    lacking = submissions - np.arange(submissions)
+    mean[few] = lacking @ short
+    variance[few] = lacking**2 @ short - mean[few] ** 2
+    chance[few] = short.sum(axis=0)
+    return _Gaps(mean, variance, chance)
 
 
 def _count(short: Floats, laws: Floats) -> None:
     """Add independent reports, one after the other, to the laws of how many each person holds."""
     for law in laws:
         stay = 1 - law
-        for held in range(short.shape[1] - 1, 0, -1):
-            short[:, held] = short[:, held] * stay + short[:, held - 1] * law
-        short[:, 0] *= stay
+        more = short[:-1] * law
+        short *= stay
+        short[1:] += more
 
 
 def _spread(laws: Floats, graph: Graph | Sequence[Graph]) -> float:
@@ -183,12 +223,14 @@ def _of_the_gap(
 ) -> _Found:
     people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
     load = _load(graph, num_rounds, laziness, np.ones(people), backwards=False) * survival
-    short = np.array([_binomial(people, load / people, held) for held in range(submissions)]).T
     squares = load**2 / people
+    few = np.flatnonzero(~_surely_below(load, submissions))
+    short = np.array([_binomial(people, load[few] / people, held) for held in range(submissions)])
+    gaps = _gaps(submissions, load, squares, few, short)
     if not isinstance(graph, Graph) or not graph.is_connected:
         first = np.zeros(people)
         first[0] = survival
-        return _Found(first, np.zeros(people), math.inf, None, short, squares)
+        return _Found(first, np.zeros(people), math.inf, None, gaps, squares)
     kept = (1 - certain_gap(graph, laziness)) ** num_rounds
     pi = graph.stationary
     rarest = pi.min()
@@ -196,7 +238,7 @@ def _of_the_gap(
     least = np.maximum(0.0, pi - kept * np.sqrt(pi / rarest))
     away = kept / rarest  # |P_j(i) / pi_i - 1|, for all j and i
     likeness = 2 * math.log((1 + away) / (1 - away)) if away < 1 else math.inf
-    return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, short, squares)
+    return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, gaps, squares)
 
 
 def _binomial(trials: int, chances: Floats, count: int) -> Floats:
@@ -221,17 +263,14 @@ def _load(
     return found
 
 
-def _lacking(found: _Found, load: Floats, submissions: int) -> tuple[float, float]:
+def _lacking(found: _Found, load: Floats) -> tuple[float, float]:
     """Mean and standard deviation of how many reports are lacking in all.
 
     Numbers of different people are not independent, since a report is in one place: by the first order in the chances,
     Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the chance that one more report would fill a gap.
     """
-    lacking = submissions - np.arange(submissions)
-    means = found.short @ lacking
-    gaps = found.short.sum(axis=1)
-    variance = (found.short @ lacking**2 - means**2).sum() - load @ load + gaps**2 @ found.squares
-    return float(means.sum()), math.sqrt(max(0.0, float(variance)))
+    variance = found.gaps.variance.sum() - load @ load + found.gaps.chance**2 @ found.squares
+    return float(found.gaps.mean.sum()), math.sqrt(max(0.0, float(variance)))
 
 
 def _cut(descending: Floats, total: float) -> Floats:

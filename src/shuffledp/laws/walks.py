@@ -1,12 +1,13 @@
 """Where reports are that walk along a graph: exact laws by sparse products, from one person or from everybody."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
+from shuffledp._kernels import compiled, plain_until_worth_compiling
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.graphs import Graph
 
@@ -23,10 +24,13 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Graphs = Graph | Sequence[Graph]
+_Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and the chance of each of theirs
 
 _LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
-_BLOCK = 256
+_BLOCK = 64  # starts whose laws are given at once
+_NARROW = 16  # of which so many walk at a time: their laws stay in the cache
 _MOST_ROUNDS = 100_000
 
 
@@ -109,9 +113,8 @@ def position_distributions(
         raise InvalidParameterError(f"starts must be in range({people}).")
     for first in range(0, chosen.size, _BLOCK):
         some = chosen[first : first + _BLOCK]
-        laws = np.zeros((people, some.size))
-        laws[some, np.arange(some.size)] = 1.0
-        yield some, np.ascontiguousarray(_walked(laws, graphs, laziness, dropout).T)
+        walk = _walk_for(some.size * sum(people + each.neighbors.size for each in graphs))
+        yield some, walk(some, people, graphs, laziness, dropout)
 
 
 def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
@@ -267,6 +270,54 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
         if dropout:
             laws = laws * (1 - dropout)
     return laws
+
+
+def _walk_plainly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
+    """The laws of these starts, one in each row."""
+    laws = np.zeros((people, some.size))
+    laws[some, np.arange(some.size)] = 1.0
+    return np.ascontiguousarray(_walked(laws, graphs, laziness, dropout).T)
+
+
+def _walk_narrowly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
+    """The same, digit for digit, a few starts at a time."""
+    _validate.probability(laziness=laziness, dropout=dropout)
+    moves: dict[int, _Moves] = {
+        id(each): (each.starts, each.neighbors, 1 / np.maximum(each.degrees, 1)) for each in graphs
+    }
+    found = np.empty((some.size, people))
+    for first in range(0, some.size, _NARROW):
+        starts = some[first : first + _NARROW]
+        laws = np.zeros((people, starts.size))
+        laws[starts, np.arange(starts.size)] = 1.0
+        moved = np.empty_like(laws)
+        for each in graphs:
+            _step_compiled(moves[id(each)], laws, moved, float(laziness), 1.0 - dropout)
+            laws, moved = moved, laws
+        found[first : first + _NARROW] = laws.T
+    return found
+
+
+def _step(moves: _Moves, laws: Floats, moved: Floats, laziness: float, kept: float) -> None:
+    """One round of a few laws, one in each column, written into ``moved``; in the order of a sparse product."""
+    starts, neighbors, shares = moves
+    width = laws.shape[1]
+    for here in range(laws.shape[0]):
+        mine, row = laws[here], moved[here]
+        alone = starts[here] == starts[here + 1]
+        for column in range(width):
+            row[column] = mine[column] if alone else 0.0
+        for place in range(starts[here], starts[here + 1]):
+            share, theirs = shares[neighbors[place]], laws[neighbors[place]]
+            for column in range(width):
+                row[column] += share * theirs[column]
+        for column in range(width):
+            row[column] = (laziness * mine[column] + (1 - laziness) * row[column]) * kept
+
+
+_step_compiled = compiled(_step)
+_Walk = Callable[[Integers, int, Sequence[Graph], float, float], Floats]
+_walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _walk_narrowly, items=300_000_000)
 
 
 def transposed_transition(graph: Graph) -> Any:

@@ -107,6 +107,10 @@ class HadamardResponseModel(FrequencyModel):
         """
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
+    def randomizer(self) -> "HadamardResponse":
+        """What runs on a device."""
+        return HadamardResponse.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one integer column ``index`` in range(K)."""
         if list(columns) != ["index"] or columns["index"].dtype.kind not in "iu" or columns["index"].ndim != 1:

@@ -105,6 +105,10 @@ class DiscreteLaplaceMeanModel(RangeModel):
         """The steps of the grid; a value between two of its points is rounded to one of them: a mixture of laws."""
         return self.num_steps
 
+    def randomizer(self) -> "DiscreteLaplaceMean":
+        """What runs on a device."""
+        return DiscreteLaplaceMean.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers, none further beyond the grid than noise ever brings one.
 

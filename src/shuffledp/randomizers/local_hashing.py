@@ -144,6 +144,10 @@ class OptimizedLocalHashingModel(FrequencyModel):
         """Against the uniform law of seed and hashed value, the set of a value is what its hashes say."""
         return TwoLevelLaw(share=1 / self.hash_range, overlap=float(self.collision / self.hash_range))
 
+    def randomizer(self) -> "OptimizedLocalHashing":
+        """What runs on a device."""
+        return OptimizedLocalHashing.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
         wanted = list(columns) == ["seed", "value"]

@@ -61,6 +61,10 @@ class OneBitMeanModel(RangeModel):
         """That of the response: no value has a chance outside those of the two ends."""
         return self.response.guarantee
 
+    def randomizer(self) -> "OneBitMean":
+        """What runs on a device."""
+        return OneBitMean.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of zeros and ones."""
         self.response.check(columns)

@@ -143,6 +143,10 @@ class PrivUnitModel(MeanModel):
         """Against the uniform law the set of a vector is the cap around it; opposite caps have nothing in common."""
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
+    def randomizer(self) -> "PrivUnit":
+        """What runs on a device."""
+        return PrivUnit.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""
         vectors = columns.get("vector")

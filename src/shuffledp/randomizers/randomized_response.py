@@ -118,6 +118,10 @@ class KaryRandomizedResponseModel(FrequencyModel):
         """Against the uniform law, the set of a value is that value."""
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
 
+    def randomizer(self) -> "KaryRandomizedResponse":
+        """What runs on a device."""
+        return KaryRandomizedResponse.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:

@@ -76,6 +76,10 @@ class RoundedMeanModel(RangeModel):
         """That of the response: rounding does not see other people, and cannot add to the loss."""
         return self.response.guarantee
 
+    def randomizer(self) -> "RoundedMean":
+        """What runs on a device."""
+        return RoundedMean.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of grid points by their numbers, 0 to num_levels."""
         self.response.check(columns)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from shuffledp.randomizers._exact import largest_fraction_up_to
 from shuffledp.randomizers.bounded import check_range
 from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR
 from shuffledp.randomizers.polya import LEAST_RATE, SAMPLER_ERROR
+
+if TYPE_CHECKING:
+    from shuffledp.randomizers.split_and_mix import SplitAndMix
 
 __all__ = ["SplitAndMixModel"]
 
@@ -165,6 +168,12 @@ class SplitAndMixModel(SumModel):
             f"With a probability of up to {chance:.2g} the noise is so large that it wraps around the modulus, and a "
             "sum is decoded as a quite different one; more people or a larger epsilon make it rarer.",
         )
+
+    def randomizer(self) -> "SplitAndMix":
+        """What runs on a device."""
+        from shuffledp.randomizers.split_and_mix import SplitAndMix
+
+        return SplitAndMix.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are the columns ``residue``, below the modulus, and ``round``, below ``num_messages``: integers."""

@@ -137,6 +137,10 @@ class SubsetSelectionModel(FrequencyModel):
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
         return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
 
+    def randomizer(self) -> "SubsetSelection":
+        """What runs on a device."""
+        return SubsetSelection.from_model(self)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
         check_packed(columns, self.domain_size)

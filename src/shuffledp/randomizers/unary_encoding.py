@@ -152,6 +152,10 @@ class SymmetricUnaryEncodingModel(UnaryEncodingModel):
     kind: ClassVar[str] = "sue"
     coins: ClassVar[int] = 2
 
+    def randomizer(self) -> "SymmetricUnaryEncoding":
+        """What runs on a device."""
+        return SymmetricUnaryEncoding.from_model(self)
+
     @property
     def true_words(self) -> int:
         """All but ``false_words``."""
@@ -164,6 +168,10 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
     __slots__ = ()
     kind: ClassVar[str] = "oue"
     coins: ClassVar[int] = 1
+
+    def randomizer(self) -> "OptimizedUnaryEncoding":
+        """What runs on a device."""
+        return OptimizedUnaryEncoding.from_model(self)
 
     @property
     def true_words(self) -> int:

@@ -19,7 +19,7 @@ from shuffledp.flow import Randomizer, Reports, View
 from shuffledp.graphs import Graph, union
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walks import graphs_of_rounds
-from shuffledp.models import DummyReports, FrequencyModel, MeanModel
+from shuffledp.models import DummyReports, FrequencyModel, LocalModel, MeanModel
 from shuffledp.permutations import random_permutation
 from shuffledp.randomness import resolve_source
 from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
@@ -50,8 +50,8 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round. Weights
-            of edges are ignored: neighbors are chosen uniformly.
+        graph: of the people, row k of the reports being person k's; or one graph for each round. Neighbors are chosen
+            uniformly, so that weights of edges, if there are any, must all be equal.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
@@ -59,21 +59,23 @@ class RandomWalkShuffler:
         offline: the chance that a person is offline for a round, below 1, so that the reports held there wait together.
             For "all" only; nothing is claimed of positions then.
         submissions: the number B of reports that everybody hands in, for "padded" only.
-        dummies: for "single" and "padded": the randomizer of the reports, which makes each dummy from ``dummy_value``;
-            or a function of a number and a source that gives so many dummies, which must look like reports. Nobody
-            can tell what a function does: then these protocols are given no guarantee of their own.
-        dummy_value: what each dummy is a fresh randomization of; None if dummies average out to nothing, such as
-            those of a randomizer of unit vectors, which are then made of uniform directions.
+        dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the very randomizer
+            of the reports, found from their model; or a randomizer, which must be that of the reports; or a function of
+            a number and a source that gives so many dummies, which must look like reports. Nobody can tell what a
+            function does: then these protocols are given no guarantee of their own.
+        dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
+            the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         num_colluding: people who may tell the analyst what passed through their hands.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or somebody in the graph has no neighbor to pass on to.
+        InvalidParameterError: if an argument is out of range, somebody in the graph has no neighbor to pass on to, or
+            edges have different weights.
 
     Example:
         >>> from shuffledp import Graph, KaryRandomizedResponse
         >>> randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
         >>> graph = Graph.random_regular(4, 100)
-        >>> shuffler = RandomWalkShuffler(graph=graph, num_rounds=10, protocol="single", dummies=randomizer)
+        >>> shuffler = RandomWalkShuffler(graph=graph, num_rounds=10, protocol="single")
         >>> shuffler.shuffle(randomizer.randomize([0, 1] * 50))
         View(100 reports of 'k-rr', 'network' shuffle, labels are submitters)
     """
@@ -86,7 +88,7 @@ class RandomWalkShuffler:
     offline: float = 0.0
     submissions: int | None = None
     dummies: "Randomizer | DummyMaker | None" = None
-    dummy_value: int | None = 0
+    dummy_value: int | None = None
     num_colluding: int = 0
 
     def __post_init__(self) -> None:
@@ -95,43 +97,24 @@ class RandomWalkShuffler:
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
-            _checked_neighbors(each)
+            _checked_graph(each)
         if (self.submissions or 0) > self._first.num_users:
             raise _validate.invalid(
                 f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
-        if (self.protocol == "all") != (self.dummies is None):
+        if self.protocol == "all" and self.dummies is not None:
             raise InvalidParameterError(
-                f"dummies must be given for protocol='single' and 'padded' and for them only: who held nothing would "
-                f"be seen without them; got protocol={self.protocol!r}. Give the randomizer of the reports, as in "
-                "dummies=randomizer: whoever holds too few hands in fresh reports of dummy_value (0 if left out)."
+                "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
             )
-        self._check_dummies()
+        if self.dummy_value is not None:
+            _validate.integer_at_least(0, dummy_value=self.dummy_value)
+        if isinstance(self.dummies, Randomizer):
+            _checked_value(self.dummy_value, self.dummies.model)
         if self.offline and self.protocol != "all":
             raise _validate.invalid(
                 f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
             )
-
-    def _check_dummies(self) -> None:
-        """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for."""
-        if self.dummy_value is not None:
-            _validate.integer_at_least(0, dummy_value=self.dummy_value)
-        model = self.dummies.model if isinstance(self.dummies, Randomizer) else None
-        if isinstance(model, FrequencyModel):
-            if self.dummy_value is None or self.dummy_value >= model.domain_size:
-                raise _validate.invalid(
-                    f"an integer from 0 to {model.domain_size - 1}, for dummies of {model.kind!r}",
-                    dummy_value=self.dummy_value,
-                )
-        elif isinstance(model, MeanModel) and model.dimension == 1:
-            if not model.lower <= (self.dummy_value or 0) <= model.upper:
-                raise _validate.invalid(
-                    f"an integer from {model.lower:g} to {model.upper:g}, for dummies of {model.kind!r}",
-                    dummy_value=self.dummy_value,
-                )
-        elif isinstance(model, MeanModel) and self.dummy_value is not None:
-            raise _validate.invalid("None for dummies that are vectors", dummy_value=self.dummy_value)
 
     @property
     def _first(self) -> Graph:
@@ -197,10 +180,14 @@ class RandomWalkShuffler:
             return None, 1.0
         people = self._first.num_users
         handed_in = people * (self.submissions or 1)
+        made_of = self.dummy_value
+        if made_of is None and isinstance(self.dummies, Randomizer):
+            made_of = self.dummies.model.dummy_value
         added = DummyReports(
             fraction=self.bounds.dummies / handed_in,
             standard_error=min(1.0, self.bounds.dummies_error / handed_in),
-            value=self.dummy_value,
+            value=made_of,
+            own=self.dummies is None,
         )
         return added, min(1.0, (handed_in - self.bounds.dummies) / people)
 
@@ -262,24 +249,55 @@ class RandomWalkShuffler:
             handed_in, labels = reports.take(kept), held_by[kept]
         else:
             kept, gaps = _handed_in(held_by, model.num_users, self.submissions or 1, source)
-            handed_in = Reports.concat([reports.take(kept), self._dummies(gaps.size, source)])
+            handed_in = Reports.concat([reports.take(kept), self._dummies(gaps.size, reports.model, source)])
             labels = np.concatenate([held_by[kept], gaps])
         return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
 
-    def _dummies(self, count: int, source: "RandomSource") -> Reports:
-        if isinstance(self.dummies, Randomizer):
-            dimension = getattr(self.dummies.model, "dimension", 1)
-            if dimension > 1:
-                return self.dummies.randomize(_directions(count, dimension, source), source=source)
-            return self.dummies.randomize(np.full(count, self.dummy_value or 0), source=source)
-        if self.dummies is None:
-            raise _validate.invalid("given", dummies=None)
-        return self.dummies(count, source)
+    def _dummies(self, count: int, model: LocalModel, source: "RandomSource") -> Reports:
+        """Fresh reports for those who hold too few, among reports of this model."""
+        maker = self.dummies
+        if maker is None:
+            _checked_value(self.dummy_value, model)
+            maker = _own_randomizer(model)
+        if not isinstance(maker, Randomizer):
+            return maker(count, source)
+        dimension = getattr(maker.model, "dimension", 1)
+        if dimension > 1:
+            return maker.randomize(_directions(count, dimension, source), source=source)
+        value = maker.model.dummy_value if self.dummy_value is None else self.dummy_value
+        return maker.randomize(np.full(count, value), source=source)
 
 
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:
     """The digest of a graph, or those of the graphs of all rounds, joined by commas."""
     return graph.digest if isinstance(graph, Graph) else ",".join(each.digest for each in graph)
+
+
+def _own_randomizer(model: LocalModel) -> Randomizer:
+    try:
+        return cast(Randomizer, model.randomizer())
+    except UnsupportedModelError as error:
+        advice = "Pass dummies=randomizer, that of the reports."
+        raise UnsupportedModelError(f"dummies must be given: {error} {advice}") from None
+
+
+def _checked_value(value: int | None, model: LocalModel) -> None:
+    """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for.
+
+    Raises:
+        InvalidParameterError: for such a value.
+        UnsupportedModelError: if none is given, and there is none that the model could name.
+    """
+    if value is None:
+        model.dummy_value  # noqa: B018  # raises
+    elif isinstance(model, FrequencyModel) and value >= model.domain_size:
+        allowed = f"an integer from 0 to {model.domain_size - 1}"
+        raise _validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
+    elif isinstance(model, MeanModel) and model.dimension > 1:
+        raise _validate.invalid("None for dummies that are vectors", dummy_value=value)
+    elif isinstance(model, MeanModel) and not model.lower <= value <= model.upper:
+        allowed = f"an integer from {model.lower:g} to {model.upper:g}"
+        raise _validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
 
 
 def _directions(count: int, dimension: int, source: "RandomSource") -> NDArray[np.float64]:
@@ -300,7 +318,13 @@ def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource"
     return order[rank < most], gaps
 
 
-def _checked_neighbors(graph: Graph) -> None:
+def _checked_graph(graph: Graph) -> None:
+    if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
+        raise InvalidParameterError(
+            "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
+            "graph.without_weights(), or leave weights out of its file; "
+            f"got weights from {graph.weights.min():g} to {graph.weights.max():g}."
+        )
     alone = np.flatnonzero(graph.degrees == 0)
     if alone.size:
         raise InvalidParameterError(

@@ -43,8 +43,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
         arrival_share: expected share of people whose own report is handed in.
-        dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or it is not known
-            how they are made, and then no theorem may rely on them.
+        dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or ``added`` says
+            that it is the reports' own, or it is not known, and then no theorem may rely on them.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -82,6 +82,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         self._check_colluding()
         self._check_positions()
+        if self.dummy_model is not None and self.added is not None and self.added.own:
+            raise _validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
     def _check_positions(self) -> None:
         _validate.probability(**{"each of position_probabilities": max(self.position_probabilities, default=2.0)})
@@ -107,6 +109,10 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     def dummies(self) -> DummyReports | None:
         """The dummy reports that an estimator must correct for, if there are any."""
         return self.added
+
+    def dummy_model_among(self, reports: LocalModel) -> LocalModel | None:
+        """The randomizer of which dummies among these reports are fresh ones; None as for ``dummy_model``."""
+        return reports if self.added is not None and self.added.own else self.dummy_model
 
     @property
     def survival(self) -> float:

@@ -125,7 +125,7 @@ def test_what_is_left_out_is_counted_as_an_error(monkeypatch):
     assert above(*given) > careful * 1.001
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+pytestmark = pytest.mark.deep  # long: many laws, each enumerated
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -138,7 +138,10 @@ def test_sums_that_are_hardly_ever_positive_against_enumeration(seed):
         masses = generator.uniform(1e-7, 0.3, size=2)
         shift = -reach * values[0] * weights.sum()
         exactly, found = enumerated(values, masses, weights, shift), above(values, masses, weights, np.ones(6), shift)
-        assert exactly * (1 - 1e-13) <= found <= exactly * 1.01 + 1e-10 * values[0]
+        # Where no sum is positive, about exp(tilt * S) is found: the tilt is 600 over the largest term, which is at
+        # most values[0], and every S is at most -0.3 * values[0]. Elsewhere it needs no such slack.
+        slack = math.exp(-0.3 * 600) * values[0] if reach > 1 else 0.0
+        assert exactly * (1 - 1e-13) <= found <= exactly * 1.01 + slack
 
 
 def test_a_sum_that_is_never_positive_has_nearly_no_positive_part():

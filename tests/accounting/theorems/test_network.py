@@ -112,6 +112,35 @@ def test_epsilon_is_solved_for_on_the_curve(others):
     assert NetworkAll().curve(model, epsilons=np.array([0.99 * epsilon]))[0] > delta
 
 
+@pytest.mark.parametrize(
+    ("users", "others", "at_half", "epsilons"),
+    [
+        (12, {"dropout": 0.02, "near_uniformity": 0.05, "separation": 0.01}, 0.0976402, (0.529823, 0.961754, 0.99625)),
+        (
+            300,
+            {"dropout": 0.05, "near_uniformity": math.inf, "separation": 1e-4},
+            0.00484188,
+            (0.05289, 0.58505, 0.95514),
+        ),
+        (1000, {"dropout": 0.02, "near_uniformity": 0.02, "separation": 1e-3}, 1.01333e-14, (0, 0.050787, 0.141322)),
+    ],
+)
+def test_delta_falls_in_epsilon_and_epsilon_in_delta_where_reports_get_lost(users, others, at_half, epsilons):
+    model, theorem = model_of(users, **others), NetworkAll()
+    grid = np.linspace(0, 1, 9)
+    deltas = np.array([theorem.delta(model, epsilon=epsilon) for epsilon in grid.tolist()])
+    for falling in (deltas, theorem.curve(model, epsilons=grid)):
+        assert (np.diff(falling) < 0).all()
+    assert theorem.delta(model, epsilon=0.5) == pytest.approx(at_half, rel=1e-5)
+    found = np.array([theorem.epsilon(model, delta=10.0**-digits) for digits in range(1, 7)])
+    assert (np.diff(found) >= 0).all()
+    assert found[:3] == pytest.approx(epsilons, rel=1e-3)
+    for epsilon, delta in zip(found, 10.0 ** -np.arange(1, 7), strict=True):
+        assert theorem.delta(model, epsilon=epsilon) <= delta
+    fewer = model_of(users, **{**others, "dropout": 2 * others["dropout"]})
+    assert theorem.delta(fewer, epsilon=0.5) > theorem.delta(model, epsilon=0.5)
+
+
 def test_lost_reports_hide_nobody():
     lost = model_of(dropout=0.01, num_users=10_000)
     expected = 1 + round(9999 * 0.99**50)
@@ -248,4 +277,4 @@ def test_the_first_hop_counts_only_what_moves():
         assert NetworkFirstHop().delta(given, epsilon=epsilon) == pytest.approx(exactly, rel=1e-9)
 
 
-pytestmark = pytest.mark.deep  # long, and about nothing yet that a task file can name
+pytestmark = pytest.mark.deep  # long; tests/cli and tests/tasks walk through the same theorems with small graphs
