@@ -23,6 +23,8 @@ __all__ = [
 _MOST_PARTS = 64  # of which each is accounted for by itself
 _REMEMBERED = 16  # shufflers: the numbers of rounds that one plan is about
 
+_Measures = tuple[float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Same:
@@ -95,15 +97,20 @@ def perhaps_weakest(parts: tuple[RandomWalkShuffler, ...]) -> tuple[RandomWalkSh
     """
     if any(part.protocol != "all" for part in parts):
         return parts
-    found: list[tuple[int, float, float, RandomWalkShuffler]] = []
+    found: list[tuple[_Measures, RandomWalkShuffler]] = []
     for part in parts:
-        people, model = people_of(part), part.model(people_of(part))
+        people = people_of(part)
+        model = part.model(people)
         mine = (-people, model.near_uniformity, model.separation)
-        if any(all(a >= b for a, b in zip(each, mine, strict=False)) for each in found):
-            continue
-        found = [each for each in found if not all(a >= b for a, b in zip(mine, each, strict=False))]
-        found.append((*mine, part))
-    return tuple(part for *_, part in found)
+        if not any(_is_behind(measures, mine) for measures, _ in found):
+            found = [each for each in found if not _is_behind(mine, each[0])]
+            found.append((mine, part))
+    return tuple(part for _, part in found)
+
+
+def _is_behind(one: _Measures, other: _Measures) -> bool:
+    """In all measures, or equal."""
+    return all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def parts_of(graphs: Graphs) -> list[Graphs]:
