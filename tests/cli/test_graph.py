@@ -17,7 +17,7 @@ def test_it_says_what_a_graph_is_like(edges):
     assert "8 people, 5 edges, taken in both directions" in printed
     assert "merged 1 repeated edges, dropped 1 loops" in printed
     assert "Part 1, of person 0 and others: 4 people, 4 edges" in printed
-    assert "Part 2, of person 5 and others: 2 people, 1 edges" in printed
+    assert "Part 2, of person 5 and others: 2 people, 1 edge" in printed
     assert "of one law of positions after 14 rounds" in printed
     assert "reports of person 3" in printed
     assert "1.125000" in printed
@@ -45,7 +45,7 @@ def test_a_graph_of_two_sides_is_pointed_out(tmp_path):
     assert shuffledp("graph", "inspect", file, "--json").json["parts"][0]["mixing_time"] == "inf"
 
 
-@pytest.mark.parametrize(("text", "code"), [("from,to\nAnn,Bob\n", 3), ("0,1\n1,two\n", 3), ("0,-1\n", 2), ("", 3)])
+@pytest.mark.parametrize(("text", "code"), [("from,to\nAnn,Bob\n", 3), ("0,1\n1,two\n", 3), ("0,-1\n", 3), ("", 3)])
 def test_what_is_no_edge_list_is_refused_in_one_line(tmp_path, text, code):
     file = tmp_path / "bad.csv"
     file.write_text(text, encoding="utf-8")

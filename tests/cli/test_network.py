@@ -11,7 +11,7 @@ from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, wri
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.errors import InputDataError
 from shuffledp.tables import read_graphs
-from shuffledp.tasks import Task
+from shuffledp.tasks import Task, network_planning
 
 RUN = ("run", "task.toml", "--input", "people.csv", "--output", "out")
 
@@ -23,10 +23,18 @@ def friends(tmp_path, monkeypatch):
     return make_folder(tmp_path)
 
 
+@pytest.fixture
+def quick(monkeypatch):
+    """Of a plan, the task's own rounds: the search for others, and the table, take long."""
+    monkeypatch.setattr(network_planning, "fewest_rounds", lambda *_: None)
+    monkeypatch.setattr(network_planning, "_rounds_to_show", lambda shuffler, *_: [shuffler.num_rounds])
+
+
 def labels_of(folder):
     return pq.read_table(folder / "release.parquet").column("label").to_pylist()
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_run_labels_reports_with_submitters_of_whom_some_have_none(friends):
     result = shuffledp(*RUN, "--json")
     assert result.code == 0, result.err
@@ -130,6 +138,7 @@ def test_rounds_are_found_and_are_the_fewest(friends):
     assert fewer["fewest_rounds"] == plan["rounds"]
 
 
+@pytest.mark.deep
 def test_a_plan_says_guarantee_and_cost_against_rounds(friends):
     result = shuffledp("plan", "task.toml", "--table")
     assert result.code == 0, result.err
@@ -161,6 +170,7 @@ def test_a_graph_in_parts_gives_each_its_own_guarantee(friends):
     assert found["statements"][-1]["basis"]["theorem"] == "local-randomizer"
 
 
+@pytest.mark.deep
 def test_a_drawn_graph_is_the_same_for_all_parties(friends):
     write_network(friends, graph="random-regular:6")
     assert "num_users must be given" in refused(2, "plan", "task.toml")
@@ -173,6 +183,7 @@ def test_a_drawn_graph_is_the_same_for_all_parties(friends):
         read_graphs(replace(section, graph="random-regular:7"), PEOPLE + 1, friends)
 
 
+@pytest.mark.deep
 def test_graphs_follow_each_other(friends):
     write_edges(friends / "sunday.csv", ring_with_chords(PEOPLE, 400)[PEOPLE:] + ring_with_chords(PEOPLE, 0))
     write_network(friends, graph=["friends.csv", "sunday.csv"], rounds=5)
@@ -247,6 +258,7 @@ def test_rows_without_an_answer_are_refused_where_they_are_people_of_a_graph(fri
     assert "whoever is left out passes nothing on" in refused(2, *RUN)
 
 
+@pytest.mark.deep
 def test_a_bipartite_graph_is_run_with_advice_and_gets_no_number_of_rounds(friends):
     write_edges(friends / "friends.csv", ring_with_chords(PEOPLE, 0))
     result = shuffledp("plan", "task.toml")
@@ -255,6 +267,7 @@ def test_a_bipartite_graph_is_run_with_advice_and_gets_no_number_of_rounds(frien
     assert "With laziness = 0.1 the sides mix" in refused(2, *RUN)
 
 
+@pytest.mark.usefixtures("quick")
 def test_no_rounds_leave_the_local_guarantee(friends):
     write_network(friends, rounds=0)
     found = shuffledp(*RUN, "--json").json
@@ -263,6 +276,7 @@ def test_no_rounds_leave_the_local_guarantee(friends):
     assert "rounds = 0" in found["warnings"][0]
 
 
+@pytest.mark.deep
 def test_auto_is_refused_where_nothing_is_gained_or_too_much_is_lost(friends):
     write_network(friends, rounds="auto", dropouts=0.2)
     assert "reports get lost on the way" in refused(2, "plan", "task.toml")
@@ -271,11 +285,19 @@ def test_auto_is_refused_where_nothing_is_gained_or_too_much_is_lost(friends):
     assert "even a uniform shuffle of 120 people gains next to nothing" in refused(2, "plan", "task.toml")
 
 
+def test_nothing_is_released_if_all_reports_get_lost(friends):
+    write_network(friends, rounds=40, dropouts=0.9)
+    message = refused(3, *RUN)
+    assert f"none of the {PEOPLE} reports of column 'cheated' was handed in: all were lost on their way" in message
+    assert not (friends / "out" / "release.parquet").exists()
+
+
 def test_the_table_is_of_networks_only(friends):
     write_task(friends)
     assert "--table must be left out" in refused(2, "plan", "task.toml", "--users", 10, "--table")
 
 
+@pytest.mark.deep
 def test_edges_in_parquet_are_inspected_and_walked_along(friends):
     edges = ring_with_chords(PEOPLE, 500)
     table = pa.table({"from": [a for a, _ in edges], "to": [b for _, b in edges]})
@@ -284,6 +306,3 @@ def test_edges_in_parquet_are_inspected_and_walked_along(friends):
     assert one | {"graph": ""} == other | {"graph": ""}
     write_network(friends, graph="friends.parquet")
     assert shuffledp(*RUN).code == 0
-
-
-pytestmark = pytest.mark.deep

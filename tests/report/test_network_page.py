@@ -6,7 +6,7 @@ from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, wri
 from report.reading import Page
 from shuffledp.report import write_page
 from shuffledp.tables import run_file
-from shuffledp.tasks import Task
+from shuffledp.tasks import Task, network_planning
 from shuffledp.testing import SeededSource
 
 
@@ -20,7 +20,11 @@ def page_of(folder, **options):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    return page_of(make_folder(tmp_path_factory.mktemp("walks")))
+    """With few numbers of rounds: the search for the fewest takes long, and is tested elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network_planning, "fewest_rounds", lambda *_: 14)
+        patch.setattr(network_planning, "_rounds_to_show", lambda shuffler, *_: [6, shuffler.num_rounds, 14])
+        return page_of(make_folder(tmp_path_factory.mktemp("walks")))
 
 
 def test_the_page_shows_the_guarantee_against_rounds(drawn):
@@ -56,6 +60,3 @@ def test_a_seeded_page_of_a_graph_in_parts_promises_nothing_and_lists_them(tmp_p
     assert "Beware. The graph is in 2 parts that no report leaves" in page.text
     assert "The parts of the graph, which no report leaves" in page.text
     assert "The run on this page is withdrawn: none of this holds for it." in page.text
-
-
-pytestmark = pytest.mark.deep

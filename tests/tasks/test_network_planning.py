@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from cli.networks import ring_with_chords
-from shuffledp.accounting import epsilon_of
+from shuffledp.accounting import account, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, network_planning, plan_network
+from shuffledp.tasks.network_parts import perhaps_weakest, shufflers_of_parts
 from shuffledp.tasks.network_printed import printed_formulas
-from shuffledp.tasks.network_rounds import fewest_rounds, stated_about_walks
+from shuffledp.tasks.network_rounds import fewest_rounds, model_of, stated_about_walks
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05
@@ -52,6 +53,30 @@ def test_parts_of_several_graphs_are_accounted_for_each():
     section = NetworkSection(graph="friends.csv", rounds=3)
     stated = stated_about_walks(along(section, (alone,), BIT, 3), BIT.model, DELTA)
     assert found.epsilon == pytest.approx(epsilon_of(stated.guarantee))
+
+
+def test_parts_that_another_is_behind_in_all_respects_need_no_account():
+    parts = [RING, CHORDS.parts()[0], COMPLETE, COMPLETE]
+    section = NetworkSection(graph="friends.csv", rounds=3, laziness=0.5)
+    given = tuple(along(section, (part,), BIT, 3) for part in parts)
+    assert perhaps_weakest(given[2:]) == given[2:3]
+    kept = perhaps_weakest(given)
+    assert given[2] not in kept
+    stated = {part: epsilon_of(account(model_of(part, BIT.model), delta=DELTA).guarantee) for part in given}
+    assert max(stated[part] for part in kept) == max(stated.values())
+    single = tuple(along(replace(section, protocol="single"), (part,), BIT, 3) for part in parts[:2])
+    assert perhaps_weakest(single) == single
+
+
+def test_parts_are_cut_once_and_remember_what_was_found():
+    section = NetworkSection(graph="friends.csv", rounds=3)
+    shuffler = along(section, (CHORDS,), BIT, 3)
+    assert shufflers_of_parts(shuffler) is shufflers_of_parts(shuffler)
+    later = shufflers_of_parts(along(section, (CHORDS,), BIT, 4))
+    assert [part.graph for part in later] == [part.graph for part in shufflers_of_parts(shuffler)]
+    assert all(one.graph is other.graph for one, other in zip(later, shufflers_of_parts(shuffler), strict=True))
+    again = Graph(CHORDS.starts, CHORDS.neighbors)
+    assert shufflers_of_parts(along(section, (again,), BIT, 3))[0].graph is not later[0].graph
 
 
 def test_no_rounds_are_looked_for_where_all_graphs_keep_to_their_sides():
@@ -108,6 +133,3 @@ def test_rounds_are_no_truth_value_and_somebody_has_neighbors():
         NetworkSection(graph="friends.csv", rounds=True)
     with pytest.raises(InvalidParameterError, match="a degree of 1 or more"):
         NetworkSection(graph="random-regular:0", rounds=1)
-
-
-pytestmark = pytest.mark.deep

@@ -10,7 +10,8 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph, mixing_time
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, plan_network, walking
-from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, shufflers_of_parts, stated_about_walks
+from shuffledp.tasks.network_parts import shufflers_of_parts
+from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, stated_about_walks
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05

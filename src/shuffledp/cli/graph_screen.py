@@ -27,7 +27,7 @@ def show_graph(found: GraphDescription, mixing: _Mixing, path: Path, *, as_json:
     if as_json:
         typer.echo(json.dumps({"graph": str(path), **_facts(found, mixing)}, indent=2))
         return
-    typer.echo(f"{path}: {found.num_users:,} people, {found.num_edges:,} edges, taken in both directions")
+    typer.echo(f"{path}: {found.num_users:,} people, {_edges(found.num_edges)}, taken in both directions")
     if found.merged_edges or found.dropped_loops:
         typer.echo(f"  merged {found.merged_edges:,} repeated edges, dropped {found.dropped_loops:,} loops")
     _write("parts", f"{found.num_components:,}")
@@ -36,7 +36,7 @@ def show_graph(found: GraphDescription, mixing: _Mixing, path: Path, *, as_json:
         if found.num_components > 1:
             typer.echo(
                 f"Part {number}, of person {part.first:,} and others: {part.num_users:,} people, "
-                f"{part.num_edges:,} edges"
+                f"{_edges(part.num_edges)}"
             )
         for name, value in _rows(part, rounds):
             _write(name, value)
@@ -64,7 +64,7 @@ def _rows(part: PartDescription, rounds: MixingRounds | None) -> tuple[tuple[str
     return (
         ("bipartite", "yes" if part.is_bipartite else "no"),
         ("irregularity", f"{part.irregularity:.6f}"),
-        ("spectrum", f"{part.second_eigenvalue:.8f}, {part.smallest_eigenvalue:.8f} at the ends"),
+        ("spectrum", f"{_digits(part.second_eigenvalue)}, {_digits(part.smallest_eigenvalue)} at the ends"),
         ("spectral gap", _gap(part)),
         ("log(n) / gap", _rounds(part.mixing_time)),
         ("the same, half lazy", _rounds(part.lazy_mixing_time)),
@@ -81,6 +81,14 @@ def _gap(part: PartDescription) -> str:
     return f"{part.spectral_gap:.8f}" + (
         "" if settled else f"; certainly {certain:.6f} or more, which guarantees rest on"
     )
+
+
+def _edges(number: int) -> str:
+    return f"{number:,} edge{'' if number == 1 else 's'}"
+
+
+def _digits(eigenvalue: float) -> str:
+    return f"{round(eigenvalue, 8) + 0.0:.8f}"  # never -0
 
 
 def _rounds(number: float) -> str:
@@ -106,7 +114,10 @@ def _advice(found: GraphDescription) -> tuple[str, ...]:
     parts = "Reports stay in their part."
     unseen = f" {found.num_components - shown:,} more parts are smaller than these."
     alone = f"{found.num_isolated:,} people have no neighbor: walks do not shuffle their reports."
-    sides = "Without laziness, the number of rounds shows on which side of a bipartite part a report began."
+    sides = (
+        "Without laziness, the number of rounds shows on which side of a bipartite part a report began; laziness = 0.1 "
+        "mixes the sides."
+    )
     return (
         *((nobody,) if not found.parts else ()),
         *((parts + unseen * (shown < found.num_components),) if len(found.parts) > 1 else ()),

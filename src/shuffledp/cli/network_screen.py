@@ -120,13 +120,12 @@ def _failing(plan: NetworkPlan) -> list[str]:
 
 
 def _table(plan: NetworkPlan) -> Table:
-    nothing = "hold none" if plan.protocol == "all" else "dummies"
-    names = ("rounds", "epsilon", "messages\neach", "busiest", nothing, "theorem")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    nothing = "hold\nnone" if plan.protocol == "all" else "dummies"
+    table = _empty_table("rounds", "epsilon", "messages\neach", "busiest", nothing, "theorem")
     table.columns[-1].justify = "left"
-    table.columns[-1].no_wrap, table.columns[-1].overflow = False, "fold"  # a name that is cut says nothing
+    for place in (0, -1):  # words, which are folded before any number is
+        table.columns[place].no_wrap = False
+    table.columns[0].min_width = len("(within")
     for row in plan.by_rounds:
         marks = ", ".join([*(["yours"] if row.rounds == plan.rounds else []), *_first(plan, row.rounds)])
         table.add_row(
@@ -146,9 +145,8 @@ def _first(plan: NetworkPlan, rounds: int) -> Sequence[str]:
 
 
 def _parts(plan: NetworkPlan) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Parts", title_justify="left")
-    for name in ("people", "edges", "log(n) / gap", "epsilon", "uniform", "within 5 %"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _empty_table("people", "edges", "log(n)\n/ gap", "epsilon", "uniform", "rounds\nto 5 %")
+    table.title, table.title_justify = "Parts", "left"
     for part in plan.parts:
         table.add_row(
             f"{part.people:,}",
@@ -156,8 +154,16 @@ def _parts(plan: NetworkPlan) -> Table:
             _mixing_time(part.mixing_time),
             f"<= {in_digits(part.epsilon, 'at most')}",
             in_digits(part.uniform, "at most"),
-            "-" if part.fewest_rounds is None else _rounds(part.fewest_rounds),
+            "-" if part.fewest_rounds is None else f"{part.fewest_rounds:,}",
         )
+    return table
+
+
+def _empty_table(*names: str) -> Table:
+    """What does not fit is folded: a number that is cut says nothing."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
     return table
 
 

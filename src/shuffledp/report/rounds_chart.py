@@ -101,7 +101,7 @@ def _mark(axes: "Axes", plan: NetworkPlan, *, hollow: bool) -> None:
     to_the_left = axes.transAxes.inverted().transform(axes.transData.transform((own.rounds, bottom)))[0] > 0.5
     annotate(
         axes,
-        f"this task: {count_of(own.rounds, 'round', 'rounds')}",
+        f"this task: {count_of(own.rounds, 'round', 'rounds')}, {_messages(own.messages)} each",
         (own.rounds, bottom),
         (-6 if to_the_left else 6, 9),
         ha="right" if to_the_left else "left",
@@ -109,3 +109,7 @@ def _mark(axes: "Axes", plan: NetworkPlan, *, hollow: bool) -> None:
         fontweight="bold",
         color=LIGHT["blue"],
     )
+
+
+def _messages(passed_on: float) -> str:
+    return "1 message" if number(passed_on) == "1" else f"{number(passed_on)} messages"

@@ -39,8 +39,8 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
         num_users: number of people; None is one more than the largest number in the file.
 
     Raises:
-        InputDataError: if there is no such file, it is no edge list, or a number is far above how many people it
-            names.
+        InputDataError: if there is no such file, it is no edge list, a number is negative, or far above how many
+            people it names.
         InvalidParameterError: as `shuffledp.graphs.Graph.from_edges`.
     """
     if not path.is_file():
@@ -52,6 +52,8 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
     elif path.suffix in (".parquet", ".pq"):
         read = _from_parquet
     edges, weights = guarded(path, lambda: read(path))
+    if np.issubdtype(edges.dtype, np.integer) and edges.size and (least := int(edges.min())) < 0:
+        raise InputDataError(f"{path} must number people from 0 on; one of its edges names {least}.")
     if num_users is None:
         _require_close_numbers(path, edges)
     return Graph.from_edges(edges, weights=weights, num_users=num_users)

@@ -14,22 +14,24 @@ from shuffledp.laws.mixing_rounds import mixing_rounds
 from shuffledp.models import LocalModel
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
+from shuffledp.tasks.network_parts import (
+    all_edges,
+    first_graph,
+    num_parts,
+    people_of,
+    shufflers_of_parts,
+    stays_on_sides,
+)
 from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, Risk
 from shuffledp.tasks.network_printed import printed_formulas
 from shuffledp.tasks.network_rounds import (
     MOST_ROUNDS,
     MOST_SEARCHED,
     Progress,
-    all_edges,
     epsilon_of_uniform,
     fewest_rounds,
-    first_graph,
     first_tried,
-    num_parts,
-    people_of,
-    shufflers_of_parts,
     stated_about_walks,
-    stays_on_sides,
 )
 
 __all__ = ["plan_network"]

@@ -1,34 +1,39 @@
 """Walks of a task file on a graph: how many rounds are enough, and what holds where the graph is in parts."""
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from shuffledp.accounting import account, account_all, delta_at, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph, union
-from shuffledp.graphs.structure import part_of
+from shuffledp.graphs import Graph, certain_gap, union
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
+from shuffledp.tasks.network_parts import (
+    Same,
+    all_edges,
+    num_parts,
+    parts_of,
+    people_of,
+    perhaps_weakest,
+    shufflers_of_parts,
+    stays_on_sides,
+)
 
 __all__ = [
     "MOST_ROUNDS",
     "MOST_SEARCHED",
     "Progress",
-    "all_edges",
     "epsilon_of_uniform",
     "fewest_rounds",
-    "first_graph",
     "first_tried",
     "model_of",
-    "num_parts",
-    "people_of",
-    "shufflers_of_parts",
     "stated_about_walks",
     "statements_of_parts",
-    "stays_on_sides",
     "walking",
 ]
 
@@ -37,7 +42,6 @@ Progress = Callable[[int, int | None], None]
 _NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what "auto" asks for
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
-_MOST_PARTS = 64  # of which each is accounted for by itself
 _ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
 _DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
 
@@ -107,7 +111,7 @@ def _weakest_part(
     parts = shufflers_of_parts(shuffler)
     if len(parts) < 2:
         return None
-    found = [(part, account(model_of(part, local), delta=delta)) for part in parts]
+    found = [(part, account(model_of(part, local), delta=delta)) for part in perhaps_weakest(parts)]
     weakest = max(found, key=lambda each: epsilon_of(each[1].guarantee))
     return weakest if epsilon_of(weakest[1].guarantee) < epsilon_of(whole.claimed or whole.guarantee) else None
 
@@ -118,67 +122,116 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
     return epsilon_of(account(model, delta=delta).guarantee)
 
 
-def first_graph(shuffler: RandomWalkShuffler) -> Graph:
-    """The graph of the first round."""
-    return shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
-
-
-def all_edges(shuffler: RandomWalkShuffler) -> Graph:
-    """Every edge that a report may take in some round."""
-    return union(tuple({id(each): each for each in _graphs_of(shuffler)}.values()))
-
-
-def stays_on_sides(everything: Graph, resting: float) -> bool:
-    """Whether the number of rounds shows on which side of all edges a report began, as none ever rests."""
-    return everything.is_bipartite and not resting
-
-
-def people_of(shuffler: RandomWalkShuffler) -> int:
-    """How many people walk along the graph."""
-    return first_graph(shuffler).num_users
-
-
 def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
     """The public description of the whole protocol."""
     return ProtocolModel(local=local, shuffle=shuffler.model(people_of(shuffler)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """For which walks the fewest rounds are sought; what is not compared does not change them."""
+
+    section: NetworkSection
+    graphs: Same
+    local: LocalModel
+    delta: float
+    randomizer: Randomizer = field(compare=False)
+    progress: Progress | None = field(compare=False)
+
+
 def fewest_rounds(
     section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
 ) -> int | None:
-    """By doubling and halving, as if more rounds were never worse; None if none are enough."""
-    uniform = epsilon_of_uniform(randomizer.model, graphs[0].num_users, delta)
-    tried = 0
+    """By doubling and narrowing down, as if more rounds were never worse; None if none are enough.
 
-    def enough(rounds: int) -> bool:
-        nonlocal tried
-        tried += 1
-        model = model_of(along(section, graphs, randomizer, rounds), randomizer.model)
-        if progress is not None:
-            progress(tried, None)
-        if section.protocol != "all":  # whose epsilon takes longer than delta at one epsilon
-            reached = delta_at(model, epsilon=uniform * _NEAR_UNIFORM).guarantee
-            if getattr(reached, "delta", 1.0) > delta:
-                return False
-        return epsilon_of(account(model, delta=delta).guarantee) <= uniform * _NEAR_UNIFORM
+    Remembered for the same graphs: a plan asks for all parts together, and for each.
+    """
+    section = replace(section, rounds=AUTO)
+    return _fewest(_Search(section, Same(graphs), randomizer.model, delta, randomizer, progress))
 
-    everything = union(graphs)
+
+@lru_cache(maxsize=2 * MOST_SEARCHED)
+def _fewest(search: _Search) -> int | None:
+    section, graphs, local = search.section, search.graphs.graphs, search.local
+    everything, uniform = union(graphs), epsilon_of_uniform(local, search.graphs.graphs[0].num_users, search.delta)
     if stays_on_sides(everything, section.laziness):
         return None
     if not everything.is_connected:
-        return _enough_for_parts(section, graphs, randomizer, delta, progress)
-    if not _gains(uniform, randomizer.model.epsilon0):
+        return _enough_for_parts(section, graphs, search.randomizer, search.delta, search.progress)
+    if not _gains(uniform, local.epsilon0):
         return None
-    rounds = first_tried(graphs[0])
-    while not enough(rounds):
-        rounds *= 2
-        if rounds > MOST_ROUNDS or (1 - section.dropouts) ** rounds < _ALL_LOST:
+    return _narrowed(search, uniform, *_first_guess(search, uniform))
+
+
+def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | None:
+    """Double until it is enough, then narrow down; ``low`` is not known to be too few, but for 0."""
+    found: dict[int, float] = {0: math.inf}
+
+    def above(number: int) -> float:
+        """The logarithm of how far epsilon is above what is enough, over how far that is above the uniform one."""
+        if number not in found:
+            found[number] = _excess(search, uniform, number)
+            if search.progress is not None:
+                search.progress(len(found) - 1, None)
+        return found[number]
+
+    while above(rounds) > 0:
+        low, rounds = rounds, 2 * rounds
+        if rounds > MOST_ROUNDS or (1 - search.section.dropouts) ** rounds < _ALL_LOST:
             return None
-    low = rounds // 2 if rounds > first_tried(graphs[0]) else 0  # not enough
+    if low and above(low) <= 0:
+        low, rounds = 0, low
+    return _between(above, low, rounds)
+
+
+def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
+    """The fewest between one number that is not enough and one that is: by lines through both, or halves."""
+    halve = False
     while rounds - low > 1:
+        one, other = above(low), above(rounds)
         middle = (low + rounds) // 2
-        low, rounds = (low, middle) if enough(middle) else (middle, rounds)
+        if not halve and math.isfinite(one - other):
+            middle = min(max(low + math.ceil((rounds - low) * one / (one - other)), low + 1), rounds - 1)
+        before = rounds - low
+        low, rounds = (low, middle) if above(middle) <= 0 else (middle, rounds)
+        halve = not halve and 2 * (rounds - low) > before
     return rounds
+
+
+def _excess(search: _Search, uniform: float, number: int) -> float:
+    """Positive where so many rounds are not enough; about linear in them, as laws draw near exponentially."""
+    model = model_of(along(search.section, search.graphs.graphs, search.randomizer, number), search.local)
+    enough = uniform * _NEAR_UNIFORM
+    if search.section.protocol != "all":  # whose epsilon takes longer than delta at one epsilon
+        reached = delta_at(model, epsilon=enough).guarantee
+        if getattr(reached, "delta", 1.0) > search.delta:
+            return math.inf
+    found = epsilon_of(account(model, delta=search.delta).guarantee)
+    if found > enough and found >= search.local.epsilon0:
+        return math.inf  # nothing is known, however near
+    if found <= uniform:
+        return -math.inf
+    return math.log((found - uniform) / (enough - uniform)) if found != enough else 0.0
+
+
+def _first_guess(search: _Search, uniform: float) -> tuple[int, int]:
+    """One number of rounds that will hardly be enough, and one to begin with.
+
+    Of many people nothing is known but by the gap, until positions are within four times (1 - gap)^t over the rarest
+    place's chance of each other; so that is about as far as they may be apart.
+    """
+    graphs, section = search.graphs.graphs, search.section
+    first = first_tried(graphs[0])
+    if len(graphs) > 1 or first == 1 or section.protocol != "all" or section.dropouts:
+        return 0, first
+    gap = certain_gap(graphs[0], section.laziness)
+    if not 0 < gap < 1:
+        return 0, first
+    apart = (_NEAR_UNIFORM - 1) * uniform * float(graphs[0].stationary.min())
+    guess = math.log(4 / apart) / -math.log1p(-gap)
+    if not 2 * first < guess <= MOST_ROUNDS / 1.1:
+        return 0, first
+    return int(0.9 * guess), math.ceil(1.02 * guess)
 
 
 def _enough_for_parts(
@@ -189,9 +242,7 @@ def _enough_for_parts(
         return None
     local = randomizer.model
     gaining = [
-        part
-        for part in _parts_of(graphs)
-        if _gains(epsilon_of_uniform(local, part[0].num_users, delta), local.epsilon0)
+        part for part in parts_of(graphs) if _gains(epsilon_of_uniform(local, part[0].num_users, delta), local.epsilon0)
     ]
     found = [fewest_rounds(section, part, randomizer, delta, progress) for part in gaining]
     return None if None in found else max((each for each in found if each is not None), default=None)
@@ -219,43 +270,3 @@ def _because(section: NetworkSection, graphs: Graphs) -> str:
     if not everything.is_connected:
         return ", since the graph is in parts that no report leaves"
     return ", since reports get lost on the way" if section.dropouts else ""
-
-
-def num_parts(graph: Graph) -> int:
-    """Parts that cannot reach each other."""
-    return int(graph.components.max(initial=-1)) + 1
-
-
-def shufflers_of_parts(shuffler: RandomWalkShuffler) -> list[RandomWalkShuffler]:
-    """A shuffler for each part, the largest first; none for more parts than are looked at."""
-    if num_parts(all_edges(shuffler)) > _MOST_PARTS:
-        return []
-    graphs = _parts_of(_graphs_of(shuffler))
-    if len(graphs) == 1:
-        return [shuffler]
-    return [
-        replace(
-            shuffler,
-            graph=part[0] if isinstance(shuffler.graph, Graph) else part,
-            num_colluding=min(shuffler.num_colluding, part[0].num_users),
-        )
-        for part in sorted(graphs, key=lambda part: -part[0].num_users)
-    ]
-
-
-def _graphs_of(shuffler: RandomWalkShuffler) -> Graphs:
-    return (shuffler.graph,) if isinstance(shuffler.graph, Graph) else tuple(shuffler.graph)
-
-
-def _parts_of(graphs: Graphs) -> list[Graphs]:
-    """The same graphs, each cut down to people who reach each other in some of them."""
-    each = {id(graph): graph for graph in graphs}
-    everything = union(tuple(each.values()))
-    if everything.is_connected:
-        return [graphs]
-    found = []
-    for number in range(num_parts(everything)):
-        inside = everything.components == number
-        cut = {key: Graph(*part_of(graph, inside)) for key, graph in each.items()}
-        found.append(tuple(cut[id(graph)] for graph in graphs))
-    return found
