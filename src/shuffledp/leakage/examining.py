@@ -81,6 +81,7 @@ class TargetExamination:
             "num_users": self.model.num_users,
             "method": found.method,
             "decay": found.decay,
+            "note": found.note,
             "hypotheses": list(found.hypotheses),
             "guesses": None if self.guesses is None else [guess.to_dict() for guess in self.guesses],
             "comparison": None if self.comparison is None else self.comparison.to_dict(),

@@ -20,7 +20,7 @@ from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, po
 from shuffledp.leakage._quadrature import integer_quadrature
 from shuffledp.leakage.scores import numbers_of
 
-__all__ = ["Cells", "binary_vulnerability", "expected_largest", "expected_max_load"]
+__all__ = ["Cells", "binary_vulnerability", "expected_highest", "expected_largest", "expected_max_load"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,15 +36,17 @@ _MOST_WORK = 2_000_000_000
 _MOST_TRANSFORMED = 1_000_000_000
 _COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
+_NO_PROBABILITY = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bins of one kind: how likely a ball falls into each, how many there are, and what a ball in one counts."""
+    """Bins of one kind: how likely a ball falls into each, how many there are, what a ball counts, and a head start."""
 
     probability: float
     count: int
     weight: float = 1.0
+    offset: float = 0.0
 
 
 def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
@@ -136,6 +138,20 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
             return weight * _larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
         return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
     return _Loads(balls, fullest, rest).any_weights()
+
+
+def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
+    """The expected largest of head start plus weight times load over the given bins, of which there may be others.
+
+    Args:
+        balls: 1 or more.
+        kinds: the kinds of bins, of weights above 0 and probabilities that sum to 1 at most.
+
+    Raises:
+        UnsupportedModelError: if the sum would take too long.
+    """
+    rest = 1 - sum(kind.probability * kind.count for kind in kinds)
+    return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
@@ -269,16 +285,16 @@ class _Loads:
 
     def _thresholds(self) -> Floats:
         """All values that the maximum can take, from a lower bound of it on."""
-        least = self.balls / sum(kind.count / kind.weight for kind in self.kinds if kind.weight)
-        least = least if all(kind.weight for kind in self.kinds) else 0.0
-        values = [
-            np.arange(first, last + 1) * kind.weight
-            for (first, last), kind in zip(self.windows, self.kinds, strict=True)
-            if kind.weight
-        ]
-        every = np.unique(np.concatenate(values))
-        least = max(least, *(kind.weight * (low - 1) for (low, _), kind in zip(self.windows, self.kinds, strict=True)))
-        return np.concatenate(([0.0], every)) if least == 0 else every[max(np.searchsorted(every, least) - 1, 0) :]
+        each = list(zip(self.windows, self.fullest, strict=False))
+        every = np.unique(
+            np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])
+        )
+        least = max(kind.offset + kind.weight * (low - 1) for (low, _), kind in each)
+        if len(self.kinds) == len(self.fullest):  # the least largest value, if loads were any numbers
+            shares = sum(kind.count / kind.weight for kind in self.fullest)
+            least = max(least, (self.balls + sum(k.count * k.offset / k.weight for k in self.fullest)) / shares)
+        least = min(max(least, *(kind.offset for kind in self.fullest)), every[-1])
+        return np.concatenate(([least], every[np.searchsorted(every, least, side="right") :]))
 
     def _chances(self, thresholds: Floats) -> Floats:
         """P(weight times load is at most t for all bins), for each threshold t."""
@@ -320,7 +336,7 @@ class _Loads:
             turned = np.multiply.outer(counts - mean, angles)
             lost = np.cumsum(mass[:, None] * (2 * np.sin(turned / 2) ** 2 - 1j * np.sin(turned)), axis=0)
             beyond = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
-            places = _places(thresholds, kind.weight, first, last)
+            places = _places(thresholds, kind, first, last)
             possible &= places >= 0
             kept = np.maximum(places, 0)
             real, imaginary = -beyond[kept, None] - lost.real[kept], -lost.imag[kept]
@@ -355,7 +371,7 @@ class _Loads:
             for kind, (first, last) in zip(self.kinds, self.windows, strict=True)
         ]
         places = np.array(
-            [_places(thresholds, kind.weight, *ends) for kind, ends in zip(self.kinds, self.windows, strict=True)]
+            [_places(thresholds, kind, *ends) for kind, ends in zip(self.kinds, self.windows, strict=True)]
         )
         out = np.zeros(thresholds.size)
         for row in np.flatnonzero((places >= 0).all(axis=0)).tolist():
@@ -371,12 +387,12 @@ class _Loads:
         return _power(np.asarray(rfft(mass, self.size)), count)
 
 
-def _places(thresholds: Floats, weight: float, first: int, last: int) -> Integers:
+def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
     """The place, in a window of counts, of the largest count within each threshold; -1 if there is none."""
-    if weight == 0:
+    if kind.weight == 0:
         return np.full(thresholds.size, last - first)
-    allowed = np.searchsorted(np.arange(first, last + 1) * weight, thresholds, side="right") - 1
-    return allowed.astype(np.int64)
+    heights = kind.offset + np.arange(first, last + 1) * kind.weight
+    return np.searchsorted(heights, thresholds, side="right").astype(np.int64) - 1
 
 
 def _power(base: Complex, exponent: int) -> Complex:
