@@ -13,6 +13,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import (
     binary_vulnerability,
     expected_max_load,
+    iid,
     shuffled_fraction,
     shuffled_vulnerability,
 )
@@ -215,7 +216,9 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_what_is_too_large_is_bounded_and_names_the_estimate():
+def test_what_is_too_large_is_bounded_and_names_the_estimate(monkeypatch):
+    monkeypatch.setattr(iid, "_FEW_STATES", 1e4)
+    monkeypatch.setattr(iid, "_MOST_STATES", 1e5)
     generator = np.random.default_rng(3)
     channel = Channel(generator.dirichlet(np.ones(9), size=3))
     found = shuffled_vulnerability(None, channel, num_users=10_000)

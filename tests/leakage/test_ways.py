@@ -119,7 +119,7 @@ def test_what_is_too_dear_is_bounded():
 
 def test_what_one_method_cannot_evaluate_is_left_out_with_a_reason_and_the_rest_is_there():
     several = compare_ways(protocol(4, 2000), prior=[0.1, 0.2, 0.3, 0.4], method="quick")
-    assert several.way("both").uninformed.kind is Kind.EXACT
+    assert several.way("both").uninformed.additive_leakage < 1e-12
     assert several.way("both").strong is None
     assert "what the others may hold of 4 values" in several.left_out[0]
 
@@ -148,6 +148,6 @@ def test_quick_refuses_what_is_slow_and_says_the_same_else():
     quick, slow = (compare_ways(protocol(3, 2000), method=method) for method in ("quick", "auto"))
     assert quick.way("both").uninformed == slow.way("both").uninformed
     assert quick.way("both").strong.value == pytest.approx(slow.way("both").strong.value, abs=1e-12)
-    many = compare_ways(protocol(3, 10**6), method="quick").way("both").strong
+    many = compare_ways(protocol(3, 20_000), method="quick").way("both").strong
     assert (many.kind, many.method) == (Kind.UPPER_BOUND, "pairs")
-    assert many.lower <= compare_ways(protocol(3, 10**6)).way("both").strong.value <= many.upper
+    assert many.lower <= compare_ways(protocol(3, 20_000)).way("both").strong.value <= many.upper

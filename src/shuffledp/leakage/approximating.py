@@ -43,11 +43,12 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     spread = math.sqrt(sum(count * weight**2 for weight, count in slots) * float(centered**2 @ chances))
     highest = max(weight for weight, _ in slots) * float(np.abs(centered).max())
     most = sum(count * weight for weight, count in slots) * float(np.abs(centered).max())
-    reach = min(most, spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (1 + _ROUNDING)
+    points = points or (_POINTS if len(slots) <= _FEW_WEIGHTS else _FEWER_POINTS)
+    moved = 3 * sum(count for _, count in slots) / points  # each value by up to a step
+    reach = min(most * (1 + moved), spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (1 + _ROUNDING)
     shift = mean * sum(count * weight for weight, count in slots)
     if reach == 0:
         return max(shift, 0.0), max(shift, 0.0)
-    points = points or (_POINTS if len(slots) <= _FEW_WEIGHTS else _FEWER_POINTS)
     step = 2 * reach / points
     law = _law_on_grid(chances, centered / step, slots, points)
     places = shift + step * (np.arange(points) - points // 2)

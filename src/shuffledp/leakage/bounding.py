@@ -49,7 +49,7 @@ def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
     """The scores of guesses that may win, reduced; what the others may add; and a bound for all together.
 
     Args:
-        small: reduced scores, of which the first guess is best beforehand.
+        small: reduced scores of two guesses or more, of which the first is best beforehand.
         slots: (weight, number of slots that have it).
 
     Returns:
