@@ -206,7 +206,7 @@ def _largest_of_three(balls: int, shares: list[float]) -> float:
     both = first + second
     low, high = window(balls, both)
     low, high, edge = max(low, 0), min(high, balls), 2 * balls // 3
-    smoothness = _BLOCK * math.sqrt(balls * both * last) / 8  # twice the load moves against three times the sum
+    smoothness = _BLOCK * math.sqrt(balls * both * last) / 32  # near the edge terms are less smooth
     total = 0.0
     for start, end in ((low, min(edge - 1, high)), (max(low, edge), high)):
         for odd in (0, 1):
