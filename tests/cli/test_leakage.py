@@ -108,14 +108,56 @@ def test_the_comparison_without_a_shuffle_has_no_rows_of_one(folder):
     assert "huffling only" not in said
 
 
+def test_what_would_take_too_long_is_bounded_and_says_why(folder):
+    options = (*THREE, "--users", 1000, "--prior", "0.3,0.34,0.36")
+    printed = shuffledp(*options, "--shuffler", "mallows:0.5", "--json").json
+    assert (printed["kind"], printed["method"]) == ("upper-bound", "pairs")
+    assert printed["posterior_lower"] < printed["posterior"] < 0.5761
+    said = text(*options, "--shuffler", "mallows:0.5", "--compare")
+    assert "right at most" in said
+    assert "The exact value would take too long, so this is a bound of it" in said
+    assert "Left out" not in said
+
+
 def test_what_can_be_compared_is_shown_where_the_rest_is_refused(folder):
-    refusing = (*THREE, "--users", 1000, "--prior", "0.2,0.3,0.5", "--shuffler", "mallows:0.5")
-    assert "are feasible" in refused(2, *refusing)
-    assert "are feasible" in refused(2, *refusing, "--compare", "--json")
+    refusing = ("leakage", "--categories", 4, "--epsilon0", 1, "--users", 2000, "--prior", "0.1,0.2,0.3,0.4")
+    refusing = (*refusing, "--method", "quick", "--adversary", "strong")
+    assert "takes too long" in refused(2, *refusing)
+    assert "takes too long" in refused(2, *refusing, "--compare", "--json")
     said = text(*refusing, "--compare")
     assert said.startswith("The protocol's own number is not known; it is at most that of randomizing only.")
-    assert "Randomizing only 1,000" in said
-    assert "Left out: both, for the uninformed adversary" in said
+    assert "Randomizing only 2,000" in said
+    assert "Left out: both, for the strong adversary" in said
+
+
+def test_an_uneven_prior_of_a_thousand_people_is_exact(folder):
+    options = ("--randomizer", "k-rr", "--categories", 5, "--epsilon0", 1, "--users", 1000)
+    printed = shuffledp("leakage", *options, "--prior", "0.2,0.3,0.1,0.1,0.3", "--json").json
+    assert (printed["kind"], printed["note"]) == ("exact", "")
+    assert printed["additive_leakage"] == pytest.approx(0.00288184, abs=1e-8)
+
+
+def test_an_imperfect_shuffler_of_a_known_law_says_the_worst_of_all_as_imperfect_ones(folder):
+    write_task(folder, shuffler={"kind": "imperfect", "imperfection": 2.0})
+    printed = shuffledp("leakage", "task.toml", "--users", 200, "--json").json
+    assumed = shuffledp(*THREE[:2], 2, *THREE[3:], "--users", 200, "--shuffler", "imperfect:2", "--json").json
+    assert assumed["worst"] is None
+    assert printed["worst"]["kind"] == "upper-bound"
+    assert printed["kind"] == "exact"
+    assert printed["posterior"] < printed["worst"]["value"]
+    assert "worst posterior" in text("leakage", "task.toml", "--users", 200)
+
+
+@pytest.mark.parametrize("distance", ["hamming", "cayley"])
+def test_mallows_shuffles_of_other_distances_have_options(folder, distance):
+    printed = shuffledp(*THREE, "--users", 20, "--shuffler", f"mallows-{distance}:0.5", "--json").json
+    assert (printed["model"]["shuffle"]["distance"], printed["kind"]) == (distance, "exact")
+
+
+def test_guesses_that_are_as_good_are_marked(folder):
+    said = text("leakage", "--categories", 2, "--epsilon0", 1, "--users", 2)
+    assert "1, 1 0.5 0 or 1 50.0%" in said
+    assert "Guesses with an 'or' between them are equally good." in said
 
 
 def test_capacity_is_said_to_be_of_aims_without_losses(folder):
@@ -144,14 +186,13 @@ def test_best_guesses_name_the_kinds_of_reports(folder):
     assert "reports seen of 0, 1 probability" in text("leakage", "--categories", 2, "--epsilon0", 1, "--users", 3)
     said = text("leakage", "--randomizer", "oue", "--categories", 2, "--epsilon0", 1, "--users", 3)
     assert "reports seen of kinds 0 to 3 probability" in said
-    assert "Of guesses that are equally good, the first is listed." in said
 
 
 def test_an_estimate_is_made_by_name_only(folder):
     wide = ("leakage", "--categories", 4, "--epsilon0", 1, "--users", 10_000, "--prior", "0.1,0.2,0.3,0.4")
-    message = refused(2, *wide)
-    assert "are feasible" in message
-    assert "'monte-carlo' gives an estimate" in message
+    bound = shuffledp(*wide, "--json").json
+    assert bound["kind"] == "upper-bound"
+    assert "'monte-carlo' estimates it" in bound["note"]
     printed = shuffledp(*wide, "--method", "monte-carlo", "--json").json
     assert (printed["kind"], printed["method"]) == ("estimate", "monte-carlo")
     assert printed["posterior_lower"] <= printed["posterior"] <= printed["posterior_upper"]

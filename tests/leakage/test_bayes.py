@@ -107,3 +107,8 @@ def test_arguments_in_the_wrong_order_are_named():
             verb(FLIP, [HALF, HALF])
     with pytest.raises(InvalidParameterError, match="channel must be a Channel"):
         bayes.capacity(FLIP.matrix)
+
+
+def test_no_prior_at_all_says_what_is_missing():
+    with pytest.raises(InvalidParameterError, match="prior=None, which does not say of how many inputs"):
+        bayes.prior(None)

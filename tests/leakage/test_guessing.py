@@ -38,7 +38,8 @@ def test_best_guesses_are_those_of_bayes_rule(prior, gain):
         joint = expected[guess.seen]
         assert guess.probability == pytest.approx(joint.sum(), abs=1e-12)
         assert guess.worth == pytest.approx((table @ joint).max() / joint.sum(), abs=1e-12)
-        assert table[guess.guess] @ joint == pytest.approx((table @ joint).max(), abs=1e-12)
+        as_good = np.flatnonzero(table @ joint > (table @ joint).max() - 1e-12 * joint.sum()).tolist()
+        assert [guess.guess, *guess.tied] == as_good
     average = sum(guess.probability * guess.worth for guess in found)
     assert average == pytest.approx(target_vulnerability(model, prior=prior, gain=gain).value, abs=1e-12)
 

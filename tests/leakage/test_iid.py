@@ -1,6 +1,7 @@
 """What a uniform shuffle tells if values are independent: all methods against the definition and each other."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import (
     binary_vulnerability,
     expected_max_load,
+    iid,
     shuffled_fraction,
     shuffled_vulnerability,
 )
@@ -214,13 +216,23 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_what_is_too_large_names_the_estimate():
+def test_what_is_too_large_is_bounded_and_names_the_estimate(monkeypatch):
+    monkeypatch.setattr(iid, "_FEW_STATES", 1e4)
+    monkeypatch.setattr(iid, "_MOST_STATES", 1e5)
     generator = np.random.default_rng(3)
     channel = Channel(generator.dirichlet(np.ones(9), size=3))
-    with pytest.raises(
-        UnsupportedModelError, match=r"at most 3e\+07 are feasible\. The method 'monte-carlo' gives an estimate"
-    ):
-        shuffled_vulnerability(None, channel, num_users=10_000)
+    found = shuffled_vulnerability(None, channel, num_users=10_000)
+    sampled = shuffled_vulnerability(None, channel, num_users=10_000, method="monte-carlo", source=SeededSource(1))
+    assert (found.kind, found.method) == (Kind.UPPER_BOUND, "pairs")
+    assert found.lower <= sampled.upper
+    assert sampled.lower <= found.upper < found.prior + 1.1 * sampled.additive_leakage
+    people = int(re.search(r"feasible for up to (\d+) people.*'monte-carlo' estimates it", found.note)[1])
+    kinds = [
+        shuffled_vulnerability(None, channel, num_users=number, method="enumeration").kind for number in (4, people)
+    ]
+    assert kinds == [Kind.EXACT] * 2
+    with pytest.raises(InvalidParameterError, match=rf"up to {people} people are feasible"):
+        shuffled_vulnerability(None, channel, num_users=people + 1, method="enumeration")
     exact = Channel(response(5, Fraction(1, 2)))
     with pytest.raises(UnsupportedModelError, match="at most 200000 histograms"):
         shuffled_fraction([Fraction(1, 5)] * 5, exact, num_users=1000)

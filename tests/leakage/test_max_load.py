@@ -198,3 +198,24 @@ def test_nearly_equal_bins_are_evaluated_by_nodes_too(monkeypatch):
     monkeypatch.setattr(module, "_DIRECT_WORK", 0)
     monkeypatch.setattr(module, "_COST", 1e9)
     assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.33, 0.37), (0.5, 0.25, 0.25), (0.3333, 0.3333, 0.3334)])
+@pytest.mark.parametrize("balls", [1, 2, 3, 4, 31])
+def test_three_uneven_bins_come_out_as_the_sum_over_all_loads(shares, balls):
+    expected = sum(
+        math.comb(balls, first) * math.comb(balls - first, second)
+        * shares[0] ** first * shares[1] ** second * shares[2] ** (balls - first - second)
+        * max(first, second, balls - first - second)
+        for first in range(balls + 1)
+        for second in range(balls + 1 - first)
+    )  # fmt: skip
+    assert max_load._largest_of_three(balls, list(shares)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("balls", [10_000, 300_000])
+def test_three_uneven_bins_come_out_as_by_transforms(balls):
+    shares = (1 / 3 - 1e-4, 1 / 3 + 2e-4, 1 / 3 - 1e-4)
+    loads = max_load._Loads(balls, tuple(Cells(share, 1) for share in shares), 0.0)
+    excess = expected_max_load(balls, shares) - balls / 3
+    assert excess == pytest.approx(loads.common_weight() - balls / 3, rel=1e-9)

@@ -35,8 +35,8 @@ def test_reducing_changes_no_expectation(seed):
     slots = ((0.25, 4),)
     best = (values @ chances).argmax()
     order = np.array([best, *(row for row in range(5) if row != best)])
-    assert expected_excess(small.chances, small.values, slots) == pytest.approx(
-        expected_excess(chances, values[order], slots), abs=1e-13
+    assert expected_excess(small.chances, small.values, slots)[0] == pytest.approx(
+        expected_excess(chances, values[order], slots)[0], abs=1e-13
     )
     assert decay(small) == decay(Scores(chances, values))
 
@@ -49,7 +49,7 @@ def test_what_hardly_any_report_says_does_not_blur_what_the_others_say(tiny):
     small = found.reduced()
     assert small.values.shape == (2, 3)
     single = sum(q * max(a, b) for q, a, b in zip(chances, *values, strict=True)) - float(found.prior)
-    assert expected_excess(small.chances, small.values, ((1.0, 1),)) == pytest.approx(single, rel=1e-13)
+    assert expected_excess(small.chances, small.values, ((1.0, 1),))[0] == pytest.approx(single, rel=1e-13)
     assert decay(found) == decay(small) == "inverse-square-root"
 
 
@@ -64,10 +64,10 @@ def test_histograms_with_a_report_that_is_rare_and_worth_much_are_not_left_out(m
 
     chances, values = np.array([1e-30, 0.3, 0.7]), np.array([[0.0, 0.0, 0.0], [1e29, -0.5, -0.2]])
     slots = ((0.02, 50),)
-    full = expected_excess(chances, values, slots)
+    full, _ = expected_excess(chances, values, slots)
     assert full > 0.09
     monkeypatch.setattr(enumerating, "FEW", 0)
-    assert expected_excess(chances, values, slots) == pytest.approx(full, rel=1e-11)
+    assert expected_excess(chances, values, slots)[0] == pytest.approx(full, rel=1e-11)
 
 
 def test_windows_leave_out_nothing_that_counts(monkeypatch):
@@ -76,10 +76,19 @@ def test_windows_leave_out_nothing_that_counts(monkeypatch):
     chances, values = np.array([0.2, 0.3, 0.5]), np.array([[1.0, 0.2, 0.3], [0.1, 0.9, 0.4], [0.3, 0.3, 0.62]])
     slots = ((0.0005, 300), (0.001, 850))
     for case in (((1 / 700, 700),), slots[:1]):
-        full = expected_excess(chances, values, case)
+        full, nothing = expected_excess(chances, values, case)
         monkeypatch.setattr(enumerating, "FEW", 0)
-        assert expected_excess(chances, values, case) == pytest.approx(full, rel=1e-11)
+        value, left_out = expected_excess(chances, values, case)
+        assert value == pytest.approx(full, rel=1e-11)
+        assert nothing == 0 < left_out < 1e-16
         monkeypatch.undo()
+    monkeypatch.setattr(enumerating, "FEW", 0)
+    monkeypatch.setattr(enumerating, "_SMALLEST", 1e-5)
+    value, left_out = expected_excess(chances, values, slots)
+    monkeypatch.undo()
+    full, _ = expected_excess(chances, values, slots)
+    assert value < full * (1 - 1e-6)
+    assert value + left_out >= full
     assert num_states(3, ((1 / 10**6, 10**6),), chances) < 10**9 < (10**6) ** 2 / 2
     assert num_states(1, slots, np.ones(1)) == 1
 

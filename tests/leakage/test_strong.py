@@ -8,8 +8,8 @@ import pytest
 
 from leakage.brute import bayes, known_views, response, vulnerability
 from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.leakage import strong_vulnerability, worst_strong_vulnerability
+from shuffledp.errors import InvalidParameterError
+from shuffledp.leakage import strong, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.strong import data_sets
 from shuffledp.statements import Kind
 from shuffledp.testing import SeededSource
@@ -95,7 +95,7 @@ def test_for_many_people_the_worst_is_a_lower_bound_with_an_upper_one():
     found = worst_strong_vulnerability(None, Channel(response(3, 0.6)), num_users=400)
     assert found.kind is Kind.LOWER_BOUND
     assert found.value == near(strong_vulnerability(None, Channel(response(3, 0.6)), others=[0, 399, 0]).value)
-    assert found.lower == found.value < found.upper == near(0.6)
+    assert found.lower == found.value < found.upper < 0.4
     mixed = strong_vulnerability(None, Channel(response(3, 0.6)), others=[100, 50, 49]).value
     assert mixed < found.upper
 
@@ -114,9 +114,41 @@ def test_others_that_are_no_counts_are_refused(others):
         strong_vulnerability(None, Channel(response(2, 0.7)), others=others)
 
 
-def test_too_many_mixed_values_are_refused_with_the_way_out():
-    with pytest.raises(UnsupportedModelError, match="Let all others hold the same value"):
-        strong_vulnerability(None, Channel(response(5, 0.7)), others=[100, 100, 0, 0, 0])
+def test_too_many_mixed_values_are_bounded_as_if_fewer_were_hidden():
+    channel = Channel(response(5, 0.7))
+    found = strong_vulnerability(None, channel, others=[100, 90, 0, 0, 0])
+    assert (found.kind, found.lower) == (Kind.UPPER_BOUND, found.prior)
+    assert found.value == strong_vulnerability(None, channel, others=[100, 0, 0, 0, 0]).value
+    assert "as if all others' reports were known" in found.note
+
+
+@pytest.mark.parametrize("others", [[1, 3], [2, 2], [5, 1]])
+def test_whoever_knows_more_reports_guesses_better(others, monkeypatch):
+    for channel, prior in (
+        (Channel(response(2, 0.7)), None),
+        (Channel([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]]), [0.4, 0.6]),
+    ):
+        exact = strong_vulnerability(prior, channel, others=others)
+        with monkeypatch.context() as patched:
+            patched.setattr(strong, "_MOST_CELLS", 0)
+            bound = strong_vulnerability(prior, channel, others=others)
+        assert exact.kind is Kind.EXACT
+        assert bound.kind is Kind.UPPER_BOUND
+        assert exact.value < bound.value
+
+
+@pytest.mark.parametrize(("prior", "truth"), [(None, 0.7), ([0.5, 0.3, 0.2], 0.6)])
+def test_the_worst_values_lie_between_others_who_agree_and_a_share_of_them(prior, truth, monkeypatch):
+    exact = worst_strong_vulnerability(prior, Channel(response(3, truth)), num_users=8)
+    monkeypatch.setattr(strong, "_MOST_SEARCH", 0)
+    bound = worst_strong_vulnerability(prior, Channel(response(3, truth)), num_users=8)
+    assert (exact.kind, bound.kind) == (Kind.EXACT, Kind.LOWER_BOUND)
+    assert (
+        bound.lower
+        <= exact.value
+        <= bound.upper
+        < strong_vulnerability(prior, Channel(response(3, truth)), others=[0] * 3).value
+    )
 
 
 def split(truth, kinds):
@@ -131,7 +163,7 @@ def test_others_who_all_hold_one_value_are_no_upper_bound_however_they_are_evalu
     mixed = strong_vulnerability(None, Channel(response(2, 0.9)), others=[150, 149]).value  # the same but for 1e-8
     found = worst_strong_vulnerability(None, split(0.9, 5), num_users=300)
     assert (found.kind, found.method) == (Kind.LOWER_BOUND, "convolution")
-    assert found.value == found.lower < mixed < found.upper == near(0.9)
+    assert found.value == found.lower < mixed < found.upper < 0.6
     sampled = worst_strong_vulnerability(
         None, split(0.9, 5), num_users=300, method="monte-carlo", source=SeededSource(3)
     )

@@ -108,13 +108,20 @@ def test_shuffling_protects_from_the_uninformed_and_only_both_from_those_who_kno
     assert both.strong.value < sample.strong.value < randomizing.strong.value < shuffling.strong.value == 1
 
 
-def test_what_is_too_dear_is_left_out_with_a_reason_and_the_rest_is_there():
+def test_what_is_too_dear_is_bounded():
     found = compare_ways(protocol(3, 300, kind="oue"))
     both = found.way("both")
-    assert (both.uninformed, both.strong) == (None, None)
-    assert found.way("randomizing").uninformed.value > 1 / 3
-    assert len(found.left_out) == 2
-    assert "monte-carlo" in found.left_out[0]
+    assert both.uninformed.kind is both.strong.kind is Kind.UPPER_BOUND
+    assert both.uninformed.value < both.strong.value < found.way("randomizing").strong.value
+    assert "'monte-carlo' estimates it" in both.uninformed.note
+    assert found.left_out == ()
+
+
+def test_what_one_method_cannot_evaluate_is_left_out_with_a_reason_and_the_rest_is_there():
+    several = compare_ways(protocol(4, 2000), prior=[0.1, 0.2, 0.3, 0.4], method="quick")
+    assert several.way("both").uninformed.additive_leakage < 1e-12
+    assert several.way("both").strong is None
+    assert "what the others may hold of 4 values" in several.left_out[0]
 
 
 def test_a_shuffle_that_is_not_uniform_is_compared_without_a_sample():
@@ -141,4 +148,6 @@ def test_quick_refuses_what_is_slow_and_says_the_same_else():
     quick, slow = (compare_ways(protocol(3, 2000), method=method) for method in ("quick", "auto"))
     assert quick.way("both").uninformed == slow.way("both").uninformed
     assert quick.way("both").strong.value == pytest.approx(slow.way("both").strong.value, abs=1e-12)
-    assert "takes too long" in compare_ways(protocol(3, 10**6), method="quick").left_out[0]
+    many = compare_ways(protocol(3, 20_000), method="quick").way("both").strong
+    assert (many.kind, many.method) == (Kind.UPPER_BOUND, "pairs")
+    assert many.lower <= compare_ways(protocol(3, 20_000)).way("both").strong.value <= many.upper

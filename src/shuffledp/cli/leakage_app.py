@@ -26,7 +26,9 @@ def leakage(
     shuffler: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="uniform (the default), none, mallows:CONCENTRATION, imperfect:GAMMA (the worst)."
+            metavar="KIND",
+            help="uniform (the default), none, imperfect:GAMMA (the worst), mallows:CONCENTRATION (Kendall's distance; "
+            "also mallows-hamming and mallows-cayley).",
         ),
     ] = None,
     prior: Annotated[
@@ -46,7 +48,7 @@ def leakage(
     method: Annotated[
         str,
         typer.Option(
-            help="auto; quick (refuses what is slow); enumeration, max-load, convolution (two guesses); "
+            help="auto; quick (less effort); enumeration, max-load, convolution (two guesses); "
             "estimates: gaussian (two guesses), monte-carlo."
         ),
     ] = "auto",

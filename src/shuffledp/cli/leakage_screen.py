@@ -8,12 +8,13 @@ from rich.text import Text
 
 from shuffledp._numerals import in_digits
 from shuffledp.cli.screen import print_json
-from shuffledp.leakage import Comparison, TargetExamination, Vulnerability, wording
+from shuffledp.leakage import BestGuess, Comparison, TargetExamination, Vulnerability, wording
 
 __all__ = ["show_leakage"]
 
 _DIGITS = 6
 _MOST_NAMES = 8
+_MOST_TIED = 3
 _CAPACITIES = {
     "exactly": "no belief about the person, and no aim without losses, makes more of it",
     "at most": "no belief about the person, and no aim without losses, makes more of it",
@@ -69,6 +70,10 @@ def _numbers(found: TargetExamination) -> Table:
     table.add_row("posterior vulnerability", _number(each.value, relation), f"{kind} ({each.method}){between}")
     table.add_row("additive leakage", _number(each.additive_leakage, relation), kind)
     table.add_row("multiplicative leakage", _number(each.multiplicative_leakage, relation), kind)
+    if found.worst is not None:
+        worst = found.worst
+        about = f"{worst.kind}: any shuffle that is as imperfect"
+        table.add_row("worst posterior", _number(worst.value, worst.kind.relation), about)
     if found.capacity is None:
         table.add_row("capacity", "-", "not known")
     else:
@@ -93,15 +98,22 @@ def _show_guesses(console: Console, found: TargetExamination, answers: tuple[str
     for name in ("probability", "best guess", "right" if found.counts_right else "worth"):
         table.add_column(name, justify="right")
     for guess in found.guesses:
-        named = guess.guess < len(answers) and found.counts_right
         table.add_row(
             Text(", ".join(map(str, guess.seen))),
             f"{guess.probability:.4g}",
-            Text(answers[guess.guess] if named else str(guess.guess)),
+            Text(_guessed(guess, answers if found.counts_right else ())),
             _joined(wording.as_share(guess.worth)) if found.counts_right else f"{guess.worth:.4g}",
         )
     console.print(table)
-    console.print(Text("Of guesses that are equally good, the first is listed."))
+    if any(guess.tied for guess in found.guesses):
+        console.print(Text("Guesses with an 'or' between them are equally good."))
+
+
+def _guessed(guess: BestGuess, answers: tuple[str, ...]) -> str:
+    """The best guess, and all that are as good, or how many."""
+    every = (guess.guess, *guess.tied)
+    names = [answers[number] if number < len(answers) else str(number) for number in every]
+    return " or ".join(names) if len(names) <= _MOST_TIED else f"{names[0]} or {len(names) - 1} others"
 
 
 def _kinds(found: TargetExamination, answers: tuple[str, ...]) -> str:

@@ -16,7 +16,13 @@ from shuffledp.tasks import Task, read_task
 
 __all__ = ["Asked"]
 
-_SHUFFLERS = {"uniform": None, "none": None, "mallows": "CONCENTRATION", "imperfect": "IMPERFECTION"}
+_DISTANCES = {"mallows": "kendall", "mallows-hamming": "hamming", "mallows-cayley": "cayley"}
+_SHUFFLERS = {
+    "uniform": None,
+    "none": None,
+    **dict.fromkeys(_DISTANCES, "CONCENTRATION"),
+    "imperfect": "IMPERFECTION",
+}
 _OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
 
 
@@ -151,7 +157,8 @@ def _shuffle(asked: str, users: int) -> ShuffleModel:
     if kind == "imperfect":
         return ImperfectShuffleModel(num_users=users, imperfection=number, construction="assumed")
     everybody = Groups.from_labels(np.zeros(users, dtype=np.int64))
-    return MallowsShuffler(groups=everybody, concentration=number, per_block=False).model(users)
+    distance = _DISTANCES[kind]
+    return MallowsShuffler(groups=everybody, concentration=number, distance=distance, per_block=False).model(users)
 
 
 def _form(kind: str) -> str:

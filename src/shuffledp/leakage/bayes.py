@@ -11,23 +11,29 @@ from numpy.typing import ArrayLike
 
 from shuffledp._validate import instance_of
 from shuffledp.channels import Channel, distribution, numbers
+from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage._exact import growth, plain, ratio
 
 __all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
 
 
-def prior(prior: ArrayLike) -> Fraction | float:
+def prior(prior: ArrayLike | None) -> Fraction | float:
     """The probability of a right guess before anything is seen: the largest entry of the prior.
 
     Args:
-        prior: shape (inputs,); adds up to 1.
+        prior: shape (inputs,); adds up to 1. None, uniform elsewhere, is refused: it does not say of how many.
 
     Raises:
-        InvalidParameterError: if the prior is no probability distribution.
+        InvalidParameterError: if the prior is no probability distribution, or None.
 
     References:
         Smith 2009, *On the Foundations of Quantitative Information Flow*.
     """
+    if prior is None:
+        raise InvalidParameterError(
+            "prior must be probabilities; got prior=None, which does not say of how many inputs. A uniform prior over k "
+            "inputs is [Fraction(1, k)] * k."
+        )
     belief = numbers(prior, "prior", ndim=1)
     return plain(distribution(belief, len(belief)).max())
 

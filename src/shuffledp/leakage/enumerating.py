@@ -43,14 +43,19 @@ def _likely_histograms(count: int, chances: Floats) -> float:
     return total
 
 
-def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
+def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[float, float]:
     """E of the largest, over guesses w, sum over slots of weight * (values[w, z] - values[0, z]).
 
-    Reports z are independent, of law ``chances``.
+    Reports z are independent, of law ``chances``, and the weights of all slots add up to 1.
 
     Left out are histograms of probability below 1e-24, if there are more than half a million; of less, if some report
     is worth far more than reports are on average.
+
+    Returns:
+        The sum over all others, and what those left out may add at most: their probability, added up, times the most
+        that any report is worth.
     """
+    left_out: list[float] = []
     relative = values - values[:1]
     highest = relative.max(axis=0)
     rarity = max(1.0, float(highest.max()) / max(float(highest @ chances), _TINY))
@@ -59,42 +64,45 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> float:
     parts = sorted(slots, key=lambda slot: slot[1])
     held_mass, held = np.ones(1), np.zeros((1, relative.shape[1]))
     for weight, count in parts[:-1]:
-        blocks = list(_histograms(count, chances, weight * relative, rarity))
+        blocks = list(_histograms(count, chances, weight * relative, rarity, left_out))
         mass, sums = np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
         held_mass = np.multiply.outer(held_mass, mass).ravel()
         held = (held[:, None] + sums).reshape(-1, relative.shape[1])
     weight, count = parts[-1]
     total: list[float] = []
-    for mass, sums in _histograms(count, chances, weight * relative, rarity):
+    for mass, sums in _histograms(count, chances, weight * relative, rarity, left_out):
         step = max(1, _CHUNK // max(1, sums.size))
         for start in range(0, held_mass.size, step):
             best = (held[start : start + step, None] + sums).max(axis=2)
             total.append(float(held_mass[start : start + step] @ (best @ mass)))
-    return math.fsum(total)
+    return math.fsum(total), math.fsum(left_out) * max(0.0, float(highest.max()))
 
 
-def _histograms(count: int, chances: Floats, values: Floats, rarity: float) -> Iterator[tuple[Floats, Floats]]:
+def _histograms(
+    count: int, chances: Floats, values: Floats, rarity: float, left_out: list[float]
+) -> Iterator[tuple[Floats, Floats]]:
     """Histograms of so many reports in blocks: their probabilities, and their sums of values for each guess.
 
-    What is left out is so many times less likely as the rarity says.
+    What is left out is so many times less likely as the rarity says; its probabilities are added to the list.
     """
     if len(chances) == 1:
         yield np.ones(1), count * values
         return
     full = _all_histograms(count, len(chances)) <= FEW
     least, nats = (0.0, math.inf) if full else (_SMALLEST / rarity, NEGLIGIBLE + math.log(rarity))
-    low, high = _window(count, chances[0], nats)
+    left_out.append(2 * len(chances) * math.exp(-nats))  # both tails of each count
+    windows = [_window(count, chance, nats) for chance in chances.tolist()]
+    low, high = windows[0]
     first = np.arange(low, high + 1)
     mass = binomial(first, count, chances[0])
     each = 1.0
-    for chance in chances[1:-1]:
-        inside = _window(count, chance, nats)
+    for inside in windows[1:-1]:
         each *= inside[1] - inside[0] + 1
     step = max(1, int(_CHUNK // (each * values.shape[1])))
     for start in range(0, first.size, step):
         part = slice(start, start + step)
         state = (mass[part], count - first[part], first[part, None] * values[0])
-        yield _spread(state, count, chances, values, (least, nats))
+        yield _spread(state, chances, values, windows, (least, left_out))
 
 
 def _window(count: int, chance: float, nats: float) -> tuple[int, int]:
@@ -106,16 +114,19 @@ def _window(count: int, chance: float, nats: float) -> tuple[int, int]:
 
 def _spread(
     state: tuple[Floats, NDArray[np.int64], Floats],
-    count: int,
     chances: Floats,
     values: Floats,
-    left_out: tuple[float, float],
+    windows: list[tuple[int, int]],
+    rare: tuple[float, list[float]],
 ) -> tuple[Floats, Floats]:
-    """All further kinds, of which the last takes what is left, without what is less likely than a probability."""
-    least, nats = left_out
+    """All further kinds, of which the last takes what is left, without what is less likely than a probability.
+
+    ``rare`` is that probability, and a list to which those of what is left out are added.
+    """
+    least, left_out = rare
     mass, left, sums = state
     for kind in range(1, len(chances) - 1):
-        inside = _window(count, chances[kind], nats)
+        inside = windows[kind]
         low = np.minimum(inside[0], left)
         sizes = np.minimum(inside[1], left) - low + 1
         rows = np.repeat(np.arange(mass.size), sizes)
@@ -125,6 +136,7 @@ def _spread(
         left, sums = left[rows] - counts, sums[rows] + counts[:, None] * values[kind]
         if least:
             kept = mass > least
+            left_out.append(float(mass[~kept].sum()))
             mass, left, sums = mass[kept], left[kept], sums[kept]
     return mass, sums + left[:, None] * values[-1]
 

@@ -14,7 +14,7 @@ from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage.guessing import BestGuess, best_guesses
 from shuffledp.leakage.positions import best_at, slots_of
 from shuffledp.leakage.scores import checked_prior, matrix_of, scores
-from shuffledp.leakage.target import channel_of, target_vulnerability
+from shuffledp.leakage.target import channel_of, target_vulnerability, worst_exchange_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.leakage.ways import Comparison, compare_ways
 from shuffledp.models import ProtocolModel
@@ -50,6 +50,8 @@ class TargetExamination:
         found: the vulnerability.
         capacity: the largest factor; None where it cannot be evaluated.
         guesses: a best guess for everything that can be seen; None where that is too much to list, or not known.
+        worst: the most that any shuffle tells in which exchanging two people costs as much, for an imperfect shuffler of
+            which the law of places is known and the adversary "uninformed"; else None, as ``found`` is that already.
         comparison: what each part of the protocol contributes; None if it was not asked for.
         seconds: how long it took.
     """
@@ -60,6 +62,7 @@ class TargetExamination:
     found: Vulnerability
     capacity: Capacity | None
     guesses: tuple[BestGuess, ...] | None
+    worst: Vulnerability | None
     comparison: Comparison | None
     seconds: float
 
@@ -81,8 +84,10 @@ class TargetExamination:
             "num_users": self.model.num_users,
             "method": found.method,
             "decay": found.decay,
+            "note": found.note,
             "hypotheses": list(found.hypotheses),
             "guesses": None if self.guesses is None else [guess.to_dict() for guess in self.guesses],
+            "worst": None if self.worst is None else self.worst.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "model": self.model.to_dict(),
             "library_version": __version__,
@@ -137,9 +142,17 @@ def examine_target(
         found=found,
         capacity=most,
         guesses=best_guesses(model, prior=prior, gain=gain) if adversary == "uninformed" else None,
+        worst=_worst_like(model, prior, gain) if adversary == "uninformed" else None,
         comparison=compare_ways(model, prior=prior, gain=gain, **choice) if compare else None,
         seconds=time.perf_counter() - start,
     )
+
+
+def _worst_like(model: ProtocolModel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability | None:
+    """If only the imperfection is promised, and not how the order is drawn."""
+    if model.shuffle.kind != "imperfect" or not model.shuffle.position_laws():
+        return None
+    return worst_exchange_vulnerability(model, prior=prior, gain=gain)
 
 
 def target_capacity(

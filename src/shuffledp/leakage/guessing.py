@@ -17,6 +17,7 @@ from shuffledp.models import ProtocolModel
 __all__ = ["BestGuess", "best_guesses"]
 
 _MOST_LISTED = 60
+_TIED = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +30,14 @@ class BestGuess(Described):
         probability: how likely that is to be seen.
         guess: the number of the first guess that is best.
         worth: its expected gain then; with the gain of a right guess, the probability that it is right.
+        tied: the numbers of all further guesses that are as good, up to rounding.
     """
 
     seen: tuple[int, ...]
     probability: float
     guess: int
     worth: float
+    tied: tuple[int, ...] = ()
 
 
 def best_guesses(
@@ -59,10 +62,10 @@ def best_guesses(
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
         >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
         >>> for each in best_guesses(ProtocolModel(local=local, shuffle=UniformShuffler().model(2))):
-        ...     print(each.seen, round(each.probability, 4), each.guess, round(each.worth, 4))
-        (2, 0) 0.25 0 0.7311
-        (1, 1) 0.5 0 0.5
-        (0, 2) 0.25 1 0.7311
+        ...     print(each.seen, round(each.probability, 4), each.guess, each.tied, round(each.worth, 4))
+        (2, 0) 0.25 0 () 0.7311
+        (1, 1) 0.5 0 (1,) 0.5
+        (0, 2) 0.25 1 () 0.7311
     """
     _validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
@@ -88,5 +91,7 @@ def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float
     if probability == 0:
         return BestGuess(seen=tuple(seen.tolist()), probability=0.0, guess=0, worth=0.0)
     means = (joint[:, comes] / law[comes]) @ seen[comes] / seen.sum()
-    best = int(np.argmax(np.round(means, 12)))
-    return BestGuess(seen=tuple(seen.tolist()), probability=probability, guess=best, worth=float(means[best]))
+    first, *tied = np.flatnonzero(means >= means.max() - _TIED * np.abs(means).max()).tolist()
+    return BestGuess(
+        seen=tuple(seen.tolist()), probability=probability, guess=first, worth=float(means[first]), tied=tuple(tied)
+    )

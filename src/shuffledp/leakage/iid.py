@@ -9,8 +9,10 @@ Proof. Given the target's value x, reports z have probability sum_j w_j R(x, z_j
 = prod_i q(z_i) sum_j w_j R(x, z_j) / q(z_j). Multiply by pi(x) g(guess, x), sum over x, and take the best guess.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._worth import check_mixtures, check_views
 from shuffledp.leakage.approximating import CONFIDENCE, by_convolution, by_normal_limit, by_sampling
+from shuffledp.leakage.bounding import Interval, by_fullest_bin, by_pairs, without_losers
 from shuffledp.leakage.enumerating import Slots, exact_mean_best, expected_excess, num_states
 from shuffledp.leakage.max_load import Cells, expected_largest
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
@@ -49,6 +52,9 @@ METHODS = ("auto", "quick", "enumeration", "max-load", "convolution", "gaussian"
 _FEW_STATES = 2e5
 _MOST_STATES = 3e7
 _QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
+_MOST_BINS, _QUICK_BINS = 50_000, 2_000  # people
+_TIGHT = 1e-3
+_EXACT_TO = 1e-12  # of what one report tells
 _MOST_EXACT = 200_000
 _LEAST_FOR_A_PATTERN = 3
 _ALIKE = 1e-11
@@ -66,6 +72,7 @@ class Best:
     upper: float
     kind: Kind
     method: str
+    note: str = ""
 
 
 def shuffled_vulnerability(
@@ -84,16 +91,18 @@ def shuffled_vulnerability(
         channel: the local randomizer of everybody.
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
         num_users: n, 1 or more.
-        method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms), "max-load" (if
-            each guess is favored by one report) and "convolution" (two guesses; a bound to about 1e-6); "quick" does
-            so too, and refuses what takes longer than about half a second. By name only, estimates: "gaussian" (two
-            guesses), and "monte-carlo" with an interval of confidence 99.9 %.
+        method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms) and "max-load" (if
+            each guess is favored by one report), for all guesses or for those that ever win. If none is, the value is
+            an upper bound with a lower one: by "convolution" for two guesses (about 1e-6 apart), by fullest bins or
+            pairs of guesses for more. "quick" does so too, with less effort where more would take longer than about
+            half a second. By name only, estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of
+            confidence 99.9 %.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
         InvalidParameterError: if an argument is out of range, the method does not apply, or the best guess is worth
             less than 0 after something that can be seen, or beforehand.
-        UnsupportedModelError: if no exact evaluation is feasible; the message names the estimate that is.
+        UnsupportedModelError: if the sum of the method that is asked for by name would take too long.
 
     References:
         Our own; for k-ary randomized response and a uniform prior Jurado et al. 2023, Theorem 22.
@@ -111,7 +120,8 @@ def shuffled_vulnerability(
     slots: Slots = ((1 / int(num_users), int(num_users)),)
     check_mixtures(found, slots)
     best = best_guess(found, slots, method=method, source=source)
-    return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, OBLIVIOUS), decay=decay(found))
+    assumed = (INDEPENDENT, ABOUT_THE_TARGET, OBLIVIOUS)
+    return as_vulnerability(found, best, hypotheses=assumed, decay=decay(found), counts_right=gain is None)
 
 
 def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
@@ -155,12 +165,76 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "Ra
 
     Raises:
         InvalidParameterError: if the method does not apply.
-        UnsupportedModelError: if no exact evaluation is feasible.
+        UnsupportedModelError: if its sum would take too long.
     """
     _validate.one_of(METHODS, method=method)
     small = found.reduced()
+    if method in ("auto", "quick"):
+        return _automatic(small, slots, quick=method == "quick")
+    return _by_name(small, slots, method, source)
+
+
+def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
+    """Exactly, if that is feasible for all guesses or for all that ever win; else between bounds."""
+    chosen, contenders, added, most = _chosen(small, slots, quick=quick), small, 0.0, math.inf
+    if chosen in (None, "convolution"):
+        contenders, added, most = without_losers(small, slots)
+        chosen = _chosen(contenders, slots, quick=quick)
+    note = _too_long(small, slots)
+    if chosen == "enumeration":
+        return _by_name(contenders, slots, chosen, None)
+    if chosen == "max-load":
+        with suppress(UnsupportedModelError):  # of too many bins
+            return _by_name(contenders, slots, chosen, None)
+    if chosen == "convolution":
+        known = Interval(*by_convolution(contenders.chances, contenders.values, slots), chosen)
+    else:
+        known = _between(contenders, slots, quick=quick)
+    alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
+    uppers = {known.method: known.upper + added, "exponential": most, "one report": alone}
+    method = min(uppers, key=lambda name: uppers[name])
+    upper = uppers[method]
+    lower = min(known.lower, upper)
+    return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method=method, note=note)
+
+
+def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
+    """The tighter of two kinds of bounds, or both."""
+    people = sum(count for _, count in slots)
+    bins = None
+    if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
+        bins = by_fullest_bin(small, people)
+    if bins is not None and bins.upper <= (1 + _TIGHT) * bins.lower:
+        return bins
+    pairs = by_pairs(small, slots, quick=quick)
+    if bins is None:
+        return pairs
+    best = min(bins, pairs, key=lambda each: each.upper)
+    return replace(best, lower=min(best.upper, max(bins.lower, pairs.lower)))
+
+
+def _too_long(small: Scores, slots: Slots) -> str:
+    """Why a value is only a bound; for a uniform shuffle with the number of people for whom it need not be."""
+    feasible = f", and is feasible for up to {_feasible(small):,} people" if len(slots) == 1 else ""
+    start = f"The exact value would take too long{feasible}, so this is a bound of it"
+    return f"{start}; the method 'monte-carlo' estimates it."
+
+
+def _feasible(small: Scores) -> int:
+    """For how many people histograms can be enumerated."""
+
+    def states(people: int) -> float:
+        return num_states(len(small.chances), ((1 / people, people),), small.chances) * len(small.values)
+
+    low, high = 1, 10**10
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if states(middle) <= _MOST_STATES else (low, middle)
+    return low
+
+
+def _by_name(small: Scores, slots: Slots, chosen: str, source: "RandomSource | None") -> Best:
     chances, values = small.chances, small.values
-    chosen = _chosen(small, slots, quick=method == "quick") if method in ("auto", "quick") else method
     if chosen == "monte-carlo":
         excess, lower, upper = by_sampling(chances, values, slots, source)
         return Best(excess=excess, lower=lower, upper=upper, kind=Kind.ESTIMATE, method=chosen)
@@ -172,7 +246,9 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "Ra
     if chosen == "gaussian":
         excess = by_normal_limit(chances, values, slots)
         return Best(excess=excess, lower=0.0, upper=float("inf"), kind=Kind.ESTIMATE, method=chosen)
-    excess = _by_max_load(small, slots) if chosen == "max-load" else _by_enumeration(small, slots)
+    if chosen == "enumeration":
+        return _by_enumeration(small, slots)
+    excess = _by_max_load(small, slots)
     return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=chosen)
 
 
@@ -182,7 +258,9 @@ def largest(found: Sequence[Best]) -> Best:
     sampled = [each for each in found if each.kind is Kind.ESTIMATE]
     kind, method = (sampled[0].kind, sampled[0].method) if sampled else (best.kind, best.method)
     lower, upper = max(each.lower for each in found), max(each.upper for each in found)
-    return Best(excess=best.excess, lower=min(lower, best.excess), upper=upper, kind=kind, method=method)
+    return Best(
+        excess=best.excess, lower=min(lower, best.excess), upper=upper, kind=kind, method=method, note=best.note
+    )
 
 
 def missed(samples: int = 1) -> tuple[str, ...]:
@@ -190,7 +268,9 @@ def missed(samples: int = 1) -> tuple[str, ...]:
     return (f"the interval misses the truth with probability {samples * (1 - CONFIDENCE):.1g} at most",)
 
 
-def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str) -> Vulnerability:
+def as_vulnerability(
+    found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str, counts_right: bool
+) -> Vulnerability:
     """The value with its prior and what is assumed."""
     prior = float(found.prior)
     highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
@@ -205,11 +285,13 @@ def as_vulnerability(found: Scores, best: Best, *, hypotheses: tuple[str, ...], 
         hypotheses=hypotheses + (missed() if best.method == "monte-carlo" else ()),
         decay=decay,
         excess=best.excess,
+        counts_right=counts_right,
+        note=best.note,
     )
 
 
-def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str:
-    """The first method that is exact and feasible; a bound for two guesses."""
+def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
+    """The first method that is exact and feasible, or a tight bound for two guesses; None if there is none."""
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if len(small.values) == 1 or states <= _FEW_STATES:
         return "enumeration"
@@ -217,15 +299,7 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str:
         return "max-load"
     if states <= (_QUICK_STATES if quick else _MOST_STATES):
         return "enumeration"
-    if len(small.values) == 2:
-        return "convolution"
-    if quick:
-        raise UnsupportedModelError(f"it takes too long for {sum(count for _, count in slots):,} people.")
-    raise UnsupportedModelError(
-        f"the exact value would take about {states:.1e} steps ({len(small.values)} guesses, {len(small.chances)} kinds "
-        f"of reports), and at most {_MOST_STATES:.0e} are feasible. The method 'monte-carlo' gives an estimate, if "
-        "asked for by name."
-    )
+    return "convolution" if len(small.values) == 2 else None
 
 
 def _is_slow(small: Scores, slots: Slots) -> bool:
@@ -235,13 +309,19 @@ def _is_slow(small: Scores, slots: Slots) -> bool:
     return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
 
 
-def _by_enumeration(small: Scores, slots: Slots) -> float:
+def _by_enumeration(small: Scores, slots: Slots) -> Best:
     if len(small.values) == 1:
-        return 0.0
+        return Best(excess=0.0, lower=0.0, upper=0.0, kind=Kind.EXACT, method="enumeration")
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if states > _MOST_STATES:
-        raise InvalidParameterError(f"method must be another one: an enumeration would take {states:.1e} steps.")
-    return max(0.0, expected_excess(small.chances, small.values, slots))
+        limit = f" (up to {_feasible(small):,} people are feasible)" if len(slots) == 1 else ""
+        raise InvalidParameterError(f"method must be another one: an enumeration would take too long{limit}.")
+    found, missing = expected_excess(small.chances, small.values, slots)
+    excess = max(0.0, found)
+    if missing <= _EXACT_TO * float((small.values - small.values[0]).max(axis=0) @ small.chances):
+        return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="enumeration")
+    upper, note = excess + missing, "What is very unlikely to be seen is left out, and counts as if it told the most."
+    return Best(excess=upper, lower=excess, upper=upper, kind=Kind.UPPER_BOUND, method="enumeration", note=note)
 
 
 def _by_max_load(small: Scores, slots: Slots) -> float:

@@ -20,7 +20,7 @@ from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, po
 from shuffledp.leakage._quadrature import integer_quadrature
 from shuffledp.leakage.scores import numbers_of
 
-__all__ = ["Cells", "binary_vulnerability", "expected_largest", "expected_max_load"]
+__all__ = ["Cells", "binary_vulnerability", "expected_highest", "expected_largest", "expected_max_load"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,15 +36,17 @@ _MOST_WORK = 2_000_000_000
 _MOST_TRANSFORMED = 1_000_000_000
 _COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
+_NO_PROBABILITY = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bins of one kind: how likely a ball falls into each, how many there are, and what a ball in one counts."""
+    """Bins of one kind: how likely a ball falls into each, how many there are, what a ball counts, and a head start."""
 
     probability: float
     count: int
     weight: float = 1.0
+    offset: float = 0.0
 
 
 def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
@@ -134,8 +136,25 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
         (weight,) = weights
         if sum(kind.count for kind in fullest) == 2 and rest > 0:
             return weight * _larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
+        shares = [kind.probability for kind in fullest for _ in range(kind.count)]
+        if len(shares) == 3 and rest == 0 and len(fullest) > 1:
+            return weight * _largest_of_three(balls, shares)
         return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
     return _Loads(balls, fullest, rest).any_weights()
+
+
+def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
+    """The expected largest of head start plus weight times load over the given bins, of which there may be others.
+
+    Args:
+        balls: 1 or more.
+        kinds: the kinds of bins, of weights above 0 and probabilities that sum to 1 at most.
+
+    Raises:
+        UnsupportedModelError: if the sum would take too long.
+    """
+    rest = 1 - sum(kind.probability * kind.count for kind in kinds)
+    return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
@@ -174,6 +193,47 @@ def _larger_of_two(balls: int, first: float, second: float) -> float:
         held = start + 2 * nodes
         total += float((binomial(held, balls, both) * weights) @ _larger(held, first / both, second / both))
     return total
+
+
+def _largest_of_three(balls: int, shares: list[float]) -> float:
+    """The expected largest load of three bins that hold all balls, over how many balls fall into the first two.
+
+    Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
+    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that both cannot
+    be. It is smooth in M below and above 2 n / 3, of even and of odd M.
+    """
+    first, second, last = shares
+    both = first + second
+    low, high = window(balls, both)
+    low, high, edge = max(low, 0), min(high, balls), 2 * balls // 3
+    smoothness = _BLOCK * math.sqrt(balls * both * last) / 32  # near the edge terms are less smooth
+    total = 0.0
+    for start, end in ((low, min(edge - 1, high)), (max(low, edge), high)):
+        for odd in (0, 1):
+            nodes, weights = integer_quadrature(max(0, (end - start - odd) // 2 + 1), smoothness)
+            held = start + odd + 2 * nodes
+            total += float((binomial(held, balls, both) * weights) @ _beyond(held, balls - held, first / both))
+    return balls * last + total
+
+
+def _beyond(held: Integers, least: Integers, share: float) -> Floats:
+    """By how much the larger of two loads that add up to so many exceeds a number, if it does."""
+    total = np.zeros(held.size)
+    for chance, half in ((share, (held + 1) // 2), (1 - share, held // 2 + 1)):
+        place = np.maximum(half, least + 1)
+        total += _exceeding(held, place, chance, least)
+    return total
+
+
+def _exceeding(trials: Integers, place: Integers, chance: float, least: Integers) -> Floats:
+    """E[X - c; X >= a] for X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), where the mean hardly counts."""
+    from scipy.special import betainc
+
+    possible = (place <= trials) & (trials > 0)
+    inside = np.where(possible, place, 0)
+    tail = np.where(inside <= 0, 1.0, betainc(np.maximum(inside, 1), np.maximum(trials - inside + 1, 1), chance))
+    exceeding = (trials * chance - least) * tail + inside * (1 - chance) * binomial(inside, trials, chance)
+    return np.where(possible, exceeding, 0.0)
 
 
 def _larger(held: Integers, first: float, second: float) -> Floats:
@@ -269,16 +329,16 @@ class _Loads:
 
     def _thresholds(self) -> Floats:
         """All values that the maximum can take, from a lower bound of it on."""
-        least = self.balls / sum(kind.count / kind.weight for kind in self.kinds if kind.weight)
-        least = least if all(kind.weight for kind in self.kinds) else 0.0
-        values = [
-            np.arange(first, last + 1) * kind.weight
-            for (first, last), kind in zip(self.windows, self.kinds, strict=True)
-            if kind.weight
-        ]
-        every = np.unique(np.concatenate(values))
-        least = max(least, *(kind.weight * (low - 1) for (low, _), kind in zip(self.windows, self.kinds, strict=True)))
-        return np.concatenate(([0.0], every)) if least == 0 else every[max(np.searchsorted(every, least) - 1, 0) :]
+        each = list(zip(self.windows, self.fullest, strict=False))
+        every = np.unique(
+            np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])
+        )
+        least = max(kind.offset + kind.weight * (low - 1) for (low, _), kind in each)
+        if len(self.kinds) == len(self.fullest):  # the least largest value, if loads were any numbers
+            shares = sum(kind.count / kind.weight for kind in self.fullest)
+            least = max(least, (self.balls + sum(k.count * k.offset / k.weight for k in self.fullest)) / shares)
+        least = min(max(least, *(kind.offset for kind in self.fullest)), every[-1])
+        return np.concatenate(([least], every[np.searchsorted(every, least, side="right") :]))
 
     def _chances(self, thresholds: Floats) -> Floats:
         """P(weight times load is at most t for all bins), for each threshold t."""
@@ -320,7 +380,7 @@ class _Loads:
             turned = np.multiply.outer(counts - mean, angles)
             lost = np.cumsum(mass[:, None] * (2 * np.sin(turned / 2) ** 2 - 1j * np.sin(turned)), axis=0)
             beyond = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
-            places = _places(thresholds, kind.weight, first, last)
+            places = _places(thresholds, kind, first, last)
             possible &= places >= 0
             kept = np.maximum(places, 0)
             real, imaginary = -beyond[kept, None] - lost.real[kept], -lost.imag[kept]
@@ -355,7 +415,7 @@ class _Loads:
             for kind, (first, last) in zip(self.kinds, self.windows, strict=True)
         ]
         places = np.array(
-            [_places(thresholds, kind.weight, *ends) for kind, ends in zip(self.kinds, self.windows, strict=True)]
+            [_places(thresholds, kind, *ends) for kind, ends in zip(self.kinds, self.windows, strict=True)]
         )
         out = np.zeros(thresholds.size)
         for row in np.flatnonzero((places >= 0).all(axis=0)).tolist():
@@ -371,12 +431,12 @@ class _Loads:
         return _power(np.asarray(rfft(mass, self.size)), count)
 
 
-def _places(thresholds: Floats, weight: float, first: int, last: int) -> Integers:
+def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
     """The place, in a window of counts, of the largest count within each threshold; -1 if there is none."""
-    if weight == 0:
+    if kind.weight == 0:
         return np.full(thresholds.size, last - first)
-    allowed = np.searchsorted(np.arange(first, last + 1) * weight, thresholds, side="right") - 1
-    return allowed.astype(np.int64)
+    heights = kind.offset + np.arange(first, last + 1) * kind.weight
+    return np.searchsorted(heights, thresholds, side="right").astype(np.int64) - 1
 
 
 def _power(base: Complex, exponent: int) -> Complex:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage.approximating import normal_excess
 from shuffledp.leakage.enumerating import Slots
 from shuffledp.leakage.iid import Best, best_guess
@@ -62,10 +62,8 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "RandomSource | None" = None) -> Best:
     """The best guess where the place of the target's report has this law; a bound where many weights are different.
 
-    Where the exact value is not feasible, and no method is asked for by name, it is bounded by convexity: any law is a
-    mixture of uniform ones on its likeliest places. Many different weights are grouped: in a group, all but one become
-    the largest or the smallest one, with the sum kept, which makes the law more concentrated and the result an upper
-    bound. The lower bound gives a group one weight.
+    Many different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum
+    kept, which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
 
     Args:
         found: the scores.
@@ -75,37 +73,23 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
 
     Raises:
         InvalidParameterError: if the method does not apply.
-        UnsupportedModelError: if no evaluation is feasible.
     """
     if len(slots) <= _MOST_WEIGHTS:
-        try:
-            return best_guess(found, slots, method=method, source=source)
-        except UnsupportedModelError:
-            if method != "auto" or len(slots) == 1:
-                raise
-            return _by_mixture(found, slots)
+        return best_guess(found, slots, method=method, source=source)
     if method in ("monte-carlo", "gaussian"):
         return best_guess(found, slots, method=method, source=source)
     above, below = _grouped(slots)
     upper = best_guess(found, above, method=method, source=source)
     lower = best_guess(found, below, method=method, source=source)
-    return Best(excess=upper.upper, lower=lower.lower, upper=upper.upper, kind=Kind.UPPER_BOUND, method=upper.method)
-
-
-def _by_mixture(found: Scores, slots: Slots) -> Best:
-    """With sorted weights w, uniform laws on the first h places have shares h (w_h - w_(h+1)) in the law."""
-    ordered = sorted(slots, reverse=True)
-    uniform = _uniform(found.reduced())
-    places, upper = 0, 0.0
-    for (weight, count), (following, _) in zip(ordered, [*ordered[1:], (0.0, 0)], strict=True):
-        places += count
-        upper += places * (weight - following) * uniform(places)
-    if math.isinf(upper):
-        raise UnsupportedModelError(
-            "not even a uniform shuffle is feasible here; the method 'monte-carlo' estimates, if asked for by name."
-        )
-    lower = min(upper, uniform(places))
-    return Best(excess=upper, lower=lower, upper=upper, kind=Kind.UPPER_BOUND, method="mixture")
+    note = upper.note or "The likeliest places are taken one by one and all others in groups, so this is a bound."
+    return Best(
+        excess=upper.upper,
+        lower=lower.lower,
+        upper=upper.upper,
+        kind=Kind.UPPER_BOUND,
+        method=upper.method,
+        note=note,
+    )
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:
@@ -162,15 +146,13 @@ def _corner(size: int, heavy: int, cost: float) -> Slots:
 
 
 def _uniform(small: Scores) -> Callable[[int], float]:
-    """The excess of a uniform shuffle of so many; infinite where its evaluation is not feasible."""
+    """The excess of a uniform shuffle of so many, or an upper bound of it."""
     kept: dict[int, float] = {}
+    method = "quick" if len(small.values) > 2 else "auto"  # for a few dozen sizes
 
     def excess(size: int) -> float:
         if size not in kept:
-            try:
-                kept[size] = best_guess(small, ((1 / size, size),)).upper
-            except UnsupportedModelError:
-                kept[size] = math.inf
+            kept[size] = best_guess(small, ((1 / size, size),), method=method).upper
         return kept[size]
 
     return excess
@@ -183,8 +165,6 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
     between two values of h the bound of both ends holds: intervals are halved where it is largest.
     """
     every = uniform(size)
-    if math.isinf(every):
-        return math.inf
 
     def bound(low: int, high: int) -> float:
         share = 1 / (1 + high / size * math.expm1(min(cost, 700.0)))

@@ -35,6 +35,10 @@ _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
 _FEW_VALUES = 3
+_FEWER_KNOWN = (
+    "The exact value would take too long, so this is a bound of it: as if all others' reports were known, except for "
+    "others who hold one value."
+)
 ALL_EQUAL = "all others hold the same value, the one that tells the most"
 KNOWN = "the others' values are known, and everybody randomizes alike"
 
@@ -61,7 +65,7 @@ def strong_vulnerability(
     Raises:
         InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
             that can be seen, or beforehand.
-        UnsupportedModelError: if no exact evaluation is feasible.
+        UnsupportedModelError: if the sum of the method that is asked for by name would take too long.
 
     References:
         Jurado et al. 2023, Section VI, for k-ary randomized response with p >= 1/k and a uniform prior; the general
@@ -75,7 +79,7 @@ def strong_vulnerability(
     _validate.instance_of(Channel, channel=channel)
     about = _about(channel, prior, gain)
     found = _best(*about, checked_others(others, len(channel.inputs)), method=method, source=source)
-    return _vulnerability(about, found, (KNOWN,))
+    return _vulnerability(about, found, (KNOWN,), right=gain is None)
 
 
 def worst_strong_vulnerability(
@@ -90,8 +94,10 @@ def worst_strong_vulnerability(
     """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
     Where there are too many, or ``method`` is "quick", it is what is sure of the largest of those where all others hold
-    one value, and so a lower bound: mixed values may tell slightly more, as they do for two values. What the target's
-    own report tells is an upper bound. An estimate by "monte-carlo" is one of that lower bound.
+    one value, and so a lower bound: mixed values may tell slightly more, as they do for two values. One of k values is
+    held by a k-th of the others at least; if all other reports were known, what is left would be an upper bound, and
+    that is the value where not even others who all hold one value can be evaluated well. An estimate by "monte-carlo"
+    is one of the lower bound.
 
     Args:
         prior: as for `strong_vulnerability`.
@@ -103,7 +109,7 @@ def worst_strong_vulnerability(
 
     Raises:
         InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: if no exact evaluation is feasible.
+        UnsupportedModelError: if the method is "quick", values are more than three, and one tells more than another.
     """
     _validate.integer_at_least(1, num_users=num_users)
     _validate.instance_of(Channel, channel=channel)
@@ -118,13 +124,26 @@ def worst_strong_vulnerability(
     sampled = sum(each.kind is Kind.ESTIMATE for each in found)
     worst = largest(found)
     if every:
-        return _vulnerability(about, worst, (KNOWN,), sampled)
-    upper = max(_local_excess(*about), worst.lower)
+        return _vulnerability(about, worst, (KNOWN,), sampled=sampled, right=gain is None)
     if worst.kind is Kind.ESTIMATE:
-        worst = replace(worst, upper=max(upper, worst.excess))
-    else:
-        worst = replace(worst, excess=worst.lower, upper=upper, kind=Kind.LOWER_BOUND)
-    return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled)
+        worst = replace(worst, upper=max(_local_excess(*about), worst.excess))
+        return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
+    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # some value is held by so many at least
+    upper = max(_bound_among_fewer(about, tried, method), worst.lower)
+    if worst.method == "pairs":
+        worst = replace(worst, excess=upper, upper=upper, kind=Kind.UPPER_BOUND, note=_FEWER_KNOWN)
+        return _vulnerability(about, worst, (KNOWN,), sampled=sampled, right=gain is None)
+    worst = replace(worst, excess=worst.lower, upper=upper, kind=Kind.LOWER_BOUND, note="")
+    return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
+
+
+def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts], method: str) -> float:
+    """The largest excess over data sets in which fewer others hide the target; never above that of one report."""
+    alone = _local_excess(*about)
+    try:
+        return min(alone, max(_best(*about, each, method=method).upper for each in tried))
+    except InvalidParameterError:  # of a gain that only more people make one that nobody regrets
+        return alone
 
 
 def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
@@ -142,6 +161,8 @@ def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices:
         return _exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
         return _among_equals(matrix, prior, gain, known, **choices)
+    if not _is_feasible(sum(known), matrix.shape[1]):
+        return _among_some(matrix, prior, gain, known)
     return _exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
 
 
@@ -203,15 +224,21 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
     return Best(excess=excess, lower=lower, upper=upper, kind=best.kind, method=best.method)
 
 
+def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
+    """An upper bound: as if all others' reports were known but those of the others who hold one value."""
+    alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
+    excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
+    return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
+
+
+def _is_feasible(people: int, outputs: int) -> bool:
+    """Whether the histograms of so many others, who hold different values, can be enumerated."""
+    return float(people + 2) ** (outputs - 1) <= _MOST_CELLS and _work(people, outputs) <= _MOST_WORK
+
+
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
     """By the law of the others' histogram, one person at a time: axis i counts report i, and the last has the rest."""
-    people, outputs = sum(known), matrix.shape[1]
-    cells = float(people + 2) ** (outputs - 1)
-    if cells > _MOST_CELLS or _work(people, outputs) > _MOST_WORK:
-        raise UnsupportedModelError(
-            f"the exact value for {people} others of different values and {outputs} kinds of reports would take "
-            f"{cells:.1e} histograms; at most {_MOST_CELLS:.0e} are feasible. Let all others hold the same value."
-        )
+    outputs = matrix.shape[1]
     law = np.ones((1,) * (outputs - 1))
     for row, count in zip(matrix, known, strict=True):
         for _ in range(count):
@@ -251,7 +278,7 @@ def checked_others(others: ArrayLike, size: int) -> Counts:
 
 
 def _vulnerability(
-    about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], sampled: int = 1
+    about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], *, right: bool, sampled: int = 1
 ) -> Vulnerability:
     """With a hypothesis for each estimate that was drawn."""
     _, given, worth = about
@@ -266,4 +293,6 @@ def _vulnerability(
         hypotheses=hypotheses + (missed(sampled) if best.method == "monte-carlo" else ()),
         decay="zero" if best.upper == 0 else "unknown",
         excess=best.excess,
+        counts_right=right,
+        note=best.note,
     )

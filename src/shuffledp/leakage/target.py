@@ -69,7 +69,8 @@ def target_vulnerability(
         2. Of other shuffles an upper bound over all that their description allows: imperfect and noisy ones by what it
            costs to exchange two people, random walks given how many reports everybody hands in. Seeing the order of
            reports never tells more than knowing which report is the target's, which is what is left else.
-        3. Where people are mixed differently, the value is for those who are mixed least.
+        3. What would take too long exactly is an upper bound, and `Vulnerability.note` says so.
+        4. Where people are mixed differently, the value is for those who are mixed least.
 
     Args:
         model: the randomizer and the shuffler, with the number of users.
@@ -86,8 +87,8 @@ def target_vulnerability(
     Raises:
         InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
             that can be seen, or beforehand.
-        UnsupportedModelError: if the law of reports is not written out, people send several reports or randomize
-            differently, or no exact evaluation is feasible.
+        UnsupportedModelError: if the law of reports is not written out, or people send several reports or randomize
+            differently.
 
     References:
         Jurado et al. 2023 for k-ary randomized response, a uniform prior and a uniform shuffle; the rest is our own
@@ -122,7 +123,8 @@ def target_vulnerability(
     _check_places(model.shuffle, len(np.asarray(positions)))
     check_mixtures(found, slots)
     best = best_at(found, slots, method=method, source=source)
-    return as_vulnerability(found, best, hypotheses=_hypotheses("the place has the given law"), decay="unknown")
+    assumed = _hypotheses("the place has the given law")
+    return as_vulnerability(found, best, hypotheses=assumed, decay="unknown", counts_right=gain is None)
 
 
 def worst_exchange_vulnerability(
@@ -157,7 +159,7 @@ def worst_exchange_vulnerability(
     """
     _validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
-    return _by_windows(model.shuffle, _scores_of(channel_of(model.local), prior, gain))
+    return _by_windows(model.shuffle, _scores_of(channel_of(model.local), prior, gain), counts_right=gain is None)
 
 
 def seen_through(
@@ -175,7 +177,7 @@ def seen_through(
     """
     if shuffle.is_uniform:
         return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
-    return _by_places(shuffle, _scores_of(channel, prior, gain), method, source)
+    return _by_places(shuffle, _scores_of(channel, prior, gain), method, source, counts_right=gain is None)
 
 
 def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
@@ -183,7 +185,8 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
     found = _scores_of(channel, prior, gain)
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
-    return as_vulnerability(found, _local(found), hypotheses=(ABOUT_THE_TARGET, reason), decay="none")
+    assumed = (ABOUT_THE_TARGET, reason)
+    return as_vulnerability(found, _local(found), hypotheses=assumed, decay="none", counts_right=gain is None)
 
 
 def _check_places(shuffle: ShuffleModel, places: int) -> None:
@@ -263,23 +266,26 @@ def _local(found: Scores) -> Best:
     return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="one report")
 
 
-def _by_places(shuffle: ShuffleModel, found: Scores, method: str, source: "RandomSource | None") -> Vulnerability:
+def _by_places(
+    shuffle: ShuffleModel, found: Scores, method: str, source: "RandomSource | None", *, counts_right: bool
+) -> Vulnerability:
     """By the laws of places that the description gives, or by what exchanges cost."""
     laws = shuffle.position_laws()
     if not laws:
         if method == "quick" and shuffle.position_windows():
             raise UnsupportedModelError(f"it takes too long for a shuffle of kind {shuffle.kind!r}.")
-        return _by_windows(shuffle, found)
+        return _by_windows(shuffle, found, counts_right=counts_right)
     for law in laws:
         check_mixtures(found, slots_of(law))
     each = [(best_at(found, slots_of(law), method=method, source=source), law) for law in laws]
     best, law = largest([found for found, _ in each]), max(each, key=lambda pair: pair[0].excess)[1]
     alone = law.counts == (1,)
     falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
-    return as_vulnerability(found, best, hypotheses=_hypotheses(f"{OBLIVIOUS}; about {law.whose}"), decay=falls)
+    assumed = _hypotheses(f"{OBLIVIOUS}; about {law.whose}")
+    return as_vulnerability(found, best, hypotheses=assumed, decay=falls, counts_right=counts_right)
 
 
-def _by_windows(shuffle: ShuffleModel, found: Scores) -> Vulnerability:
+def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
     """An upper bound: for those who are mixed least, the best of the windows around them; never above one report's."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
@@ -292,7 +298,7 @@ def _by_windows(shuffle: ShuffleModel, found: Scores) -> Vulnerability:
         excess=worst, lower=0.0, upper=worst, kind=Kind.UPPER_BOUND, method="exchanges" if windows else "one report"
     )
     falls = "zero" if decay(found) == "zero" else "unknown"
-    return as_vulnerability(found, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, reason), decay=falls)
+    return as_vulnerability(found, best, hypotheses=_hypotheses(reason), decay=falls, counts_right=counts_right)
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
@@ -325,4 +331,5 @@ def _strong(
     best = _local(found) if alone else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
     reason = "it is known which report is the target's"
     hypotheses = (KNOWN, reason if alone else f"as if {reason}")
-    return as_vulnerability(found, best, hypotheses=hypotheses, decay="none" if alone else "unknown")
+    falls = "none" if alone else "unknown"
+    return as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)

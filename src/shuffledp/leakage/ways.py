@@ -190,7 +190,8 @@ class _Asked:
         slots = ((1 / size, size),)
         check_mixtures(mixed, slots)
         best = best_guess(mixed, slots, **self.choice)
-        return as_vulnerability(mixed, best, hypotheses=(INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), decay=decay(mixed))
+        assumed, right = (INDEPENDENT, ABOUT_THE_TARGET, _SAMPLED), self.about["gain"] is None
+        return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
         """As if it were known who is in the sample; with a uniform prior and all others alike, that tells no more."""
@@ -206,6 +207,7 @@ class _Asked:
             method="sampling",
             hypotheses=("the others' values are known", _SAMPLED),
             excess=excess,
+            counts_right=self.about["gain"] is None,
         )
 
     def both(self, reasons: list[str]) -> Way:
