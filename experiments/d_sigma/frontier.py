@@ -12,6 +12,7 @@ NAMES = {
     "adult": "Adult: income by age",
     "twitch": "Twitch: explicit language",
     "acs": "ACS: owned homes by place",
+    "syn": "Syn: eight labels by position",
 }
 NARROW = 0.3  # what is said of an axis that shows less of lambda
 APART = (0.12, 0.06)  # how far labels are from each other, as parts of what is shown of lambda and rho
