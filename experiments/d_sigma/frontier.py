@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments.d_sigma.mechanisms import STYLES
-from experiments.showing import legend_in, lettered, limits, new_chart
+from experiments.showing import lettered, limits, new_chart
 
 __all__ = ["draw"]
 
@@ -12,6 +12,7 @@ NAMES = {
     "adult": "Adult: income by age",
     "twitch": "Twitch: explicit language",
     "acs": "ACS: owned homes by place",
+    "syn": "Syn: eight labels by position",
 }
 NARROW = 0.3  # what is said of an axis that shows less of lambda
 APART = (0.12, 0.06)  # how far labels are from each other, as parts of what is shown of lambda and rho
@@ -20,8 +21,8 @@ APART = (0.12, 0.06)  # how far labels are from each other, as parts of what is 
 def draw(rows: list[Row]) -> Any:
     """One panel for each data set; to the lower left is better. Lines lead along alpha at one scale only."""
     names = list(dict.fromkeys(row["data"] for row in rows))
-    figure, panels = new_chart(len(names) + 1, width=3.55, height=3.3, columns=2)
-    for place, (axes, data) in enumerate(zip(panels, names, strict=False)):
+    figure, panels = new_chart(len(names), width=3.55, height=3.6, columns=2)
+    for place, (axes, data) in enumerate(zip(panels, names, strict=True)):
         here = [row for row in rows if row["data"] == data]
         moving = [row for row in here if row["alpha"] is not None]
         scales = [row["scale"] for row in moving]
@@ -38,13 +39,13 @@ def draw(rows: list[Row]) -> Any:
             _points(axes, [row for row in line if row["alpha"] not in (None, least)], name, hollow=True)
             _alphas(axes, by_alpha[1:], name, labeled, span)
         low, high = (f(row["lambda"] for row in here) for f in (min, max))
-        part = f" ({low:.2f} to {high:.2f} only)" if high - low < NARROW else ""
+        part = f" ({low:.2f} to {high:.2f})" if high - low < NARROW else ""
         axes.set(xlabel=f"lambda: error of laws{part}", ylabel="rho: share vulnerable", ylim=(-0.03, None))
         lettered(axes, place, NAMES[data])
-    panels[-1].set_axis_off()
     panels[0].errorbar([], [], fmt="o", color="#56606b", label="filled: alpha = 4, groups of any scale")
     panels[0].errorbar([], [], fmt="-o", color="#56606b", mfc="white", label="hollow: one scale, alpha as written")
-    legend_in(panels[-1], panels[0], "lower left is better; bars: 95 %,\nStudent's t")
+    figure.suptitle("Lower left is better; bars: 95 % by Student's t", fontsize=10)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 

@@ -1,5 +1,6 @@
 """The shuffles that every figure compares: none, the paper's, ours and a uniform one."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,20 @@ def shuffler_of(name: str, groups: Groups | None, alpha: float, coordinates: Any
     if groups is None:
         raise ValueError(f"{name} needs groups")
     if name == "paper":
-        order = reference_order(groups, method="bfs")
+        order = _order(groups, "bfs")
         width = order_width(groups, order)
         if width == 0:
             return sdp.IdentityShuffler()
         return sdp.MallowsShuffler(
             groups=groups, concentration=alpha / (width * (width + 1) / 2), order=order, per_block=False
         )
-    order = reference_order(groups, coordinates=None if coordinates is None else np.asarray(coordinates, dtype=float))
+    order = _order(groups, "auto", None if coordinates is None else np.asarray(coordinates, dtype=float).tobytes())
     kind = sdp.MallowsShuffler if name == "mallows" else sdp.NoisySortShuffler
     return kind(groups=groups, alpha=alpha, order=order)
+
+
+@functools.lru_cache(maxsize=16)
+def _order(groups: Groups, method: str, coordinates: bytes | None = None) -> Any:
+    """A reference order, which serves every alpha and both of our mechanisms."""
+    places = None if coordinates is None else np.frombuffer(coordinates).reshape(groups.num_users, -1)
+    return reference_order(groups, coordinates=places, method=method)

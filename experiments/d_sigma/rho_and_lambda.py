@@ -16,7 +16,7 @@ from shuffledp.testing import SeededSource
 __all__ = ["cases", "compute", "draw"]
 
 Row = dict[str, Any]
-_SETTINGS = ("data", "size", "epsilon0", "num_runs", "repetitions", "learned", "trees")
+_SETTINGS = ("data", "size", "epsilon0", "num_runs", "repetitions", "controls", "learned", "trees")
 
 
 def cases(settings: Row) -> list[Row]:
@@ -36,11 +36,16 @@ def _people(name: str, size: int | None) -> tuple[People, Any]:
     return people, similar_people(people.near, count=25, privileged=people.privileged)
 
 
+@functools.cache
+def _groups(name: str, size: int | None, scale: Any) -> Any:
+    return _people(name, size)[0].groups(scale)
+
+
 def compute(case: Row) -> list[Row]:
     """Rho of the majority vote, how often the vote and the Bayesian attack are right, and lambda."""
     people, near = _people(case["data"], case["size"])
     values = int(people.answers.max()) + 1
-    groups = None if case["scale"] is None else people.groups(case["scale"])
+    groups = None if case["scale"] is None else _groups(case["data"], case["size"], case["scale"])
     shuffler = shuffler_of(case["mechanism"], groups, case["alpha"] or 0.0, people.coordinates)
     randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=values)
     source = SeededSource(1)
@@ -55,6 +60,7 @@ def compute(case: Row) -> list[Row]:
         MajorityVote(),
         side_information=SideInformation(neighbors=near),
         repetitions=case["repetitions"],
+        control_runs=case["controls"],
         **options,
     )
     known = _placement(case["mechanism"], shuffler, near, source)
@@ -62,6 +68,7 @@ def compute(case: Row) -> list[Row]:
         NeighborhoodBayes(),
         side_information=SideInformation(neighbors=near, placement=known),
         repetitions=1,
+        control_runs=1,
         **options | {"num_runs": max(2, case["num_runs"] // 5)},
     )
     errors = _lambda(people, values, randomizer, shuffler, case)
@@ -112,11 +119,12 @@ def _lambda(people: People, values: int, randomizer: Any, shuffler: Any, case: R
     return found
 
 
-NAMES = {"adult": "Adult", "twitch": "Twitch DE", "acs": "ACS"}
+NAMES = {"adult": "Adult", "twitch": "Twitch DE", "acs": "ACS", "syn": "Syn"}
 SCALES = {
     "adult": ("radius of the groups (years)", "radius {} years"),
     "twitch": ("friends in the group of a person", "groups of {} friends"),
     "acs": ("groups (people in one, median)", "groups by {}"),
+    "syn": ("radius of the groups", "radius {}"),
 }
 LABELS = {"rho": "rho: share vulnerable", "lambda": "lambda: error of laws"}
 COUNTS = {"rho": "repetitions", "lambda": "learned"}

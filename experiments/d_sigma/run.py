@@ -26,10 +26,11 @@ FIGURES: Mapping[str, ModuleType] = {  # what computes and draws; its settings a
     "fig-8": rho_and_lambda,
     "fig-9": widths,
     "fig-10": widths,
+    "frontier-syn": rho_and_lambda,
 }
 FRONTIER = "frontier"
 SEVERAL = {"fig-4": ("fig-4-twitch", "fig-4-acs"), "fig-11": ("fig-4-twitch", "fig-8"), "all": (*FIGURES, FRONTIER)}
-FRONTIER_OF = ("fig-8", "fig-4-twitch", "fig-4-acs")
+FRONTIER_OF = ("fig-8", "fig-4-twitch", "fig-4-acs", "frontier-syn")
 
 Rows = list[dict[str, Any]]
 

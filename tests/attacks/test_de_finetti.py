@@ -44,6 +44,12 @@ def test_chances_add_up_to_what_the_groups_reports_say():
     assert np.abs(told - np.bincount(side.blocks, answers)).max() < 0.02
 
 
+def test_numbers_of_categories_may_be_as_large_as_they_come():
+    view, side, _ = table(2.5, informative=True)
+    large = SideInformation(blocks=side.blocks * 10**15, features=side.features * (2**62) + 7)
+    assert DeFinettiAttack().posterior(view, large) == pytest.approx(DeFinettiAttack().posterior(view, side), rel=1e-12)
+
+
 def test_what_it_needs_must_be_known():
     with pytest.raises(InvalidParameterError, match="features"):
         DeFinettiAttack().infer(view_of([0, 1]), SideInformation(blocks=np.array([0, 0])))

@@ -87,6 +87,67 @@ def test_with_fitted_laws_it_is_no_worse_than_the_vote_on_people_nobody_made_up_
     assert found[NeighborhoodBayes] >= found[MajorityVote] - 0.005
 
 
+LAWS = {
+    "flat": np.ones,
+    "peaked": lambda values: np.full(values, 0.2),
+    "alike": lambda values: np.full(values, 5.0),
+    "skewed": lambda values: np.append(4.0, np.full(values - 1, 2 / (values - 1))),
+    "even": lambda values: np.full(values, 1e4),
+}
+
+
+def more_than_the_vote(values, epsilon0, law, *, own, seed, size=25, places=120):
+    """How many more answers are guessed right than by the vote, as a share; everybody looks at a place of one law."""
+    draw = np.random.default_rng(seed)
+    laws = draw.dirichlet(LAWS[law](values), places)
+    place = np.repeat(np.arange(places), size)
+    answers = (draw.random(place.size)[:, None] > laws.cumsum(axis=1)[place]).sum(axis=1).clip(0, values - 1)
+    near = np.arange(place.size).reshape(places, size)[place]
+    if own == "elsewhere":
+        near = np.where(near == np.arange(place.size)[:, None], -1, near)
+    placed = {"elsewhere": 0.0 * near, "in the place": np.full(near.shape, 1 / size)}.get(own)
+    if placed is None:
+        placed = (near == np.arange(place.size)[:, None]).astype(float)
+    reports = KaryRandomizedResponse(epsilon0=epsilon0, domain_size=values).randomize(
+        answers, source=SeededSource(seed)
+    )
+    view = view_of(reports["value"], epsilon0=epsilon0, domain_size=values)
+    side = SideInformation(neighbors=near, placement=placed)
+    bayes, vote = (attack.infer(view, side) == answers for attack in (NeighborhoodBayes(), MajorityVote()))
+    return bayes.mean() - vote.mean()
+
+
+def compared(values, epsilon0, law, *, own, seeds):
+    """Mean of the paired differences over independent people, and its standard error."""
+    found = np.array([more_than_the_vote(values, epsilon0, law, own=own, seed=seed) for seed in range(seeds)])
+    return found.mean(), found.std(ddof=1) / np.sqrt(seeds)
+
+
+@pytest.mark.parametrize("own", ["elsewhere", "in the place", "in its slot"])
+@pytest.mark.parametrize(("values", "epsilon0", "law"), [(2, 0.5, "alike"), (8, 2.5, "flat"), (8, 1.0, "peaked")])
+def test_fitted_laws_do_no_worse_than_the_vote_on_average(values, epsilon0, law, own):
+    """Not by more than three standard errors, nor by more than a third of a percent and an error."""
+    mean, error = compared(values, epsilon0, law, own=own, seeds=5)
+    assert mean > -3 * error - 1e-3
+    assert mean > -0.004 - error
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("own", ["elsewhere", "in the place", "in its slot"])
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("epsilon0", [0.5, 1.0, 2.5, 5.0])
+@pytest.mark.parametrize("values", [2, 3, 8, 16])
+def test_fitted_laws_do_no_worse_than_the_vote_whatever_the_laws(values, epsilon0, law, own):
+    mean, error = compared(values, epsilon0, law, own=own, seeds=12)
+    assert mean > -3 * error - 2e-3
+
+
+@pytest.mark.parametrize(("values", "least"), [(2, 0.01), (8, 0.1)])
+def test_fitted_laws_do_better_where_one_answer_is_commoner(values, least):
+    mean, error = compared(values, 0.5, "skewed", own="elsewhere", seeds=5)
+    assert mean - 2 * error > least
+
+
 @pytest.mark.parametrize(
     ("laws", "weights"),
     [([[0.5, 0.6]], [1.0]), ([[0.5, 0.5]], [0.9]), ([[1.5, -0.5]], [1.0]), ([[0.5, 0.5]], [0.5] * 2)],

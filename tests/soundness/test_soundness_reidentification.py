@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from attacks.seen import view_of
 from shuffledp.accounting import reidentification_bound
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.attacks import KnownAnswers, LearnedSlots, LikeliestSlots, OptimalReidentification, Verdict, name_slots
@@ -78,6 +79,39 @@ def test_the_heuristic_is_nearly_the_best_adversary_and_never_better(targets):
         assert found.success > share * optimum
         assert found.by_chance < 0.8 * found.success
         assert found.seeded
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(("theta", "epsilon0"), [(0.3, 1.0), (0.7, 1.5), (1.2, 2.5)])
+def test_the_heuristic_comes_within_a_tenth_of_the_best_adversary_by_all_outputs(theta, epsilon0, count):
+    """Exactly, over all outputs: how often the slots named are right, beside the most that is possible."""
+    people, answers = 5, np.array([0, 1, 1, 0, 1])
+    randomizer, shuffler, best = protocol(people, theta, epsilon0)
+    known = KnownAnswers(answers=answers, targets=np.array([3, 0, 1][:count]))
+    law, matrix = (
+        law_around(mallows_law(people, theta), np.roll(np.arange(people), 1)),
+        randomizer.model.channel().matrix,
+    )
+    attack, right = LikeliestSlots(shuffler, source=SeededSource(1)), 0.0
+    for said in itertools.product((0, 1), repeat=people):
+        named = attack.infer(view_of(said, epsilon0=epsilon0), known).tolist()
+        assert named == sorted(set(named))
+        for sigma, chance in law.items():
+            if {sigma[slot] for slot in named} == set(known.targets.tolist()):
+                right += float(chance) * np.prod([float(matrix[answers[sigma[j]]][y]) for j, y in enumerate(said)])
+    optimum = best.success(randomizer.model.channel(), known)
+    assert 0.9 * optimum < right <= optimum + 1e-12
+
+
+@pytest.mark.parametrize("targets", [[90, 91], [90, 91, 92, 93, 94, 95]])
+def test_among_many_several_targets_are_named_far_more_often_than_by_chance(targets):
+    shuffler = MallowsShuffler(groups=Groups.from_radius(np.arange(3000), 1), alpha=8.0)
+    randomizer = KaryRandomizedResponse(epsilon0=4.0, domain_size=2)
+    known = KnownAnswers.worst(randomizer.model, num_users=3000, targets=targets)
+    attack = LikeliestSlots(shuffler, num_draws=700, source=SeededSource(1))
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    found = name_slots(pipeline, known=known, attack=attack, trials=40, source=SeededSource(3))
+    assert found.success > 0.3
 
 
 def test_among_many_the_heuristic_is_far_above_chance_and_below_the_bound():

@@ -49,7 +49,8 @@ class DeFinettiAttack:
 
     def posterior(self, view: View, side_information: SideInformation) -> Floats:
         """How likely each answer is for each person, shape (people, values). Arguments as in `infer`."""
-        features = needed(side_information, "features")
+        # Numbers of categories may be large: only those that occur count, so that tables stay small.
+        features = [np.unique(column, return_inverse=True)[1] for column in needed(side_information, "features").T]
         blocks = np.unique(needed(side_information, "blocks"), return_inverse=True)[1]
         model = view.reports.model
         said = reports_by_slot(view, len(blocks))
@@ -69,10 +70,10 @@ def _summed(blocks: NDArray[np.int64], chances: Floats) -> Floats:
     return np.column_stack([np.bincount(blocks, column) for column in chances.T])
 
 
-def _likelihoods(features: NDArray[np.int64], chances: Floats) -> Floats:
+def _likelihoods(features: list[NDArray[np.int64]], chances: Floats) -> Floats:
     """Of everybody's features given each answer, where answers are known up to chances; add-one counts."""
     logs = np.zeros_like(chances)
-    for column in features.T:
+    for column in features:
         table = _summed(column, chances) + 1
         logs += np.log(table / table.sum(axis=0))[column]
     found: Floats = np.exp(logs - logs.max(axis=1, keepdims=True)) + _LEAST

@@ -1,5 +1,6 @@
 """How well an inference attack does: success beside guessing and beside a control group, and who is vulnerable."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -12,6 +13,7 @@ from shuffledp._described import Described
 from shuffledp._validate import invalid
 from shuffledp.attacks.intervals import clopper_pearson
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation
+from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer, Shuffler
 from shuffledp.randomness import resolve_source
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["InferenceEvaluation", "evaluate"]
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all)
 
 
@@ -37,9 +40,14 @@ class InferenceEvaluation(Described):
             independent trials: wide, and exact.
         naive: what guessing everybody's commonest answer gets right, which takes no view; also the share of people whom
             it makes vulnerable.
-        control: share of right guesses about people whose reports were replaced by those of a random other person's
-            answer: what of the success does not come from their own reports.
-        control_error: its standard error over runs.
+        control: share of right guesses about a person whose answer is not in the data: in each control run one person,
+            drawn at random, sends a fresh report of the answer of another person, drawn at random, and everybody else
+            sends their own. It is what can be inferred without the person's report.
+        control_error: its standard error over control runs.
+        advantage: success less control, which is what people's own reports give away. It is 0 for an attack that learns
+            nothing from them, however much it learns from the reports of others.
+        advantage_error: its standard error, over runs and control runs.
+        advantage_limits: limits of it, from Clopper-Pearson limits of both shares that hold together: wide, and exact.
         vulnerable: rho, the share of people whose answer is guessed right in at least ``vulnerable_from`` of the runs
             of a repetition, on average over repetitions.
         vulnerable_error: its standard error over repetitions; 0 if there is only one.
@@ -47,6 +55,7 @@ class InferenceEvaluation(Described):
         level: coverage of the limits.
         num_runs: runs of each repetition.
         repetitions: how often rho was measured.
+        control_runs: runs in each of which one person's report was replaced.
         seeded: True if the runs can be repeated by whoever knows the seed.
     """
 
@@ -56,20 +65,25 @@ class InferenceEvaluation(Described):
     naive: float
     control: float
     control_error: float
+    advantage: float
+    advantage_error: float
+    advantage_limits: tuple[float, ...]
     vulnerable: float
     vulnerable_error: float
     vulnerable_from: float
     level: float
     num_runs: int
     repetitions: int
+    control_runs: int
     seeded: bool
 
     def __str__(self) -> str:
         return (
             f"The attack guesses {self.success:.2%} of answers right (standard error {self.success_error:.2%}), beside "
-            f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} for people whose reports "
-            f"are somebody else's. {self.vulnerable:.2%} of people (standard error {self.vulnerable_error:.2%}) are "
-            f"guessed right in at least {self.vulnerable_from:.0%} of {self.num_runs} runs."
+            f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} (standard error "
+            f"{self.control_error:.2%}) for a person whose own answer is not in the data. {self.vulnerable:.2%} of "
+            f"people (standard error {self.vulnerable_error:.2%}) are guessed right in at least "
+            f"{self.vulnerable_from:.0%} of {self.num_runs} runs."
         )
 
 
@@ -83,18 +97,23 @@ def evaluate(
     num_runs: int = 50,
     repetitions: int = 10,
     vulnerable_from: float = 0.9,
-    control_share: float = 0.05,
+    control_runs: int | None = None,
     level: float = 0.95,
     source: "RandomSource | None" = None,
     progress: Progress | None = None,
 ) -> InferenceEvaluation:
     """Play an inference attack against fresh randomizations and shuffles of the same answers.
 
-    The attack sees views and side information only. 33,000 people take some 20 s with the vote, and some minutes with
-    slower attacks.
+    The attack sees views and side information only. 33,000 people take some 20 s with the vote, as long again for the
+    control, and some minutes with slower attacks.
+
+    Guarantees:
+        1. Where a view has the same law whatever one person answers, the expected advantage is 0, whatever the attack
+           makes of everybody else's reports: a person who is guessed without her own report is compared with herself,
+           and nobody else's report is replaced at the same time.
 
     Args:
-        attack: what guesses.
+        attack: what guesses; one number of a value per person.
         randomizer: runs on everybody's device.
         shuffler: makes the view.
         answers: everybody's true answer, numbers from 0 on, shape (people,).
@@ -102,78 +121,140 @@ def evaluate(
         num_runs: of each repetition, 1 or more; 50 in [MRCJ22].
         repetitions: 1 or more.
         vulnerable_from: above 0, at most 1.
-        control_share: of the people that are left out of the control runs, of which there are ``num_runs``; above 0, at
-            most 1/2.
+        control_runs: runs with one person's report replaced, 1 or more; None is as many as the other runs,
+            ``num_runs * repetitions``.
         level: of the limits, strictly between 0 and 1.
         source: randomness of everything; None is the cryptographic source.
         progress: told how many runs are done, and how many there are.
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, side information is of other people, or the attack does
+            not return one value for each person.
 
     References:
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
     truth = np.asarray(answers)
     _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
+    _validate.integer_at_least(1, control_runs=num_runs * repetitions if control_runs is None else control_runs)
     _validate.open_probability(level=level)
-    _check(truth, vulnerable_from, control_share)
-    source, runs = resolve_source(source), int(num_runs)
+    _check(truth, vulnerable_from, side_information)
+    source, runs, repeated = resolve_source(source), int(num_runs), int(repetitions)
+    controls = runs * repeated if control_runs is None else int(control_runs)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
-    total, done = runs * (int(repetitions) + 1), 0
+    values = getattr(randomizer.model, "domain_size", None)
+    done = 0
 
     def right(sent: Integers) -> NDArray[np.bool_]:
         nonlocal done
         view = shuffler.shuffle(randomizer.randomize(sent, source=source), source=source)
-        found: NDArray[np.bool_] = attack.infer(view, side_information) == truth
+        found: NDArray[np.bool_] = _guesses(attack.infer(view, side_information), truth.size, values) == truth
         done += 1
         if progress is not None:
-            progress(done, total)
+            progress(done, runs * repeated + controls)
         return found
 
-    shares, thinned, vulnerable = [], 0, []
-    for _ in range(int(repetitions)):
-        times = np.zeros(truth.size, dtype=np.int64)
+    times = np.zeros((repeated, truth.size), dtype=np.int64)
+    shares, thinned = [], 0
+    for repetition in range(repeated):
         for _ in range(runs):
             hits = right(truth)
-            times += hits
+            times[repetition] += hits
             shares.append(float(hits.mean()))
             thinned += int(hits[draw.integers(truth.size)])
-        vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
-    controls = []
-    for _ in range(runs):
-        outside, sent = _without(truth, control_share, draw)
-        controls.append(float(right(sent)[outside].mean()))
-    lower, upper = clopper_pearson(thinned, len(shares), tail=(1 - level) / 2)
+    left_out = draw.integers(truth.size, size=controls)
+    alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
     return InferenceEvaluation(
         **_mean_and_error("success", shares),
-        success_limits=(float(lower), float(upper)),
+        success_limits=_limits(thinned, len(shares), (1 - level) / 2),
         naive=float(np.bincount(truth).max() / truth.size),
-        **_mean_and_error("control", controls),
-        **_mean_and_error("vulnerable", vulnerable),
+        **_compared(shares, times.sum(axis=0)[left_out] / len(shares), alone),
+        advantage_limits=_apart(
+            _limits(thinned, len(shares), (1 - level) / 4), _limits(int(alone.sum()), controls, (1 - level) / 4)
+        ),
+        **_mean_and_error("vulnerable", (times >= vulnerable_from * runs - 1e-9).mean(axis=1)),
         vulnerable_from=float(vulnerable_from),
         level=float(level),
         num_runs=runs,
-        repetitions=int(repetitions),
+        repetitions=repeated,
+        control_runs=controls,
         seeded=source.reproducible,
     )
 
 
-def _without(truth: Integers, share: float, draw: np.random.Generator) -> tuple[Integers, Integers]:
-    """Some people, and what is sent if each of them sends a random person's answer in place of their own."""
-    outside, sent = draw.permutation(truth.size)[: max(1, round(share * truth.size))], truth.copy()
-    sent[outside] = truth[draw.integers(truth.size, size=outside.size)]
-    return outside, sent
+def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
+    """What an attack returned, if it is one number of a value for each person. Messages never show what it guessed."""
+    _validate.unmasked(guesses=found)
+    try:
+        guesses = np.asarray(found)
+    except ValueError:
+        raise InvalidParameterError(
+            "the attack must return an array of one value per person; got ragged rows."
+        ) from None
+    if guesses.shape != (people,):
+        raise InvalidParameterError(
+            f"the attack must return one value per person, shape ({people},); got an array of shape {guesses.shape}."
+        )
+    if guesses.dtype.kind not in "iu":
+        raise InvalidParameterError(
+            f"the attack must return numbers of values, which are integers; got an array of type {guesses.dtype}."
+        )
+    outside = (guesses < 0) if values is None else (guesses < 0) | (guesses >= values)
+    if outside.any():
+        domain = "that are 0 or more" if values is None else f"from 0 to {values - 1}"
+        raise InvalidParameterError(
+            f"the attack must return numbers of values {domain}; {int(outside.sum())} of {people} guesses are not."
+        )
+    return guesses
 
 
-def _check(truth: NDArray[np.int64], vulnerable_from: float, control_share: float) -> None:
-    for name, value, most in (("vulnerable_from", vulnerable_from, 1), ("control_share", control_share, 0.5)):
-        if not 0 < value <= most:
-            raise invalid(f"above 0 and at most {most}", **{name: value})
+def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Integers:
+    """Everybody's answers, with one person's replaced by that of another person drawn at random."""
+    other, sent = int(draw.integers(truth.size - 1)), truth.copy()
+    sent[person] = truth[other + (other >= person)]
+    return sent
+
+
+def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_]) -> dict[str, float]:
+    """Control and advantage, from people who are guessed with their own reports in the data, and without them.
+
+    The mean of the differences estimates success less control without bias. That people differ in how easily they are
+    guessed cancels in each difference. What is left of the success after it is kept between 0 and 1.
+    """
+    advantage = _mean_and_error("advantage", with_own - without)
+    success = _mean_and_error("success", shares)
+    return advantage | {
+        "control": min(max(success["success"] - advantage["advantage"], 0.0), 1.0),
+        "control_error": advantage["advantage_error"],
+        "advantage_error": math.hypot(advantage["advantage_error"], success["success_error"]),
+    }
+
+
+def _limits(right: int, trials: int, tail: float) -> tuple[float, float]:
+    lower, upper = clopper_pearson(right, trials, tail=tail)
+    return float(lower), float(upper)
+
+
+def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float, float]:
+    """Limits of a difference, from those of both terms."""
+    return more[0] - less[1], more[1] - less[0]
+
+
+def _check(truth: NDArray[np.int64], vulnerable_from: float, side_information: SideInformation) -> None:
+    if not 0 < vulnerable_from <= 1:
+        raise invalid("above 0 and at most 1", vulnerable_from=vulnerable_from)
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
+    if truth.min() < 0:
+        raise InvalidParameterError("answers must be numbers of values, 0 or more.")
+    _validate.instance_of(SideInformation, side_information=side_information)
+    for name in ("neighbors", "points", "features", "blocks"):
+        part = getattr(side_information, name)
+        if part is not None and len(part) != truth.size:
+            raise invalid(f"of the {truth.size} people of answers", **{f"people_of_{name}": len(part)})
 
 
-def _mean_and_error(name: str, values: list[float]) -> dict[str, float]:
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return {name: float(np.mean(values)), f"{name}_error": error}
+def _mean_and_error(name: str, values: ArrayLike) -> dict[str, float]:
+    each = np.asarray(values, dtype=np.float64)
+    error = float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else 0.0
+    return {name: float(each.mean()), f"{name}_error": error}

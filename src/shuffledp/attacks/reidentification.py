@@ -3,6 +3,7 @@
 `shuffledp.attacks.naming` plays them, and counts how often they are right.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,7 +37,10 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _MOST_ENUMERATED = 50_000_000  # permutations times outputs times slots
-_NEVER = -1e9
+_NEVER = 1e-300
+_MOST_KEPT = 2_000_000  # people times draws of the simulation
+_ENOUGH = 30.0  # draws that the likely ones must be worth
+_MOST_SHARED = 5  # targets for whom all ways to share slots out are added up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -180,10 +184,13 @@ class _Drawing(Protocol):
 
 
 class LikeliestSlots:
-    """A heuristic for many people: slots are judged one by one, and then shared out among the targets.
+    """A heuristic for many people: which set of slots the targets' reports share, by simulating the public shuffle.
 
-    The chance that a slot holds somebody's report, and whose answers else are likely to lie there, are found by
-    simulating the public shuffle; that each slot holds a single report, and each report lies in one, is left out.
+    A set is as likely as it was seen in the simulation, times how much likelier what lies in its slots is the targets'
+    than others'. What is seen once is discounted as often as it does not come again (absolute discounting), in favor of
+    slots that are drawn for each target by itself; for these, slots are shared out among the targets as is best. That
+    each of the others' reports lies in one slot is left out, but where so few people are shuffled that the draws in
+    which all reports are likely are many enough by themselves.
 
     Args:
         shuffler: what shuffled, public.
@@ -195,10 +202,12 @@ class LikeliestSlots:
         _validate.integer_at_least(1, num_draws=num_draws)
         self._shuffler, self._num_draws, self._source = shuffler, int(num_draws), resolve_source(source)
         self._for: KnownAnswers | None = None
-        self._here, self._others = np.zeros((0, 0)), np.zeros((0, 0, 0))
+        self._where = np.zeros((0, 0), dtype=np.int64)
+        self._here, self._others = np.zeros((0, 0)), np.zeros((0, 0))
+        self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """The slot of each target's report, in the order of the targets; no slot twice.
+        """The slots that most likely hold the reports of the targets, ascending; as a set they are meant.
 
         Args:
             view: with slots.
@@ -214,22 +223,55 @@ class LikeliestSlots:
         if known is not self._for:
             self._simulate(known, len(matrix))
         told = matrix[:, said]  # of answer and slot
-        others = np.einsum("tsv,vs->ts", self._others, told)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores = np.log(self._here * told[known.answers[known.targets]] / others)
-        targets, slots = linear_sum_assignment(np.nan_to_num(scores, nan=_NEVER, neginf=_NEVER), maximize=True)
-        found: Integers = slots[np.argsort(targets)]
-        return found
+        ratios = told[known.answers[known.targets]] / np.einsum("sv,vs->s", self._others, told)
+        alone = np.log(np.maximum(self._here * ratios, _NEVER))
+        assigned = np.sort(linear_sum_assignment(alone, maximize=True)[1])
+        sets, owner, times = np.unique(np.sort(self._where), axis=0, return_inverse=True, return_counts=True)
+        if self._held is not None:
+            likely = np.log(np.maximum(told, _NEVER))[self._held, np.arange(said.size)].sum(axis=1)
+            chances = np.exp(likely - likely.max())
+            if chances.sum() ** 2 >= _ENOUGH * (chances**2).sum():
+                return np.asarray(sets[int(np.bincount(owner.ravel(), chances).argmax())])
+        once, twice = (int((times == count).sum()) for count in (1, 2))
+        discount = once / max(once + 2 * twice, 1)
+        seen = np.log(ratios)[np.arange(known.targets.size), self._where].sum(axis=1)
+        largest = seen.max()
+        weights = np.bincount(owner.ravel(), np.exp(seen - largest)) * (1 - discount / times)
+        left = discount * len(sets)  # draws that are discounted
+        found: Integers = np.vstack([sets, assigned])
+        apart = _shared_out(alone, found) - largest
+        total = np.append(weights, weights[(sets == assigned).all(axis=1)].sum()) + left * np.exp(apart)
+        return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """For each target and slot: how often it lies there, and how often others with each answer do."""
+        """Where the targets' reports lie in each draw, how often in each slot, and whose answers lie there else."""
         people, slots = known.answers.size, np.arange(known.answers.size)
-        answers, here = np.zeros((people, values)), np.zeros((known.targets.size, people))
-        for _ in range(self._num_draws):
+        answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
+        where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)
+        few = people * self._num_draws <= _MOST_KEPT
+        held = np.empty((self._num_draws if few else 0, people), dtype=np.int64)
+        for number in range(self._num_draws):
             drawn = self._shuffler.draw(source=self._source)
+            if few:
+                held[number] = known.answers[drawn]
             answers[slots, known.answers[drawn]] += 1
-            here += drawn == known.targets[:, None]
-        self._for, self._here = known, here / self._num_draws
-        own = here[:, :, None] * np.eye(values)[known.answers[known.targets]][:, None]
-        # Half a draw more, so that slots which always hold the target's report are not divided by 0.
-        self._others = (answers[None] - own + 0.5 / values) / self._num_draws
+            place[drawn] = slots
+            where[number] = place[known.targets]
+            answers[where[number], known.answers[known.targets]] -= 1
+        here = np.array([np.bincount(column, minlength=people) for column in where.T])
+        self._for, self._where, self._here = known, where, here / self._num_draws
+        self._held = held if few else None
+        # With half a draw more, so that slots which always hold a target's report are not divided by 0.
+        self._others = answers / answers.sum(axis=1, keepdims=True)
+
+
+def _shared_out(scores: Floats, sets: Integers) -> Floats:
+    """The log of the sum of exp(scores) over all ways to share each set out among the targets; the best way of many."""
+    count = len(scores)
+    if count > _MOST_SHARED:
+        best = [scores[:, each][linear_sum_assignment(scores[:, each], maximize=True)].sum() for each in sets]
+        return np.array(best)
+    ways = np.array(list(itertools.permutations(range(count))))
+    each = scores[np.arange(count), sets[:, ways]].sum(axis=2)
+    found: Floats = np.logaddexp.reduce(each, axis=1)
+    return found
