@@ -34,7 +34,9 @@ def outcome_of(counts: Mapping[Verdict, int]) -> str:
     """A `tally` in one sentence, which never lets silence pass for success."""
     refuted, stood, left = (counts[verdict] for verdict in Verdict)
     if not refuted + stood:
-        return "Nothing was audited: no attack was held against any claim, so that nothing was found for or against them."
+        return (
+            "Nothing was audited: no attack was held against any claim, so that nothing was found for or against them."
+        )
     held = f"{refuted} of {refuted + stood} audited claims refuted"
     if not refuted:
         held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
@@ -97,7 +99,7 @@ class Evidence(Described):
         return (
             f"The strongest attack ({self.attack}) shows epsilon >= {lower} (measured "
             f"{to_width(self.epsilon, self.epsilon_lower, self.epsilon_upper)}, limits {lower} to {upper}): its event "
-            f"came in {detected} of {self.trials:,} runs with one data set, and in {mistaken} of as many with the other."
+            f"came in {detected} of {self.trials:,} runs with one data set, and in {mistaken} of those with the other."
         )
 
 
@@ -184,9 +186,7 @@ class AuditReport(Described):
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:
             opening += f" All limits hold together with confidence {self.confidence:g}."
         if counts[Verdict.CONSISTENT]:
-            opening += (
-                " Consistent does not mean proven: it says that these attacks found nothing against the claim."
-            )
+            opening += " Consistent does not mean proven: it says that these attacks found nothing against the claim."
         if self.mode is Mode.STATISTICS:
             opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
         return opening

@@ -69,7 +69,7 @@ class SlotGame(CentralGame):
 
 
 class RowGame(CentralGame):
-    """Seen is a view without labels. Its rows should tell nothing; those of a shuffler that keeps to one order tell all.
+    """Seen is a view without labels, whose rows should tell nothing; those of a shuffler with one order tell all.
 
     Where everybody's report ends is learned from shuffles of marked reports. "rows" is the log-likelihood ratio of
     everything that is seen in the light of that, and "likeliest-row" that of what lies in one person's likeliest row.
