@@ -109,7 +109,7 @@ def least_found(claimed: float, mistaken: float, runs: int, delta: float, *, tai
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
-    """A measured number without the digits that its limits leave open: the last one is worth a tenth of them or more.
+    """A measured number without the digits that its limits leave open: the last is worth about a tenth of their distance.
 
     Example:
         >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)
@@ -119,5 +119,5 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
         return "inf"
     factor = 100 if percent else 1
     width = factor * (upper - lower)
-    decimals = _DECIMALS if not 0 < width < math.inf else max(0, -math.ceil(math.log10(width / 10)))
+    decimals = _DECIMALS if not 0 < width < math.inf else max(0, -round(math.log10(width / 10)))
     return f"{factor * value:.{decimals}f}{'%' * percent}"

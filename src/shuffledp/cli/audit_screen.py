@@ -23,7 +23,9 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
     console.print(Text(audited.task.name, style="bold"), f"(task {audited.task.sha256[:12]})")
     if len(audited.columns) > 1 or audited.columns[0].leakage is not None:  # else the column's opening says it
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
-        console.print(Text(audited.outcome, style=_STYLES[worst]))
+        console.print(
+            Text(audited.outcome, style=_STYLES[worst]), f"All limits hold with confidence {audited.confidence:g}."
+        )
     for remark in audited.remarks:
         console.print(Text(remark))
     for column in audited.columns:
