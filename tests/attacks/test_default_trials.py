@@ -1,4 +1,4 @@
-"""Every pipeline that is broken in one of the ways an audit is for is refuted with the default trials, by what is stated.
+"""Every pipeline broken in one of the ways that an audit is for is refuted with the default trials, by what is stated.
 
 Nothing is said but the pipeline, the statement about it and the number of people: trials, confidence and data sets are
 those of an audit that is not told anything.

@@ -109,7 +109,7 @@ def least_found(claimed: float, mistaken: float, runs: int, delta: float, *, tai
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
-    """A measured number without the digits that its limits leave open: the last is worth about a tenth of their distance.
+    """A measured number without the digits that its limits leave open: the last is worth about a tenth of them.
 
     Example:
         >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)

@@ -82,11 +82,12 @@ class RowGame(CentralGame):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._known: dict[int, Counts] = {}
+        self._rows = self.source.substream("rows")  # of its own, so that runs are the same whether rows are looked at
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Each pair of answers, of the person named and of the one whose row is the surest."""
         people = sorted({pair.person for pair in pairs})
-        counts = place_counts(self.pipeline.shuffler, self.num_users, people, self._probes(), self.source)
+        counts = place_counts(self.pipeline.shuffler, self.num_users, people, self._probes(), self._rows)
         surest = counts.max(axis=1)
         self._known = dict(zip(_everybody(self.num_users, people), counts, strict=True))
         worst = int(surest.argmax())
@@ -103,7 +104,7 @@ class RowGame(CentralGame):
         model, person = self.pipeline.randomizer.model, inputs.person
         if person not in self._known:
             (self._known[person],) = place_counts(
-                self.pipeline.shuffler, self.num_users, [person], self._probes(), self.source, search=False
+                self.pipeline.shuffler, self.num_users, [person], self._probes(), self._rows, search=False
             )
         counts = self._known[person]
         even, chances, likeliest = _looks_even(counts), _log_shares(counts), int(counts.argmax())
