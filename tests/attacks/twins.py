@@ -170,3 +170,29 @@ def walking(shuffler=RandomWalkShuffler, *, graph, epsilon0=1.0, protocol="singl
     dummies = None if protocol == "all" else randomizer
     walks = shuffler(graph=graph, protocol=protocol, dummies=dummies, **options)
     return Pipeline(randomizer=randomizer, shuffler=walks, analyzer=FrequencyAnalyzer())
+
+
+class InOneOrder(UniformShuffler):
+    """Says that it shuffles, and puts reports out in an order that is always the same.
+
+    Args:
+        order: from people to their order: the person in each row.
+    """
+
+    def __init__(self, order):
+        self.order = order
+
+    def shuffle(self, reports, *, public=None, source=None):
+        view = super().shuffle(reports, public=public, source=source)
+        object.__setattr__(view, "reports", reports.take(self.order(len(reports))))  # past the constructor
+        return view
+
+
+class LastStays(InOneOrder):
+    """Shuffles all but the last person: a loop that ends one step early."""
+
+    def __init__(self):
+        self.draw = np.random.default_rng(1)
+
+    def order(self, people):
+        return np.append(self.draw.permutation(people - 1), people - 1)

@@ -1,6 +1,5 @@
 """`shuffledp audit`."""
 
-import json
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -10,8 +9,10 @@ from cli.networks import ring_with_chords, write_edges
 from cli.running import shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.accounting import account_all
 from shuffledp.guarantees import LocalDP
+from shuffledp.leakage import target_vulnerability
 
 SMALL = {"people": {"expected": 5}, "release": {"delta": 0.01}, "randomizer": {"epsilon0": 1.0}}
+NUMBERS = {"kind": "one-bit-mean", "epsilon0": 1.0, "lower": 0, "upper": 1, "categories": None}
 
 
 def halved(model, *, delta):
@@ -47,9 +48,10 @@ def test_it_exits_with_5_where_a_claim_is_refuted_and_says_so_everywhere(tmp_pat
         found = shuffledp("audit", task, "--trials", 500, "--seed", 1, "--json", "--output", page)
     assert found.code == 5
     assert found.json["refuted"]
+    assert found.json["verdicts"] == {"refuted": 1, "consistent": 1, "not-audited": 1}
     verdicts = [finding["verdict"] for finding in found.json["columns"][0]["findings"]]
     assert verdicts == ["consistent", "not-audited", "refuted"]
-    assert "Audit: a claim is refuted" in page.read_text(encoding="utf-8")
+    assert "Audit: 1 claim is refuted" in page.read_text(encoding="utf-8")
 
 
 def test_several_columns_share_the_confidence(tmp_path):
@@ -139,7 +141,7 @@ def test_in_a_graph_of_two_parts_the_claim_is_about_the_weaker_one(tmp_path):
         shuffler = {"kind": "network", "graph": "parts.csv", "rounds": 8}
         changes = {"people": {"expected": people}, "shuffler": shuffler, "randomizer": {"epsilon0": 2.0}}
         task = write_task(tmp_path, **SMALL | changes)
-        found = shuffledp("audit", task, "--trials", 40, "--seed", 1, "--json")
+        found = shuffledp("audit", task, "--trials", 200, "--seed", 1, "--json")
         assert found.code == 0, found.err
         stated.append(found.json["columns"][0]["findings"][0]["statement"])
     assert stated[0]["guarantee"] == stated[1]["guarantee"]
@@ -213,12 +215,96 @@ def test_too_few_trials_are_said_and_never_called_consistent(tmp_path):
     found = shuffledp("audit", task, "--trials", 50, "--json")
     reasons = {finding["reason"].split(":")[0] for finding in found.json["columns"][0]["findings"]}
     assert "Too few trials" in reasons
-    assert json.dumps(found.json).count('"consistent"') == 0
+    assert found.json["verdicts"]["consistent"] == 0
+
+
+def test_where_nothing_is_audited_the_exit_code_the_text_the_json_and_the_page_say_so(tmp_path):
+    page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL | {"randomizer": {"epsilon0": 12.0}})
+    found = shuffledp("audit", task, "--trials", 50, "--output", page)
+    assert (found.code, found.err) == (6, "")
+    assert "with 5 people: Nothing was audited" in " ".join(found.out.split())
+    assert "CONSISTENT" not in found.out
+    html = page.read_text(encoding="utf-8")
+    assert "Audit: nothing was audited" in html
+    assert "found nothing" not in html
+    told = shuffledp("audit", task, "--trials", 50, "--json")
+    assert told.code == 6
+    assert (told.json["refuted"], told.json["audited"]) == (False, False)
+    assert told.json["verdicts"] == {
+        "refuted": 0,
+        "consistent": 0,
+        "not-audited": len(told.json["columns"][0]["findings"]),
+    }
+
+
+def test_a_batch_below_the_smallest_is_played_and_said_to_be_one(tmp_path):
+    page = tmp_path / "audit.html"
+    task = write_task(tmp_path, **SMALL | {"release": {"delta": 0.01, "minimum_batch": 5}})
+    found = shuffledp("audit", task, "--users", 4, "--trials", 100, "--seed", 1, "--output", page)
+    assert found.code == 0
+    assert "4 people are fewer than minimum_batch = 5: of so few nothing would be released." in " ".join(
+        found.out.split()
+    )
+    assert "fewer than minimum_batch = 5" in page.read_text(encoding="utf-8")
+    assert shuffledp("audit", task, "--trials", 100, "--seed", 1, "--json").json["remarks"] == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "verdict", "said"),
+    [
+        ({}, "consistent", "is right with a probability of exactly"),
+        ({"shuffler": {"kind": "none"}}, "consistent", "is right with a probability of exactly"),
+        ({"shuffler": {"kind": "imperfect", "imperfection": 0.5}}, "consistent", "is right with a probability of"),
+        ({"randomizer": NUMBERS}, "not-audited", "No attack: answers can be guessed where"),
+    ],
+    ids=["uniform", "none", "imperfect", "numbers"],
+)
+def test_guesses_are_counted_against_the_stated_vulnerability(tmp_path, keys, verdict, said):
+    page = tmp_path / "audit.html"
+    task = write_task(tmp_path, **SMALL | keys)
+    asked = ("audit", task, "--trials", 400, "--seed", 1, "--leakage")
+    found = shuffledp(*asked, "--json")
+    assert found.code == 0, found.err
+    leakage = found.json["columns"][0]["leakage"]
+    assert leakage["verdict"] == verdict
+    assert sum(found.json["verdicts"].values()) == len(found.json["columns"][0]["findings"]) + 1
+    told = shuffledp(*asked, "--output", page)
+    assert said in " ".join(told.out.split())
+    assert "chance of the best guess" in page.read_text(encoding="utf-8")
+    assert "leakage" not in shuffledp("audit", task, "--trials", 100, "--json").json["columns"][0]
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.2])
+def test_a_stated_vulnerability_is_refuted_in_both_directions(tmp_path, factor):
+    def wrong(model):
+        found = target_vulnerability(model)
+        return replace(found, **dict.fromkeys(("value", "lower", "upper"), factor * found.value), excess=None)
+
+    task = write_task(tmp_path, **SMALL)
+    with patch("shuffledp.tasks.leakage_auditing.target_vulnerability", wrong):
+        found = shuffledp("audit", task, "--trials", 4000, "--seed", 1, "--leakage", "--json")
+    assert found.code == 5
+    assert found.json["columns"][0]["leakage"]["verdict"] == "refuted"
+    assert found.json["verdicts"]["refuted"] == 1
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_run(tmp_path):
+    task = write_task(tmp_path, **SMALL)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with patch("shuffledp.cli.audit_commands.audit_task", side_effect=AssertionError):
+        for output, message in (
+            (tmp_path / "audit.txt", "ending in .html"),
+            (tmp_path / "audit", "ending in .html"),
+            (tmp_path / "file" / "audit.html", "output must be a place to write to"),
+        ):
+            found = shuffledp("audit", task, "--output", output)
+            assert found.code == 2
+            assert message in " ".join(found.err.split())
 
 
 def test_an_earlier_page_is_replaced_with_force_and_nothing_else(tmp_path):
     task, page = write_task(tmp_path, **SMALL), tmp_path / "audit.html"
-    asked = ("audit", task, "--trials", 20, "--output", page)
+    asked = ("audit", task, "--trials", 100, "--output", page)
     assert shuffledp(*asked).code == 0
     assert shuffledp(*asked).code == 2
     assert shuffledp(*asked, "--force").code == 0

@@ -128,7 +128,7 @@ def test_what_is_printed_about_leakage_is_valid(options):
 
 def test_what_is_printed_about_an_audit_is_valid(tmp_path):
     task = write_task(tmp_path, people={"expected": 5}, release={"delta": 0.01})
-    printed = shuffledp("audit", task, "--trials", 100, "--json").json
+    printed = shuffledp("audit", task, "--trials", 100, "--leakage", "--json").json
     AUDIT.validate(printed)
     finding = printed["columns"][0]["findings"][0]
     assert finding["evidence"] is not None

@@ -1,22 +1,25 @@
 """Claims put to the test: play the distinguishing game on the pipeline itself, and see what it shows about epsilon."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from shuffledp import _validate
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
-from shuffledp.attacks.games import LOOKS, Game, Progress, RandomizerAndShuffler
+from shuffledp.attacks.games import LOOKS, MOST_TRIALS, Game, Progress, RandomizerAndShuffler
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
-from shuffledp.attacks.intervals import most_shown, runs_needed
+from shuffledp.attacks.intervals import least_found, most_shown, runs_needed
 from shuffledp.attacks.known_games import games_of
 from shuffledp.attacks.shares import LARGEST_MODULUS
+from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer, Shuffler
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.randomness import resolve_source
+from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.statements import Kind, PrivacyStatement
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ Games = Mapping[str, type[Game]]
 
 _TAILS = 4  # two limits of each of two probabilities
 _COUNTABLE = 1e15  # runs; more are not written out
+_PEOPLE = re.compile(r"\bnum_users=(\d+)")  # as hypotheses show it
 
 
 def audit(
@@ -67,7 +71,7 @@ def audit(
         pipeline: a `shuffledp.Pipeline`, or anything with its ``randomizer`` and ``shuffler``.
         statements: the claims, made for ``num_users`` people.
         num_users: people in the batch, 1 or more.
-        trials: held-out runs with each of the two data sets, 2 or more; half as many train. None is what
+        trials: held-out runs with each of the two data sets, 2 to 10,000,000; half as many train. None is what
             ``DEFAULT_TRIALS`` has for each kind of game.
         confidence: strictly between 0 and 1; shared by all limits of all claims.
         inputs: pairs of data sets to play; if there are none, the worst ones known for the randomizer.
@@ -79,7 +83,8 @@ def audit(
         progress: told, for each type of claim in turn, how many runs are done and how many there are at most.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or the randomizer refuses an answer in ``inputs``.
+        InvalidParameterError: if an argument is out of range, a claim is about another number of people, or the
+            randomizer refuses an answer in ``inputs``.
         UnsupportedModelError: if no sufficient statistics are known of the pipeline.
 
     References:
@@ -100,7 +105,7 @@ def audit(
     claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
     pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)
     _check(pipeline, claims, pairs, num_users=num_users, trials=trials, confidence=confidence)
-    _validate.one_of(tuple(Mode), mode=mode)
+    _validate.one_of([each.value for each in Mode], mode=str(mode))
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
     games, looks = games_of(pipeline, num_users, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
@@ -120,7 +125,7 @@ def audit(
     findings = [
         Finding(statement=claim, verdict=Verdict.NOT_AUDITED, reason=reason)
         if reason
-        else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)])
+        else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)], tail)
         for claim, reason in zip(claims, reasons, strict=True)
     ]
     return AuditReport(
@@ -151,16 +156,34 @@ def _check(
     _validate.open_probability(confidence=confidence)
     if trials is not None:
         _validate.integer_at_least(2, trials=trials)
+        if trials > MOST_TRIALS:
+            raise _validate.invalid(f"at most {MOST_TRIALS:,}, whose scores fit into memory", trials=trials)
     if not claims:
-        raise _validate.invalid("one statement or more", number_of_statements=0)
+        raise _validate.invalid("one PrivacyStatement or more", statements=())
     for claim in claims:
         _validate.instance_of(PrivacyStatement, statements=claim)
+        _check_people(claim, pipeline.shuffler, num_users)
     for pair in pairs:
         _validate.instance_of(NeighboringInputs, inputs=pair)
         if pair.holders:
             raise _validate.invalid("without holders, which the audit chooses", inputs=pair)
         if pair.person >= num_users:
             raise _validate.invalid(f"about one of num_users={num_users} people", person=pair.person)
+
+
+def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -> None:
+    """Refuse a claim whose hypotheses were evaluated for another number of people than are played.
+
+    A claim about walks may be that of one part of the graph, the one that hides its people worst.
+    """
+    leaves = [claim, *(part.statement for part in claim.leaves())]
+    values = [hypothesis.value for leaf in leaves for hypothesis in leaf.basis.hypotheses]
+    for people in {int(found) for value in values for found in _PEOPLE.findall(value)}:
+        if people > num_users or (people < num_users and not isinstance(shuffler, RandomWalkShuffler)):
+            raise InvalidParameterError(
+                f"statements must be about as many people as are played, num_users={num_users}; got a "
+                f"{claim.basis.theorem!r} statement about num_users={people}."
+            )
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
@@ -238,12 +261,16 @@ def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail
         return ""
     needed = runs_needed(claimed, delta, tail=tail)
     in_words = f"{math.floor(needed) + 1:,}" if needed < _COUNTABLE else in_digits(needed, "at least", digits=2)
+    beyond = f", and no audit takes more than {MOST_TRIALS:,}" if needed >= MOST_TRIALS else ""
     return (
-        f"Too few trials: with {runs} no attack, not even one that never errs, can show more than "
-        f"{in_digits(most, 'at most')}. Refuting this claim takes {in_words} at least."
+        f"Too few trials: with {runs:,} no attack, not even one that never errs, can show more than "
+        f"{in_digits(most, 'at most')}. Refuting this claim takes {in_words} at least{beyond}."
     )
 
 
-def _judged(claim: PrivacyStatement, evidence: Evidence) -> Finding:
-    refuted = evidence.epsilon_lower > _loss_of(claim)
-    return Finding(statement=claim, verdict=Verdict.REFUTED if refuted else Verdict.CONSISTENT, evidence=evidence)
+def _judged(claim: PrivacyStatement, evidence: Evidence, tail: float) -> Finding:
+    claimed, delta = _loss_of(claim), _delta_of(claim)
+    if evidence.epsilon_lower > claimed:
+        return Finding(statement=claim, verdict=Verdict.REFUTED, evidence=evidence)
+    detectable = least_found(claimed, evidence.false_positive_rate, evidence.trials, delta, tail=tail)
+    return Finding(statement=claim, verdict=Verdict.CONSISTENT, evidence=evidence, detectable=detectable)

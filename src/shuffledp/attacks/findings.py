@@ -1,16 +1,19 @@
 """What an audit says: a verdict on each claim, with what the strongest attack showed."""
 
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from shuffledp._described import Described
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.attacks.intervals import to_width
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import PrivacyStatement
 
-__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict"]
+__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "tally"]
 
 
 class Verdict(StrEnum):
@@ -19,6 +22,25 @@ class Verdict(StrEnum):
     REFUTED = "refuted"
     CONSISTENT = "consistent"
     NOT_AUDITED = "not-audited"
+
+
+def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
+    """How many claims met each verdict; all three are there."""
+    given = list(verdicts)
+    return {verdict: given.count(verdict) for verdict in Verdict}
+
+
+def outcome_of(counts: Mapping[Verdict, int]) -> str:
+    """A `tally` in one sentence, which never lets silence pass for success."""
+    refuted, stood, left = (counts[verdict] for verdict in Verdict)
+    if not refuted + stood:
+        return (
+            "Nothing was audited: no attack was held against any claim, so that nothing was found for or against them."
+        )
+    held = f"{refuted} of {refuted + stood} audited claims refuted"
+    if not refuted:
+        held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
+    return f"{held}; {left} not audited." if left else f"{held}."
 
 
 class Mode(StrEnum):
@@ -67,11 +89,17 @@ class Evidence(Described):
 
     def __str__(self) -> str:
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
+        detected, mistaken = (
+            to_width(rate, least, most, percent=True)
+            for rate, (least, most) in (
+                (self.true_positive_rate, self.true_positive_limits),
+                (self.false_positive_rate, self.false_positive_limits),
+            )
+        )
         return (
             f"The strongest attack ({self.attack}) shows epsilon >= {lower} (measured "
-            f"{in_digits(self.epsilon, 'about')}, limits {lower} to {upper}): its event came in "
-            f"{self.true_positive_rate:.4%} of {self.trials} runs with one data set, and in "
-            f"{self.false_positive_rate:.4%} of as many with the other."
+            f"{to_width(self.epsilon, self.epsilon_lower, self.epsilon_upper)}, limits {lower} to {upper}): its event "
+            f"came in {detected} of {self.trials:,} runs with one data set, and in {mistaken} of those with the other."
         )
 
 
@@ -84,12 +112,29 @@ class Finding(Described):
         verdict: refuted, consistent or not audited.
         reason: why it was not audited; else "".
         evidence: what the strongest attack showed; None if it was not audited.
+        detectable: the loss from which on these trials would have refuted the claim with probability 90 % at least, by
+            an event as frequent as the one that decided; infinite if none; None if the claim is not consistent.
     """
 
     statement: PrivacyStatement
     verdict: Verdict
     reason: str = ""
     evidence: Evidence | None = None
+    detectable: float | None = None
+
+    @property
+    def power(self) -> str:
+        """What these trials could have found, in a sentence; "" where the claim is refuted or was not audited."""
+        if self.detectable is None or self.evidence is None:
+            return ""
+        runs = f"{self.evidence.trials:,} trials"
+        if math.isinf(self.detectable):
+            return f"By an event as frequent as this one, {runs} can hardly refute the claim, however wrong it is."
+        least = in_digits(self.detectable, "at most", digits=3)
+        return (
+            f"With {runs}, a true epsilon of {least} or more at such an event would have been found with probability "
+            "90 %; a smaller break may well have gone unseen."
+        )
 
     def __str__(self) -> str:
         claim = self.statement.guarantee
@@ -98,7 +143,8 @@ class Finding(Described):
             shown = f"{claim.type}, alpha {relation} {in_digits(claim.alpha, relation)} at delta = {claim.delta:g}"
         elif isinstance(claim, DifferentialPrivacy):
             shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
-        return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {self.evidence or self.reason}"
+        said = " ".join(filter(None, [str(self.evidence or self.reason), self.power]))
+        return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {said}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +171,22 @@ class AuditReport(Described):
         return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
 
     @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many claims met each verdict."""
+        return tally(finding.verdict for finding in self.findings)
+
+    @property
     def opening(self) -> str:
-        """What was played, and what the verdicts mean."""
+        """What was played, what came of it, and what the verdicts mean."""
+        counts = self.verdicts
         opening = (
-            f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users} people; "
-            f"all limits hold together with confidence {self.confidence:g}. Consistent does not mean proven: it says "
-            "that these attacks found nothing against the claim."
+            f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users:,} people: "
+            f"{outcome_of(counts)}"
         )
+        if len(self.findings) > counts[Verdict.NOT_AUDITED]:
+            opening += f" All limits hold together with confidence {self.confidence:g}."
+        if counts[Verdict.CONSISTENT]:
+            opening += " Consistent does not mean proven: it says that these attacks found nothing against the claim."
         if self.mode is Mode.STATISTICS:
             opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
         return opening

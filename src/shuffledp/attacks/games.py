@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOOKS",
+    "MOST_TRIALS",
     "CentralGame",
     "Game",
     "LocalGame",
@@ -40,6 +41,8 @@ Scorer = Callable[[Sequence[View]], NDArray[np.float64]]  # from views to their 
 Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 LOOKS = (0.1, 1.0)  # shares of the held-out runs after which claims may be refuted; each has its part of the confidence
+
+MOST_TRIALS = 10_000_000  # the scores of all runs are held in memory: hundreds of MiB, at most a few GiB
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
@@ -78,6 +81,7 @@ class Game(ABC):
         self, *, pipeline: RandomizerAndShuffler, num_users: int, source: "RandomSource", progress: Progress | None
     ) -> None:
         self.pipeline, self.num_users, self.source = pipeline, num_users, source
+        self.training = self.trials // 2  # runs with each data set on which an attack is chosen
         self._progress, self._done, self._total = progress, 0, 0
 
     @abstractmethod
@@ -108,7 +112,8 @@ class Game(ABC):
         if not claimed:
             return {}
         trials = trials or self.trials
-        training, pairs = trials // 2, self.different(pairs)
+        self.training = training = trials // 2
+        pairs = self.different(pairs)
         self._done, self._total = 0, 2 * len(pairs) * (training + trials)
         scored = [self._both(pair, training) for pair in pairs]
         chosen = {}

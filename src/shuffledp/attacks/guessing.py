@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
-from shuffledp.attacks.games import RandomizerAndShuffler
+from shuffledp.attacks.games import Progress, RandomizerAndShuffler
 from shuffledp.attacks.scores import DIGITS, log_likelihood_of, sum_per_view
 from shuffledp.attacks.slot_games import DISTINCT, place_chances
 from shuffledp.attacks.successes import Success, check_counting, counted
@@ -25,6 +25,7 @@ __all__ = ["DEFAULT_GUESSES", "Guessing", "guess_answers"]
 
 DEFAULT_GUESSES = 10_000
 _VIEWS_AT_A_TIME = 1 << 8
+_REPORTS_AT_A_TIME = 1 << 16
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class Guessing(Success):
         return (
             f"{self.verdict.upper()}: the best guess about one person is right with a probability of {relation} "
             f"{self.claimed:.6g}. This attack was right in {self.measured}; without the view it would be in "
-            f"{self.by_chance:.2%}."
+            f"{self.by_chance:.4g} of all."
         )
 
 
@@ -64,6 +65,7 @@ def guess_answers(
     trials: int = DEFAULT_GUESSES,
     confidence: float = 0.99,
     source: "RandomSource | None" = None,
+    progress: Progress | None = None,
 ) -> Guessing:
     """Guess one person's answer from views of the pipeline, and hold the success against a claimed vulnerability.
 
@@ -89,6 +91,7 @@ def guess_answers(
         trials: independent runs, 2 or more.
         confidence: strictly between 0 and 1.
         source: randomness; None is the cryptographic source.
+        progress: told how many runs are done, and how many there are.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -120,10 +123,11 @@ def guess_answers(
         if others >= law.size:
             raise _validate.invalid(f"an answer, below {law.size}", others=others)
     guesser = _Guesser(model, law, others, _places(pipeline, num_users, person, source))
-    draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("answers").bit_generator))
-    wins = 0
-    for start in range(0, trials, _VIEWS_AT_A_TIME):
-        runs = min(_VIEWS_AT_A_TIME, trials - start)
+    # Of the source itself: a part of it, by name, would give every game that shares a source the same answers.
+    draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
+    wins, at_a_time = 0, max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
+    for start in range(0, trials, at_a_time):
+        runs = min(at_a_time, trials - start)
         answers = draw.choice(law.size, p=law, size=(runs, num_users))
         if others is not None:
             answers[:, np.arange(num_users) != person] = others
@@ -133,6 +137,8 @@ def guess_answers(
             for first in range(0, answers.size, num_users)
         ]
         wins += int((guesser.guesses(views) == answers[:, person]).sum())
+        if progress is not None:
+            progress(start + runs, trials)
     optimal = pipeline.shuffler.model(num_users).is_uniform or isinstance(pipeline.shuffler, IdentityShuffler)
     return Guessing(
         **counted(wins, trials, claimed=claimed, confidence=confidence, both_ways=exact and optimal),

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 
 from shuffledp.attacks.findings import Mode
 from shuffledp.attacks.games import CentralGame, Game, LocalGame, OrderGame, RandomizerAndShuffler, SharesGame
-from shuffledp.attacks.slot_games import DISTINCT, SlotGame
+from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
 from shuffledp.attacks.statistics import StatisticsGame, has_statistics
 from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.errors import UnsupportedModelError
+from shuffledp.models import LabelMeaning
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.shufflers import RandomWalkShuffler
 
 __all__ = ["DEFAULT_TRIALS", "games_of"]
 
 _VIEWS: Mapping[str, type[Game]] = {
-    "central-dp": CentralGame,
+    "central-dp": RowGame,
+    "labels": CentralGame,
     "shares": SharesGame,
     "slots": SlotGame,
     "network": WalkGame,
@@ -44,7 +46,9 @@ def games_of(pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> Map
         )
     if isinstance(local, SplitAndMixModel):
         return {"central-dp": SharesGame}
-    kind = "slots" if shuffle.labels in DISTINCT else "central-dp"
+    kind = "slots" if shuffle.labels in DISTINCT else "labels"
+    if shuffle.labels is LabelMeaning.NONE:
+        kind = "central-dp"
     if mode is Mode.STATISTICS:
         kind = "statistics"
     if isinstance(shuffler, RandomWalkShuffler):

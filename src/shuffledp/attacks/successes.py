@@ -7,7 +7,7 @@ from shuffledp import _validate
 from shuffledp._described import Described
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.findings import Verdict
-from shuffledp.attacks.intervals import clopper_pearson
+from shuffledp.attacks.intervals import clopper_pearson, to_width
 
 __all__ = ["Success", "check_counting", "counted"]
 
@@ -39,13 +39,10 @@ class Success(Described):
     @property
     def measured(self) -> str:
         """The success and its limits, in words."""
-        lower, upper = (
-            in_digits(limit, relation)
-            for limit, relation in zip(self.success_limits, ("at least", "at most"), strict=True)
-        )
-        return (
-            f"{self.success:.2%} of {self.trials} runs (limits {lower} to {upper} with confidence {self.confidence:g})"
-        )
+        least, most = self.success_limits
+        lower, upper = in_digits(least, "at least"), in_digits(most, "at most")
+        share = to_width(self.success, least, most, percent=True)
+        return f"{share} of {self.trials:,} runs (limits {lower} to {upper} with confidence {self.confidence:g})"
 
 
 def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_ways: bool = False) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import typer
 
 __all__ = ["audit"]
 
-REFUTED = 5  # the exit code
+REFUTED, NOTHING_AUDITED = 5, 6  # exit codes
 
 
 def audit(
@@ -19,6 +19,9 @@ def audit(
     statistics: Annotated[
         bool,
         typer.Option("--statistics", help="Draw views by sufficient statistics: fast; the code is not tested."),
+    ] = False,
+    leakage: Annotated[
+        bool, typer.Option("--leakage", help="Also guess answers, and count how often guesses are right.")
     ] = False,
     input: Annotated[  # noqa: A002
         Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
@@ -32,7 +35,8 @@ def audit(
 ) -> None:
     """Attack the pipeline of a task, on invented answers, and hold what attacks show against every statement.
 
-    Exits with 5 if a statement is refuted.
+    Exits with 0 if statements were audited and all of those stood, with 5 if one is refuted, with 6 if none was
+    audited.
     """
     from shuffledp.cli import audit_commands, audit_screen
 
@@ -42,6 +46,7 @@ def audit(
         trials=trials,
         confidence=confidence,
         statistics=statistics,
+        leakage=leakage,
         people=input,
         output=output,
         seed=seed,
@@ -50,3 +55,5 @@ def audit(
     audit_screen.show_audit(audited, output, as_json=json)
     if audited.refuted:
         raise typer.Exit(REFUTED)
+    if not audited.audited:
+        raise typer.Exit(NOTHING_AUDITED)

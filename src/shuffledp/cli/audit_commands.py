@@ -1,5 +1,6 @@
 """What `audit` does: read the task, call the library once, draw the page."""
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def audit(
     trials: int | None,
     confidence: float,
     statistics: bool,
+    leakage: bool,
     people: Path | None,
     output: Path | None,
     seed: int | None,
@@ -31,7 +33,14 @@ def audit(
     if (task.groups is None) != (people is None):
         wanted = "left out for a task without [groups]" if task.groups is None else "given for a task with [groups]"
         raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
-    with watching("runs") as watch:
+    if output is not None and output.suffix.lower() != ".html":
+        raise InvalidParameterError(f"output must be the name of a page, ending in .html; got output={str(output)!r}.")
+    with ExitStack() as stack:
+        # Before the runs, which may take minutes: a place that cannot be written to is known at once.
+        page = None
+        if output is not None:
+            page = stack.enter_context(new_file(output, force=force, is_ours=is_audit_page))
+        watch = stack.enter_context(watching("runs"))
         grouping = None
         if people is not None:
             grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
@@ -44,12 +53,12 @@ def audit(
             trials=trials,
             confidence=confidence,
             mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
+            leakage=leakage,
             grouping=grouping,
             graphs=graphs,
             source=None if seed is None else SeededSource(seed),
             progress=watch.progress,
         )
-    if output is not None:
-        with new_file(output, force=force, is_ours=is_audit_page) as file:
-            write_audit_page(audited, file)
+        if page is not None:
+            write_audit_page(audited, page)
     return audited

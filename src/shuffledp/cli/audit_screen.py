@@ -21,11 +21,20 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     console.print(Text(audited.task.name, style="bold"), f"(task {audited.task.sha256[:12]})")
+    if len(audited.columns) > 1 or audited.columns[0].leakage is not None:  # else the column's opening says it
+        worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
+        console.print(
+            Text(audited.outcome, style=_STYLES[worst]), f"All limits hold with confidence {audited.confidence:g}."
+        )
+    for remark in audited.remarks:
+        console.print(Text(remark))
     for column in audited.columns:
         console.print(Text(f"\n{column.value if column.value.isprintable() else repr(column.value)}", style="bold"))
         console.print(Text(column.report.opening))
         for finding in column.report.findings:
             console.print(Text("\n" + str(finding), style=_STYLES[finding.verdict]))
+        if column.leakage is not None:
+            console.print(Text(f"\n{column.leakage}", style=_STYLES[column.leakage.verdict]))
     for reason in audited.not_audited:
         console.print(Text(f"\nNOT-AUDITED: {reason}", style=_STYLES[Verdict.NOT_AUDITED]))
     if page is not None:

@@ -105,8 +105,8 @@ def _draw_roc(finding: Finding, width: int) -> "Figure":
     evidence, (epsilon, delta) = finding.evidence, loss_and_delta(finding)
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.grid()
-    axes.tick_params(length=0)
-    axes.set_xlabel("false positive rate", labelpad=6)
+    axes.tick_params(length=0, pad=7)  # apart, where both axes begin with 0
+    axes.set_xlabel("false positive rate", labelpad=4)
     annotate(axes, "true positive rate", (0, 1), (-40, 12), xycoords="axes fraction", color=LIGHT["soft"], ha="left")
     wrong = np.linspace(0, 1, 401)
     top, bottom = _allowed(wrong, epsilon, delta), 1 - _allowed(1 - wrong, epsilon, delta)

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from shuffledp.attacks import Finding, Mode, Verdict
+from shuffledp.attacks.findings import outcome_of
 from shuffledp.report.audit_charts import claims_chart, loss_and_delta, roc_chart
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
-from shuffledp.report.words import count, number
+from shuffledp.report.words import count, count_of, number
 from shuffledp.tasks import TaskAudit
+from shuffledp.tasks.leakage_auditing import LeakageFinding
 
 __all__ = ["is_audit_page", "write_audit_page"]
 
@@ -49,10 +51,14 @@ def is_audit_page(file: Path) -> bool:
 
 
 def _kicker(audited: TaskAudit) -> str:
-    verdicts = {finding.verdict for column in audited.columns for finding in column.report.findings}
-    if Verdict.REFUTED in verdicts:
-        return "Audit: a claim is refuted"
-    return "Audit: nothing found against the claims" if Verdict.CONSISTENT in verdicts else "Not audited"
+    refuted, stood, left = (audited.verdicts[verdict] for verdict in Verdict)
+    if refuted:
+        return f"Audit: {count_of(refuted, 'claim is', 'claims are')} refuted"
+    if not stood:
+        return "Audit: nothing was audited"
+    return f"Audit: nothing found against {count_of(stood, 'claim', 'claims')}" + (
+        f", {left} not audited" if left else ""
+    )
 
 
 def _section(audited: TaskAudit, place: int) -> Section:
@@ -68,6 +74,10 @@ def _section(audited: TaskAudit, place: int) -> Section:
         "statistics": column.report.mode is Mode.STATISTICS,
         "seeded": column.report.seeded,
         "not_audited": audited.not_audited,
+        "outcome": outcome_of(column.verdicts),
+        "stood": column.verdicts[Verdict.CONSISTENT] > 0,
+        "remarks": audited.remarks,
+        "leakage": None if column.leakage is None else _leakage_row(column.leakage),
     }
     return Section(name="audit", title=column.value, context=context, charts=tuple(charts), anchor=f"audit-{place}")
 
@@ -87,5 +97,18 @@ def _row(finding: Finding) -> dict[str, object]:
         "attack": evidence.attack if evidence else "",
         "reason": finding.reason,
         "evidence": str(evidence or ""),
-        "trials": count(evidence.trials) if evidence else "",
+        "power": finding.power,
+    }
+
+
+def _leakage_row(finding: LeakageFinding) -> dict[str, object]:
+    """The stated success of guesses, in words."""
+    stated, guessing = finding.vulnerability, finding.guessing
+    shown = guessing if guessing is not None and not finding.reason else None
+    return {
+        "verdict": _WORDS[finding.verdict],
+        "refuted": finding.verdict is Verdict.REFUTED,
+        "claim": "" if stated is None else f"{stated.kind.relation} {number(stated.value, stated.kind.relation)}",
+        "reason": finding.reason,
+        "evidence": "" if shown is None else f"The likeliest answer was right in {shown.measured}.",
     }

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from shuffledp import _validate
 from shuffledp._version import __version__
 from shuffledp.accounting import account_all
-from shuffledp.attacks import AuditReport, audit
+from shuffledp.attacks import AuditReport, Verdict, audit
+from shuffledp.attacks.findings import outcome_of, tally
 from shuffledp.flow import Shuffler
 from shuffledp.pipeline import Pipeline
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.joint import JointTask
+from shuffledp.tasks.leakage_auditing import LeakageFinding, audit_leakage
 from shuffledp.tasks.network import Graphs, NetworkSection
 from shuffledp.tasks.network_rounds import statements_of_parts, walking
 from shuffledp.tasks.planning import planned_people, require_planned
@@ -32,10 +34,18 @@ class ColumnAudit:
     Args:
         value: the column.
         report: the findings, one for each statement about it.
+        leakage: what became of the stated success of guesses; None if that was not asked for.
     """
 
     value: str
     report: AuditReport
+    leakage: LeakageFinding | None = None
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many claims met each verdict, that about guesses among them."""
+        found = [finding.verdict for finding in self.report.findings]
+        return tally(found if self.leakage is None else [*found, self.leakage.verdict])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +67,33 @@ class TaskAudit:
     @property
     def refuted(self) -> bool:
         """True if some claim is refuted."""
-        return any(column.report.refuted for column in self.columns)
+        return self.verdicts[Verdict.REFUTED] > 0
+
+    @property
+    def audited(self) -> bool:
+        """True if some attack was held against some claim."""
+        return any(self.verdicts[verdict] for verdict in (Verdict.REFUTED, Verdict.CONSISTENT))
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many claims about single columns met each verdict."""
+        return {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
+
+    @property
+    def outcome(self) -> str:
+        """The verdicts in one sentence."""
+        return outcome_of(self.verdicts)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the batch that was played."""
+        least = self.task.release.minimum_batch
+        if self.num_users >= least:
+            return ()
+        return (
+            f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be released. "
+            "What is claimed here is what would be stated of so few.",
+        )
 
     @property
     def seeded(self) -> bool:
@@ -86,11 +122,18 @@ class TaskAudit:
             "confidence": self.confidence,
             "mode": self.columns[0].report.mode.value,
             "refuted": self.refuted,
+            "audited": self.audited,
+            "verdicts": {verdict.value: number for verdict, number in self.verdicts.items()},
             "seeded": self.seeded,
             "columns": [
-                {"value": column.value, "findings": [finding.to_dict() for finding in column.report.findings]}
+                {
+                    "value": column.value,
+                    "findings": [finding.to_dict() for finding in column.report.findings],
+                    **({} if column.leakage is None else {"leakage": column.leakage.to_dict()}),
+                }
                 for column in self.columns
             ],
+            "remarks": list(self.remarks),
             "not_audited": list(self.not_audited),
         }
 
@@ -102,6 +145,7 @@ def audit_task(
     trials: int | None = None,
     confidence: float = 0.99,
     mode: str = "pipeline",
+    leakage: bool = False,
     grouping: Grouping | None = None,
     graphs: Graphs | None = None,
     source: "RandomSource | None" = None,
@@ -110,7 +154,8 @@ def audit_task(
     """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
 
     Several columns share the confidence. What is stated of all of them together, or of earlier releases too, is not
-    audited: each column of this release is, by itself.
+    audited: each column of this release is, by itself. A batch below ``minimum_batch`` is played all the same, and
+    said to be one.
 
     Args:
         task: the task; nothing needs to have been collected.
@@ -119,6 +164,8 @@ def audit_task(
         trials: held-out runs; None is ``shuffledp.attacks.DEFAULT_TRIALS``.
         confidence: strictly between 0 and 1.
         mode: "pipeline" or "statistics".
+        leakage: also guess answers, and hold the share of right guesses against `shuffledp.leakage`; in real runs,
+            whatever the mode.
         grouping: the groups of the people, for a task with groups.
         graphs: those that reports walk along, for a network shuffle; everybody is played then.
         source: randomness; None is the cryptographic source.
@@ -133,7 +180,7 @@ def audit_task(
     num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
     task = task.expecting(num_users)
     parts = task.parts()
-    each = 1 - (1 - confidence) / len(parts)
+    each = 1 - (1 - confidence) / len(parts) / (2 if leakage else 1)
     columns = []
     for part in parts:
         require_planned(part, num_users)
@@ -146,9 +193,19 @@ def audit_task(
             confidence=each,
             mode=mode,
             source=source,
-            progress=None if progress is None else _told(progress, part.value),
+            progress=None if progress is None else _told(progress, part.value, "auditing"),
         )
-        columns.append(ColumnAudit(value=part.value, report=report))
+        guessed = None
+        if leakage:
+            guessed = audit_leakage(
+                pipeline,
+                num_users=num_users,
+                trials=trials,
+                confidence=each,
+                source=source,
+                progress=None if progress is None else _told(progress, part.value, "guessing"),
+            )
+        columns.append(ColumnAudit(value=part.value, report=report, leakage=guessed))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
 
 
@@ -169,5 +226,5 @@ def _statements(part: Task, pipeline: Pipeline, num_users: int) -> tuple[Privacy
     return statements_of_parts(shuffler, pipeline.randomizer.model, delta, stated)
 
 
-def _told(progress: Callable[[str, int, int | None], None], value: str) -> Callable[[int, int | None], None]:
-    return lambda done, total: progress(f"auditing {value}", done, total)
+def _told(progress: Callable[[str, int, int | None], None], value: str, verb: str) -> Callable[[int, int | None], None]:
+    return lambda done, total: progress(f"{verb} {value}", done, total)
