@@ -181,7 +181,9 @@ def test_a_representation_shows_no_key_and_pickling_and_copying_are_refused():
     # Guarantee 6 of SecureSource.
     assert repr(SecureSource(KEY)) == "SecureSource()"
     assert repr(SecureSource().bit_generator) == "KeystreamBitGenerator()"
-    for source in (SecureSource(), SeededSource(1), RecordedSource([1]), SecureSource().bit_generator):
+    buffer = SecureSource()._buffer
+    sources = SecureSource(), SeededSource(1), RecordedSource([1]), SecureSource().bit_generator
+    for source in (*sources, buffer, buffer._producer):
         for spread in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(LocalProtocolError, match="cannot be pickled or copied"):
                 spread(source)

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,9 @@ class KeyErasingCipher:
         """Number of words in the next block."""
         return self._block_bytes // 8 - _KEY_WORDS
 
+    def __reduce__(self) -> NoReturn:
+        raise LocalProtocolError("a cipher cannot be pickled or copied: the copy would repeat its words.")
+
     def write_block(self, out: Words) -> None:
         """Write the next block into ``out``; its key is gone before the first word is made."""
         encryptor = _new_encryptor()(self._key)
@@ -134,6 +137,9 @@ class WordBuffer:
         self.lock = threading.RLock()
         self._owner = threading.get_ident()
         self.restart(producer)
+
+    def __reduce__(self) -> NoReturn:
+        raise LocalProtocolError("a buffer of words cannot be pickled or copied: the copy would repeat its words.")
 
     def restart(self, producer: WordProducer) -> None:
         """Forget the words at hand and go on with another producer."""

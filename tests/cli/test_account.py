@@ -207,7 +207,7 @@ def test_options_that_make_no_protocol_are_refused(folder, arguments, message):
 def test_a_matrix_that_is_none_is_refused_with_its_line(folder):
     (folder / "matrix.csv").write_text("0.5,0.5\n0.5,0.4\n", encoding="utf-8")
     options = ("account", "--channel", "matrix.csv", "--users", 10, "--delta", 1e-6)
-    assert "rows that sum to 1; got 0.9 in line 2" in refused(3, *options)
+    assert "rows that sum to 1; line 2 does not" in refused(3, *options)
 
 
 # ---- calibrate ------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def test_bad_input_is_refused_in_one_line(folder, options, said):
     [
         ("1,0\n0,1\n", 2, "gain must be a table with a row for each guess and 3 columns"),
         ("1,0,0\n0,1\n", 3, "must have rows of one length"),
-        ("1,0,x\n", 3, "must hold numbers; got 'x' in line 1, entry 3"),
+        ("1,0,x\n", 3, "must hold numbers; line 1, entry 3 is none"),
         ("", 3, "must have a row for each guess"),
         ("-1,-1,-1\n", 2, "gain must have, whatever is seen, a guess worth 0 or more"),
     ],

@@ -154,3 +154,41 @@ def test_too_small_a_batch_shows_a_number_and_nobody(tmp_path):
     assert result.code == 4
     assert "got 60" in result.err
     assert_clean(work, result.out, result.err)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("account", "--users", 10, "--delta", 1e-3, "--channel"),
+        ("leakage", "--users", 3, "--categories", 2, "--epsilon0", 1, "--gain"),
+        ("graph", "inspect"),
+        ("run", "--input", "none.csv", "--output", "none", "--earlier"),
+    ],
+    ids=["channel", "gain", "graph", "earlier"],
+)
+@pytest.mark.parametrize("content", [GOOD, f"0.5,{MARK}\n0.5,0.5\n", f'{{"{MARK}": ["{MARK}"]}}', f'["{MARK}"]'])
+def test_answers_given_in_place_of_another_file_are_refused_without_showing_any(tmp_path, asked, content):
+    given = tmp_path / "answers.csv"
+    given.write_text(content)
+    task = (write_task(tmp_path),) if asked[0] == "run" else ()
+    result = shuffledp(*asked[:1], *task, *asked[1:], given)
+    assert result.code in {2, 3}
+    assert MARK not in result.out + result.err
+
+
+def test_a_number_that_is_no_probability_is_not_shown(tmp_path):
+    """An age, say."""
+    (tmp_path / "ages.csv").write_text("4711,0\n0,1\n")
+    result = shuffledp("account", "--users", 10, "--delta", 1e-3, "--channel", tmp_path / "ages.csv")
+    assert result.code == 3
+    assert "line 1, entry 1" in result.err
+    assert "4711" not in result.err
+
+
+def test_the_name_of_a_file_cannot_command_the_terminal(tmp_path):
+    name = tmp_path / "\x1b]0;title\x07\x9b31m.csv"
+    name.write_text("")
+    result = shuffledp("run", write_task(tmp_path), "--input", name, "--output", tmp_path / "out")
+    assert result.code == 3
+    assert r"\x1b]0;title\x07\x9b31m.csv" in result.err
+    assert result.err.rstrip("\n").isprintable()

@@ -118,3 +118,9 @@ def test_the_same_source_gives_the_same_walks_and_none_others():
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InvalidParameterError, match=message):
         sample_walks(PAW, 1, **options)
+
+
+def test_what_is_printed_does_not_show_where_reports_are():
+    walks = sample_walks(Graph.from_edges([(0, 1), (1, 2), (2, 0)]), 2, source=SeededSource(1))
+    assert repr(walks) == "Walks(3 reports, 3 people; where reports are is not shown)"
+    assert f"{walks}" == repr(walks)

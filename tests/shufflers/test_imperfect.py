@@ -229,3 +229,7 @@ def test_offsets_are_kept_from_later_changes():
     shuffler = DelayShuffler(imperfection=1.0, offsets=offsets)
     offsets[1] = 7.0
     assert shuffler.offsets.tolist() == [0.0, 1.0]
+
+
+def test_what_is_printed_does_not_show_when_people_came():
+    assert repr(DelayShuffler(imperfection=0.5, offsets=[0.25, 0.75])) == "DelayShuffler(imperfection=0.5)"

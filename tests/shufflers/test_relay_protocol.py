@@ -121,3 +121,13 @@ def test_who_has_nobody_to_pass_on_to_cannot_start():
     with pytest.raises(InvalidParameterError, match="neighbors must be one or more"):
         start_relay(0, (), 1, "r")
     assert start_relay(0, (), 0, "r").held == ("r",)
+
+
+def test_what_is_printed_shows_no_report_and_no_way_it_takes():
+    started, due = RoundStarted(round=1, choices=(4711,)), SubmissionDue(order=(4711,))
+    passed = Passed(recipient=4711, round=1, report="secret")
+    received, handed_in = ReportsReceived(round=1, reports=("secret",)), HandedIn(submitter=1, reports=("secret",))
+    state = start_relay(0, (1, 2), 3, "secret")
+    printed = repr([started, due, passed, received, handed_in, state])
+    assert "4711" not in printed
+    assert "secret" not in printed

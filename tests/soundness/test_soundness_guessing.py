@@ -40,7 +40,11 @@ def exact_value(played, **options):
     return found.value
 
 
-@pytest.mark.parametrize("shuffler", [sdp.UniformShuffler(), sdp.IdentityShuffler()], ids=["uniform", "none"])
+@pytest.mark.parametrize(
+    "shuffler",
+    [sdp.UniformShuffler(), pytest.param(sdp.IdentityShuffler(), marks=pytest.mark.deep)],
+    ids=["uniform", "none"],
+)
 @pytest.mark.parametrize("prior", [pytest.param(None, marks=pytest.mark.deep), SKEWED], ids=["uniform", "skewed"])
 def test_the_best_guess_is_right_as_often_as_is_stated(shuffler, prior):
     played = pipeline(shuffler)
@@ -56,7 +60,7 @@ def test_the_best_guess_is_right_as_often_as_is_stated(shuffler, prior):
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    "name", ["OptimizedUnaryEncoding", "OptimizedLocalHashing", "HadamardResponse", "SubsetSelection"]
+    "name", ["OptimizedUnaryEncoding", "SymmetricUnaryEncoding", "HadamardResponse", "SubsetSelection"]
 )
 @pytest.mark.parametrize("shuffler", [sdp.UniformShuffler(), sdp.IdentityShuffler()], ids=["uniform", "none"])
 def test_of_every_randomizer_the_best_guess_is_right_as_often_as_is_stated(name, shuffler):
@@ -65,6 +69,7 @@ def test_of_every_randomizer_the_best_guess_is_right_as_often_as_is_stated(name,
     assert guessed(played, claimed, prior=SKEWED, exact=True, trials=20_000).verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("other", [0, pytest.param(2, marks=pytest.mark.deep)])
 def test_whoever_knows_the_others_is_right_as_often_as_is_stated(other):
     """The strong adversary, where all others agree."""
@@ -76,6 +81,7 @@ def test_whoever_knows_the_others_is_right_as_often_as_is_stated(other):
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "shuffler",
     [
@@ -106,6 +112,11 @@ def test_exact_claims_about_mallows_shuffles_are_reached_by_those_at_an_end():
 def test_a_pipeline_that_does_not_shuffle_is_refuted_by_what_is_stated_of_a_uniform_one():
     claimed = exact_value(pipeline())
     assert guessed(pipeline(sdp.IdentityShuffler()), claimed).verdict is Verdict.REFUTED
+
+
+def test_a_randomizer_without_a_table_is_refused():
+    with pytest.raises(UnsupportedModelError, match="table"):
+        exact_value(pipeline(randomizer=randomizers.OptimizedLocalHashing(**CATEGORIES)))
 
 
 def test_what_no_outcome_could_refute_is_not_audited():
@@ -145,6 +156,3 @@ def test_walks_and_numbers_are_not_guessed():
     numbers = randomizers.OneBitMean(epsilon0=1.0, lower=0.0, upper=1.0)
     with pytest.raises(UnsupportedModelError, match="categories"):
         guessed(pipeline(randomizer=numbers), 0.5)
-
-
-pytestmark = pytest.mark.deep

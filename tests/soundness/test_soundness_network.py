@@ -41,6 +41,7 @@ from soundness.exact_walks import (
 SLACK = 1e-12
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.99])
 SMALL = ["K3", "K4", "C4", "paw", "star", "P3", "P4"]
+QUICK = {("K3", "all"), ("C4", "all"), ("P3", "single")}
 ROUNDS = range(5)
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 
@@ -117,6 +118,7 @@ def test_exact_epsilons_are_those_of_an_independent_enumeration(name, rounds, vi
         assert found == pytest.approx(expected, abs=6e-5)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", GRAPHS)
 def test_powers_of_the_transition_matrix_count_trajectories(name):
     for rounds in ROUNDS:
@@ -135,8 +137,14 @@ def headline_of(model, epsilons=EPSILONS):
     return np.array([delta_at(model, epsilon=epsilon).guarantee.delta for epsilon in epsilons.tolist()])
 
 
-@pytest.mark.parametrize("protocol", ["all", "single", "padded"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        pytest.param(name, protocol, marks=() if (name, protocol) in QUICK else pytest.mark.deep)
+        for name in SMALL
+        for protocol in ("all", "single", "padded")
+    ],
+)
 def test_no_walk_loses_more_than_is_stated(name, protocol):
     """All starts, all data, both directions, 0 to 4 rounds; each theorem by itself, and the accountant's choice."""
     for rounds in ROUNDS:
@@ -146,6 +154,7 @@ def test_no_walk_loses_more_than_is_stated(name, protocol):
             assert (found <= stated * (1 + 1e-9) + SLACK).all()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "rounds"), [("K5", 2), ("K5", 4), ("C5", 2), ("P5", 3)])
 def test_nor_does_one_of_five_people(name, rounds):
     for protocol in ("all", "single"):
@@ -155,6 +164,7 @@ def test_nor_does_one_of_five_people(name, rounds):
             assert (found <= headline_of(model) * (1 + 1e-9) + SLACK).all()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("protocol", ["all", "single"])
 @pytest.mark.parametrize("matrix", [[[0.6, 0.4], [0.2, 0.8]], [[0.5, 0.5], [0.3, 0.7], [0.15, 0.85]]])
 def test_nor_does_a_lopsided_randomizer(matrix, protocol):
@@ -172,6 +182,7 @@ def test_nor_does_a_lopsided_randomizer(matrix, protocol):
                 assert (found <= stated * (1 + 1e-9) + SLACK).all()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("epsilon0", [0.3, 2.0])
 def test_nor_with_other_local_losses(epsilon0):
     epsilons = EPSILONS * epsilon0
@@ -181,6 +192,7 @@ def test_nor_with_other_local_losses(epsilon0):
             assert (worst(name, rounds, protocol, epsilon0) <= headline_of(model, epsilons) * (1 + 1e-9) + SLACK).all()
 
 
+@pytest.mark.deep
 def test_laziness_enters_through_positions():
     """A bipartite graph never mixes; lazy walks on it do, and their exact loss is below what is stated of them."""
     channel, rounds = response(2, 1.0), 4
@@ -194,6 +206,7 @@ def test_laziness_enters_through_positions():
     assert near_uniformity(laws) < 1
 
 
+@pytest.mark.deep
 def test_lost_reports_are_counted_among_those_who_hide_nobody():
     """Each report is lost with a chance: the exact loss, over who is left, is below what is stated."""
     channel, rounds, dropout = response(2, 1.0), 3, 0.2
@@ -223,6 +236,7 @@ def views_with_losses(laws, kept, channel, data):
     return total
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["K3", "paw", "P3"])
 def test_lost_reports_leave_one_report_each_as_private_as_stated(name):
     channel, rounds, dropout = response(2, 1.0), 2, 0.15
@@ -242,6 +256,7 @@ def test_lost_reports_leave_one_report_each_as_private_as_stated(name):
     assert worst_yet[0] > 0.3 * stated[0]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("protocol", ["all", "single", "padded"])
 @pytest.mark.parametrize("name", ["K4", "C4", "paw", "P4"])
 def test_what_the_shuffler_says_of_itself_is_enough(name, protocol):
@@ -258,6 +273,7 @@ def test_what_the_shuffler_says_of_itself_is_enough(name, protocol):
         assert (worst(name, rounds, protocol) <= headline_of(model) * (1 + 1e-9) + SLACK).all()
 
 
+@pytest.mark.deep
 def test_epsilon_is_where_the_exact_delta_has_fallen_to_delta():
     for name, rounds, protocol in (("K4", 3, "all"), ("K4", 2, "single"), ("paw", 4, "single"), ("K3", 4, "padded")):
         model = model_of(name, rounds, protocol, submissions=2 if protocol == "padded" else 0)
@@ -271,6 +287,7 @@ def test_epsilon_is_where_the_exact_delta_has_fallen_to_delta():
 # ---- equalities ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["K3", "K4", "C4", "C5", "paw", "star"])
 def test_with_stationary_positions_everything_is_a_uniform_shuffle(name):
     """Data set by data set, in both directions: whatever the degrees."""
@@ -285,6 +302,7 @@ def test_with_stationary_positions_everything_is_a_uniform_shuffle(name):
                 assert by_node == pytest.approx(together, abs=1e-13)
 
 
+@pytest.mark.deep
 def test_with_stationary_positions_the_bound_is_that_of_the_uniform_shuffle():
     laws = stationary("paw")
     walks = walk_model(laws, rounds=1000, protocol="all")
@@ -294,6 +312,7 @@ def test_with_stationary_positions_the_bound_is_that_of_the_uniform_shuffle():
     assert stated_by(NetworkAll(), model) == pytest.approx(stated_by(StrongPair(), uniform), rel=1e-9)
 
 
+@pytest.mark.deep
 def test_the_formula_for_one_report_each_is_attained_on_a_cycle_of_four():
     """So no smaller one is true of all graphs; elsewhere it is above."""
     for name, rounds, attained in (("C4", 1, True), ("C4", 2, True), ("K4", 2, False)):
@@ -340,6 +359,7 @@ def exact_of_p_equals_positions(name, rounds):
     return np.array(found)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["K3", "K5", "paw", "C5"])
 def test_the_evaluator_is_just_above_the_formula(name):
     model = model_of(name, 2, "single", local=LdpModel(epsilon0=1.0))
@@ -437,6 +457,7 @@ def test_the_formula_is_false_where_empty_hands_or_sizes_are_seen(name, rounds, 
     assert hidden <= formula + SLACK
 
 
+@pytest.mark.deep
 def test_two_people_who_show_when_they_hold_nothing_lose_twenty_times_more():
     channel, laws = response(2, 2.0), stationary("K2")
     seen = exact_delta(channel, laws, 0, sees_one_each(2, 2, channel[0], dummies=False), np.array([1.7]))[0]
@@ -444,6 +465,7 @@ def test_two_people_who_show_when_they_hold_nothing_lose_twenty_times_more():
     assert with_hidden_sizes(laws, 0, 2.0, 1.7) == pytest.approx(0.0045, abs=5e-5)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["K3", "star", "P3", "P4", "paw"])
 def test_the_corrected_formula_holds_where_empty_hands_are_seen(name):
     channel = response(2, 1.0)
@@ -460,6 +482,7 @@ def test_the_corrected_formula_holds_where_empty_hands_are_seen(name):
                 assert value <= visible_empties_delta(model, epsilon=epsilon, empty=min(empty, 1.0)) + SLACK
 
 
+@pytest.mark.deep
 def test_the_victim_displaces_a_dummy_and_not_any_report():
     """A path of five, one round, two reports each: 1197/2048 exactly, where the first formula says 1089/2048."""
     epsilon0, channel, laws = math.log(7), response(2, math.log(7)), positions("P5", 1)
@@ -472,6 +495,7 @@ def test_the_victim_displaces_a_dummy_and_not_any_report():
     assert NetworkSingle().delta(model, epsilon=0.0) >= exactly
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["P4", "C4", "paw", "star"])
 def test_the_corrected_padded_formula_lies_between_the_truth_and_what_is_stated(name):
     for rounds in (1, 2):
@@ -516,6 +540,7 @@ def shares_of(laws, victim, clones, places, *, quotients):
     return weights / weights.sum() if weights.sum() > 0 else weights
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "product", "quotient", "exactly"),
     [("K3", 0.32297, 0.29123, 0.29379), ("P3", 0.28679, 0.20556, 0.26905), ("paw", 0.30126, 0.25888, 0.26364)],
@@ -528,6 +553,7 @@ def test_swap_reveal_with_products_is_a_bound_and_with_quotients_is_not(name, pr
     assert quotient < exactly < product
 
 
+@pytest.mark.deep
 def test_swap_reveal_is_the_uniform_bound_where_positions_have_one_law():
     uniform = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=3))
     for epsilon in (0.1, 0.5):
@@ -546,6 +572,7 @@ def test_what_all_reports_together_show_is_a_lower_bound():
         assert lower[0] > 0.2
 
 
+@pytest.mark.deep
 def test_a_colluding_neighbor_sees_at_least_what_is_stated():
     """Given whose report is in which colluder's hands after one round: on K4 with one, exactly a third of the local."""
     walks = walk_model(positions("K4", 1), rounds=1, protocol="all", num_colluding=1)
@@ -557,6 +584,3 @@ def test_a_colluding_neighbor_sees_at_least_what_is_stated():
     statement = account(model, delta=1e-3)
     assert statement.basis.theorem == "local-dp"
     assert any("num_colluding=1" in remark for remark in statement.remarks)
-
-
-pytestmark = pytest.mark.deep  # long: all trajectories on small graphs

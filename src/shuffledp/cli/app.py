@@ -90,7 +90,10 @@ def _run_quietly(asked: Sequence[int]) -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"shuffledp: {' '.join(message.splitlines())}\n")
+    line = " ".join(message.splitlines())
+    # A file's name may hold what would command the terminal.
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
+    sys.stderr.write(f"shuffledp: {shown}\n")
     sys.exit(code)
 
 

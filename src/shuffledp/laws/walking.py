@@ -37,6 +37,9 @@ class Walks(NamedTuple):
     positions: Positions
     messages: Integers
 
+    def __repr__(self) -> str:
+        return f"Walks({self.positions.size} reports, {self.messages.size} people; where reports are is not shown)"
+
 
 def sample_walks(
     graph: Graph | Sequence[Graph],

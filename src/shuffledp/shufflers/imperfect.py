@@ -261,7 +261,7 @@ class DelayShuffler(ImperfectShuffler):
     """
 
     imperfection: float
-    offsets: ArrayLike | None = None
+    offsets: ArrayLike | None = field(default=None, repr=False)  # who came when, if they are real
 
     def __post_init__(self) -> None:
         _checked_loss(imperfection=self.imperfection)

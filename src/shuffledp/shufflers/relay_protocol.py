@@ -56,7 +56,7 @@ class RoundStarted:
     """
 
     round: int
-    choices: tuple[int | None, ...]
+    choices: tuple[int | None, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class SubmissionDue:
         dummy: makes one fresh dummy; needed where ``submissions`` is given.
     """
 
-    order: tuple[int, ...]
+    order: tuple[int, ...] = field(repr=False)
     submissions: int | None = None
     dummy: Callable[[], Any] | None = None
 
@@ -98,7 +98,7 @@ class Passed:
         report: what.
     """
 
-    recipient: int
+    recipient: int = field(repr=False)
     round: int
     report: Any = field(repr=False)
 

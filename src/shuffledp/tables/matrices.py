@@ -84,7 +84,7 @@ def _probabilities(path: Path, number: int, row: list[str]) -> list[float]:
     entries = [_probability(path, number, place, text) for place, text in enumerate(row, 1)]
     total = math.fsum(entries)
     if abs(total - 1) > _TOLERANCE:
-        raise InputDataError(f"{path} must have rows that sum to 1; got {total:.10g} in line {number}.")
+        raise InputDataError(f"{path} must have rows that sum to 1; line {number} does not.")
     return entries
 
 
@@ -95,14 +95,12 @@ def _number(path: Path, number: int, place: int, entry_text: str) -> float:
         if not math.isfinite(entry):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise InputDataError(f"{path} must hold numbers; got {text!r} in line {number}, entry {place}.") from None
+        raise InputDataError(f"{path} must hold numbers; line {number}, entry {place} is none.") from None
     return entry
 
 
 def _probability(path: Path, number: int, place: int, text: str) -> float:
     entry = _number(path, number, place, text)
     if not 0 <= entry <= 1:
-        raise InputDataError(
-            f"{path} must hold probabilities from 0 to 1; got {text.strip()} in line {number}, entry {place}."
-        )
+        raise InputDataError(f"{path} must hold probabilities from 0 to 1; line {number}, entry {place} is none.")
     return entry
