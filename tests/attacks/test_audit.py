@@ -318,17 +318,19 @@ def test_a_claim_about_another_number_of_people_is_refused():
 
 
 def test_a_claim_that_stands_says_what_the_trials_could_have_found():
-    audited = pipeline()
-    claim = claims_of(audited, 1000, 1e-6)[0]
-    finding = audit(audited, claim, num_users=1000, trials=400, source=SeededSource(2)).findings[0]
-    assert finding.verdict is Verdict.CONSISTENT
-    assert finding.detectable > claim.guarantee.epsilon
-    assert f"With 400 trials, a true epsilon of {in_digits(finding.detectable, 'at most', digits=3)} or more" in str(
-        finding
-    )
-    more = audit(audited, claim, num_users=1000, trials=4000, source=SeededSource(2)).findings[0]
-    assert more.detectable < finding.detectable
-    refuted = audit(audited, central(0.1), num_users=1, trials=400, source=SeededSource(2)).findings[0]
+    audited = pipeline(domain_size=10)
+    claim = local_claim_of(audited)
+    found = [
+        audit(audited, claim, num_users=20, trials=trials, source=SeededSource(2)).findings[0]
+        for trials in (1000, 100_000)
+    ]
+    assert [finding.verdict for finding in found] == ["consistent", "consistent"]
+    few, many = (finding.detectable for finding in found)
+    assert 1 < many < few < 2
+    assert f"With 1,000 trials, a true epsilon of {in_digits(few, 'at most', digits=3)} or more" in str(found[0])
+    frequent = replace(found[0], detectable=math.inf)
+    assert "can hardly refute the claim" in str(frequent)
+    refuted = audit(pipeline(), central(0.1), num_users=1, trials=400, source=SeededSource(2)).findings[0]
     assert (refuted.verdict, refuted.detectable, refuted.power) == ("refuted", None, "")
 
 

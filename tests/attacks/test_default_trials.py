@@ -9,7 +9,6 @@ import pytest
 
 import shuffledp as sdp
 from attacks import test_orders, test_shares
-from attacks.test_walks import exact_claim, small
 from attacks.twins import (
     InArrivalOrder,
     InOneOrder,
@@ -50,12 +49,6 @@ def early():
     return played, account(played.model(30), delta=0.05), 30
 
 
-def early_of_two():
-    """One round in place of two, where it shows: on a path of four, against the exact loss."""
-    played = walking(OneRoundEarly, graph=small("P4"), num_rounds=2)
-    return played, exact_claim(played, "P4", "single", 2), 4
-
-
 def shares(randomizer=test_shares.HONEST, shuffler=None):
     shuffler = shuffler or sdp.ParallelShuffler(test_shares.MIXED, randomizer.model.num_messages)
     played = sdp.Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=sdp.SumAnalyzer())
@@ -71,7 +64,6 @@ CASES = [
     pytest.param(lambda: rows(InArrivalOrder()), id="uniform: order of arrival", **DEEP),
     pytest.param(lambda: rows(InOneOrder(lambda people: np.arange(people)[::-1])), id="uniform: reversed", **DEEP),
     pytest.param(early, id="network: the only round skipped", **DEEP),
-    pytest.param(early_of_two, id="network: one round in place of two", **DEEP),
     pytest.param(lambda: shares(NoNoise.from_model(test_shares.HONEST.model)), id="shares: no noise", **DEEP),
     pytest.param(
         lambda: shares(shuffler=SameOrderInEveryRound(test_shares.MIXED, test_shares.HONEST.num_messages)),
