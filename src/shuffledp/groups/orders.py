@@ -254,7 +254,7 @@ def _fiedler(groups: Groups, links: _Links) -> Integers:
     size = groups.site_sizes.size
     graph = sp.csr_array((np.ones(links.neighbors.size), links.neighbors, links.starts), shape=(size, size))
     graph.setdiag(0.0)
-    component = connected_components(graph, directed=False)[1]  # type: ignore[arg-type]
+    component = connected_components(graph, directed=False)[1]
     parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
     return np.concatenate([part[_along_eigenvector(laplacian(graph[part][:, part]))] for part in parts])
 
