@@ -1,6 +1,7 @@
 """How many rounds are enough, and what holds where a graph is in parts; plans as values."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from shuffledp.accounting import account, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph, mixing_time
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.tasks import NetworkSection, along, plan_network, walking
+from shuffledp.tasks import NetworkSection, along, network_rounds, plan_network, walking
 from shuffledp.tasks.network_parts import shufflers_of_parts
 from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, stated_about_walks
 
@@ -33,6 +34,21 @@ def test_the_fewest_rounds_are_enough_and_one_less_is_not():
     )
     assert reached <= enough < before
     assert walking(section(rounds=7), (GRAPH,), BIT, DELTA).num_rounds == 7
+
+
+@pytest.mark.parametrize(("low", "first"), [(0, 1), (0, 2), (4271, 4746), (4700, 4746), (100, 200)])
+@pytest.mark.parametrize("known_from", [0, 4600, 4653])
+def test_narrowing_down_finds_the_first_that_is_enough_wherever_it_begins(monkeypatch, low, first, known_from):
+    asked = []
+
+    def excess(search, uniform, number):
+        asked.append(number)
+        return math.inf if number < known_from else (4652.5 - number) / 100
+
+    monkeypatch.setattr(network_rounds, "_excess", excess)
+    search = SimpleNamespace(section=section(), progress=None)
+    assert network_rounds._narrowed(search, 0.03, low, first) == 4653
+    assert len(asked) == len(set(asked)) <= 28
 
 
 @pytest.mark.parametrize(
