@@ -61,7 +61,7 @@ def test_a_tiny_run_is_drawn(name, tmp_path, kept):
 
 
 @pytest.mark.parametrize(
-    ("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "width")]
+    ("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "sensitivity")]
 )
 def test_a_wrong_number_is_noticed(name, column):
     rows = run.expected_rows(name, tiny=True)

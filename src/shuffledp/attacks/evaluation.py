@@ -142,8 +142,7 @@ def evaluate(
     source, runs, repeated = resolve_source(source), int(num_runs), int(repetitions)
     controls = runs * repeated if control_runs is None else int(control_runs)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
-    values = getattr(randomizer.model, "domain_size", None)
-    done = 0
+    values, done = getattr(randomizer.model, "domain_size", None), 0
 
     def right(sent: Integers) -> NDArray[np.bool_]:
         nonlocal done

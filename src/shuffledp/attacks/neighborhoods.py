@@ -78,8 +78,8 @@ class NeighborhoodBayes:
     show by two standard errors that it is not, and its concentration is the likeliest. For two values a grid of laws is
     fitted from there; for more, answers and laws are fitted to each other person by person (collapsed variational
     Bayes). Nothing is promised of it. Where laws are draws from a Dirichlet law, tests find it no worse than the vote,
-    on average. Where they are not, it can be: with eight values of which each place has one, and the rest evenly, and with
-    the slot of everybody's own report known, it was right about 71 % of answers where the vote was about 79 %.
+    on average. Where they are not, it can be: with eight values, of which each place has one and the rest evenly, and
+    with the slot of everybody's own report known, it guessed 71 % of answers where the vote guessed 79 %.
 
     Args:
         prior: None fits one to the reports.
