@@ -199,8 +199,8 @@ def _largest_of_three(balls: int, shares: list[float]) -> float:
     """The expected largest load of three bins that hold all balls, over how many balls fall into the first two.
 
     Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
-    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that both cannot
-    be. It is smooth in M below and above 2 n / 3, of even and of odd M.
+    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
+    are. It is smooth in M below and above 2 n / 3, of even and of odd M.
     """
     first, second, last = shares
     both = first + second
