@@ -8,7 +8,7 @@ import pytest
 
 from leakage.brute import expected_largest as enumerated
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.leakage import binary_vulnerability, expected_max_load
+from shuffledp.leakage import binary_vulnerability, expected_max_load, few_bins
 from shuffledp.leakage import max_load as module
 from shuffledp.leakage._quadrature import integer_quadrature
 from shuffledp.leakage.max_load import Cells, expected_largest
@@ -174,7 +174,7 @@ def test_the_larger_of_two_bins_is_that_of_their_joint_law(chances, monkeypatch)
         first = held[: both + 1]
         larger = binom.pmf(first, both, chances[0] / (1 - chances[2])) @ np.maximum(first, both - first)
         expected += binom.pmf(both, balls, 1 - chances[2]) * larger
-    assert module._larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
+    assert few_bins.larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
     assert expected_max_load(balls, chances) == near(expected, 1e-11)
 
 
@@ -210,7 +210,7 @@ def test_three_uneven_bins_come_out_as_the_sum_over_all_loads(shares, balls):
         for first in range(balls + 1)
         for second in range(balls + 1 - first)
     )  # fmt: skip
-    assert module._largest_of_three(balls, list(shares)) == pytest.approx(expected, rel=1e-12)
+    assert few_bins.largest_of_three(balls, list(shares)) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("balls", [10_000, 300_000])
