@@ -8,7 +8,7 @@ import pytest
 
 from leakage.brute import expected_largest as enumerated
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.leakage import binary_vulnerability, expected_max_load
+from shuffledp.leakage import binary_vulnerability, expected_max_load, few_bins
 from shuffledp.leakage import max_load as module
 from shuffledp.leakage._quadrature import integer_quadrature
 from shuffledp.leakage.max_load import Cells, expected_largest
@@ -174,7 +174,7 @@ def test_the_larger_of_two_bins_is_that_of_their_joint_law(chances, monkeypatch)
         first = held[: both + 1]
         larger = binom.pmf(first, both, chances[0] / (1 - chances[2])) @ np.maximum(first, both - first)
         expected += binom.pmf(both, balls, 1 - chances[2]) * larger
-    assert module._larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
+    assert few_bins.larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
     assert expected_max_load(balls, chances) == near(expected, 1e-11)
 
 
@@ -210,12 +210,12 @@ def test_three_uneven_bins_come_out_as_the_sum_over_all_loads(shares, balls):
         for first in range(balls + 1)
         for second in range(balls + 1 - first)
     )  # fmt: skip
-    assert max_load._largest_of_three(balls, list(shares)) == pytest.approx(expected, rel=1e-12)
+    assert few_bins.largest_of_three(balls, list(shares)) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("balls", [10_000, 300_000])
 def test_three_uneven_bins_come_out_as_by_transforms(balls):
     shares = (1 / 3 - 1e-4, 1 / 3 + 2e-4, 1 / 3 - 1e-4)
-    loads = max_load._Loads(balls, tuple(Cells(share, 1) for share in shares), 0.0)
+    loads = module._Loads(balls, tuple(Cells(share, 1) for share in shares), 0.0)
     excess = expected_max_load(balls, shares) - balls / 3
     assert excess == pytest.approx(loads.common_weight() - balls / 3, rel=1e-9)

@@ -51,20 +51,20 @@ def test_a_run_with_a_seed_says_that_it_is_about_runs_without():
 
 
 @pytest.mark.parametrize("people", [300, 20_000])
-def test_what_is_too_dear_is_bounded_by_what_one_report_tells(people):
+def test_what_is_too_dear_is_bounded_far_below_what_one_report_tells(people):
     section = of(people, randomizer={"kind": "oue", "epsilon0": 2.0, "categories": list(THREE)})
     assert [len(each) for each in shares(section)] == [4, 4]
     for table in section.context["tables"]:
         assert table["bars"][3].note == "at most"
-        assert table["bars"][3].more == table["bars"][1].more
+        assert 0 < float(table["bars"][3].more) < 0.2 * float(table["bars"][1].more)
     assert "is right at most" in section.context["sentence"]
 
 
-def test_many_people_are_left_out_for_the_strong_adversary_only():
+def test_many_people_are_bounded_for_the_strong_adversary_only():
     section = of(40_000, categories=THREE)
     notes = [table["bars"][3].note for table in section.context["tables"]]
     assert notes == ["exact", "at most"]
-    assert "strong" in section.context["left_out"][0]
+    assert section.context["left_out"] == []
 
 
 def test_a_randomizer_without_a_table_and_too_many_answers_are_told():

@@ -31,8 +31,8 @@ def prior(prior: ArrayLike | None) -> Fraction | float:
     """
     if prior is None:
         raise InvalidParameterError(
-            "prior must be probabilities; got prior=None, which does not say of how many inputs. A uniform prior over k "
-            "inputs is [Fraction(1, k)] * k."
+            "prior must be probabilities; got prior=None, which does not say of how many inputs. A uniform prior over "
+            "k inputs is [Fraction(1, k)] * k."
         )
     belief = numbers(prior, "prior", ndim=1)
     return plain(distribution(belief, len(belief)).max())

@@ -50,8 +50,8 @@ class TargetExamination:
         found: the vulnerability.
         capacity: the largest factor; None where it cannot be evaluated.
         guesses: a best guess for everything that can be seen; None where that is too much to list, or not known.
-        worst: the most that any shuffle tells in which exchanging two people costs as much, for an imperfect shuffler of
-            which the law of places is known and the adversary "uninformed"; else None, as ``found`` is that already.
+        worst: the most that any shuffle tells in which exchanging two people costs as much, for an imperfect shuffler
+            of which the law of places is known and the adversary "uninformed"; else None.
         comparison: what each part of the protocol contributes; None if it was not asked for.
         seconds: how long it took.
     """

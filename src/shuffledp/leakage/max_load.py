@@ -18,6 +18,7 @@ from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, poisson, window
 from shuffledp.leakage._quadrature import integer_quadrature
+from shuffledp.leakage.few_bins import larger_of_two, largest_of_three
 from shuffledp.leakage.scores import numbers_of
 
 __all__ = ["Cells", "binary_vulnerability", "expected_highest", "expected_largest", "expected_max_load"]
@@ -135,10 +136,10 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
     if len(weights) == 1:
         (weight,) = weights
         if sum(kind.count for kind in fullest) == 2 and rest > 0:
-            return weight * _larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
+            return weight * larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
         shares = [kind.probability for kind in fullest for _ in range(kind.count)]
         if len(shares) == 3 and rest == 0 and len(fullest) > 1:
-            return weight * _largest_of_three(balls, shares)
+            return weight * largest_of_three(balls, shares)
         return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
     return _Loads(balls, fullest, rest).any_weights()
 
@@ -176,76 +177,6 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
 
     dropped = {kind for kind in kinds if surprise(kind) > _LEFT_OUT + math.log(len(kinds))}
     return tuple(kind for kind in kinds if kind not in dropped), sum(each.probability * each.count for each in dropped)
-
-
-def _larger_of_two(balls: int, first: float, second: float) -> float:
-    """The expected larger load of two bins of several, over how many balls fall into these two.
-
-    Of M balls the first bin holds X, and E(X; X >= c) = M s P(Bin(M - 1, s) >= c - 1). Even and odd M are each smooth.
-    """
-    both = first + second
-    low, high = window(balls, both)
-    low, high = max(low, 1), min(high, balls)
-    smoothness = _BLOCK * math.sqrt(balls * both * max(1 - both, 0.0)) / 2
-    total = 0.0
-    for start in (low, low + 1):
-        nodes, weights = integer_quadrature(max(0, (high - start) // 2 + 1), smoothness)
-        held = start + 2 * nodes
-        total += float((binomial(held, balls, both) * weights) @ _larger(held, first / both, second / both))
-    return total
-
-
-def _largest_of_three(balls: int, shares: list[float]) -> float:
-    """The expected largest load of three bins that hold all balls, over how many balls fall into the first two.
-
-    Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
-    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that both cannot
-    be. It is smooth in M below and above 2 n / 3, of even and of odd M.
-    """
-    first, second, last = shares
-    both = first + second
-    low, high = window(balls, both)
-    low, high, edge = max(low, 0), min(high, balls), 2 * balls // 3
-    smoothness = _BLOCK * math.sqrt(balls * both * last) / 32  # near the edge terms are less smooth
-    total = 0.0
-    for start, end in ((low, min(edge - 1, high)), (max(low, edge), high)):
-        for odd in (0, 1):
-            nodes, weights = integer_quadrature(max(0, (end - start - odd) // 2 + 1), smoothness)
-            held = start + odd + 2 * nodes
-            total += float((binomial(held, balls, both) * weights) @ _beyond(held, balls - held, first / both))
-    return balls * last + total
-
-
-def _beyond(held: Integers, least: Integers, share: float) -> Floats:
-    """By how much the larger of two loads that add up to so many exceeds a number, if it does."""
-    total = np.zeros(held.size)
-    for chance, half in ((share, (held + 1) // 2), (1 - share, held // 2 + 1)):
-        place = np.maximum(half, least + 1)
-        total += _exceeding(held, place, chance, least)
-    return total
-
-
-def _exceeding(trials: Integers, place: Integers, chance: float, least: Integers) -> Floats:
-    """E[X - c; X >= a] for X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), where the mean hardly counts."""
-    from scipy.special import betainc
-
-    possible = (place <= trials) & (trials > 0)
-    inside = np.where(possible, place, 0)
-    tail = np.where(inside <= 0, 1.0, betainc(np.maximum(inside, 1), np.maximum(trials - inside + 1, 1), chance))
-    exceeding = (trials * chance - least) * tail + inside * (1 - chance) * binomial(inside, trials, chance)
-    return np.where(possible, exceeding, 0.0)
-
-
-def _larger(held: Integers, first: float, second: float) -> Floats:
-    """The expected larger of two loads that add up to so many."""
-    from scipy.special import betainc
-
-    total = np.zeros(held.size)
-    for share, least in ((first, (held + 1) // 2), (second, held // 2 + 1)):
-        most = least > held
-        tail = betainc(np.maximum(least - 1, 1), np.where(most, 1, held - least + 1), share)
-        total += held * share * np.where(most, 0.0, np.where(least <= 1, 1.0, tail))
-    return total
 
 
 def _checked_probabilities(bins: ArrayLike) -> Floats:
