@@ -1,8 +1,8 @@
 """How many reports are expected where, after any number of rounds: all of them walk once, and all rounds are read off.
 
-What is expected at i after t rounds is n_i pi_i (1 + h_t(i)), of the n_i people and the stationary law of i's part. On an
-undirected graph h_(t+1) is the average of h_t over where a report may go, so that the largest |h| never grows: once it
-is below a tolerance, it stays there for good, and no further round need be walked.
+What is expected at i after t rounds is n_i pi_i (1 + h_t(i)), of the n_i people and the stationary law of i's part. On
+an undirected graph h_(t+1) is the average of h_t over where a report may go, so that the largest |h| never grows: once
+it is below a tolerance, it stays there for good, and no further round need be walked.
 """
 
 import math

@@ -238,7 +238,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
         laws: shape (people,) or (people, laws).
         laziness: from 0 to 1.
     """
-    moved = matrix @ laws
+    moved: Floats = matrix @ laws
     return laziness * laws + (1 - laziness) * moved if laziness else moved
 
 
