@@ -39,6 +39,7 @@ LEVELS = (
             "_numerals",
             "_described",
             "_kernels",
+            "_remembered",
             "_keystream",
             "_bit_generator",
             "randomness",

@@ -15,6 +15,7 @@ from shuffledp.laws.explicit import (
 )
 from shuffledp.laws.gaussian import gaussian_alpha, gaussian_delta, gaussian_mu
 from shuffledp.laws.imperfection import composed_law, imperfection
+from shuffledp.laws.loads import expected_held, expected_messages
 from shuffledp.laws.mallows import DISTANCES, MallowsStream, sample_mallows, sample_mallows_blocks, stream_buffer
 from shuffledp.laws.moments import (
     kendall_corner_law,
@@ -46,8 +47,6 @@ from shuffledp.laws.spacing import (
 from shuffledp.laws.walking import LOST, Walks, sample_walks
 from shuffledp.laws.walks import (
     distance_from_stationarity,
-    expected_held,
-    expected_messages,
     first_round_within,
     position_distribution,
     position_distributions,

@@ -6,7 +6,7 @@ bounds every law, and less tightly.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from shuffledp import _validate
 from shuffledp.graphs import Graph, certain_gap
-from shuffledp.laws.walks import graphs_of_rounds, position_distributions, transposed_transition
+from shuffledp.laws.lacking import Gaps, Lacking, gaps, surely_below
+from shuffledp.laws.loads import expected_held
+from shuffledp.laws.walks import graphs_of_rounds, position_distributions
 
 __all__ = ["PositionBounds", "position_bounds"]
 
@@ -39,9 +41,8 @@ class PositionBounds:
         separation: 1 less the sum over places of the least chance that anybody's report is there, rounded up: all laws
             have the rest in common. At most the largest 1 - P_j(i) / pi_i.
         worst_start: whose law has the largest sum of squares; None where laws were not worked out.
-        dummies: expected number of reports that are lacking where fewer than so many are held.
-        dummies_error: standard deviation of that number.
         exact: whether the laws of all starts were worked out, so that nothing but rounding makes bounds larger.
+        lacking: how many reports are lacking where fewer than so many are held.
     """
 
     probabilities: tuple[float, ...]
@@ -49,9 +50,18 @@ class PositionBounds:
     near_uniformity: float
     separation: float
     worst_start: int | None
-    dummies: float
-    dummies_error: float
     exact: bool
+    lacking: Lacking = field(repr=False, compare=False)
+
+    @property
+    def dummies(self) -> float:
+        """Expected number of reports that are lacking; worked out at the first call, and kept."""
+        return self.lacking.mean
+
+    @property
+    def dummies_error(self) -> float:
+        """Standard deviation of that number; likewise."""
+        return self.lacking.error
 
 
 class _Found(NamedTuple):
@@ -61,16 +71,7 @@ class _Found(NamedTuple):
     least: Floats  # by place
     near_uniformity: float
     worst_start: int | None
-    gaps: "_Gaps"
-    squares: Floats  # by place: sum of squared chances
-
-
-class _Gaps(NamedTuple):
-    """By place, where so many reports are to be held and N are: L = max(0, submissions - N) are lacking."""
-
-    mean: Floats  # of L
-    variance: Floats  # of L
-    chance: Floats  # that L > 0, so that one more report fills a gap
+    gaps: Gaps | None  # where laws were worked out
 
 
 def position_bounds(
@@ -115,20 +116,26 @@ def position_bounds(
     if exact:
         found = _of_all_starts(graph, num_rounds, laziness, survival, submissions)
     else:
-        found = _of_the_gap(graph, num_rounds, laziness, survival, submissions)
-    slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in (one, *graphs))))
+        found = _of_the_gap(graph, num_rounds, laziness, survival)
+    different = {id(each): each for each in (one, *graphs)}.values()
+    slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in different)))
     probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
-    load = _load(graph, num_rounds, laziness, found.gaps.chance)
-    dummies, error = _lacking(found, load * survival)
+    lacking = Lacking(
+        graph=graph,
+        num_rounds=num_rounds,
+        laziness=laziness,
+        dropout=dropout,
+        submissions=submissions,
+        counted=found.gaps,
+    )
     return PositionBounds(
         probabilities=probabilities,
         counts=counts,
         near_uniformity=found.near_uniformity + 4 * slack,
         separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + slack)),
         worst_start=found.worst_start,
-        dummies=dummies,
-        dummies_error=error,
         exact=exact,
+        lacking=lacking,
     )
 
 
@@ -137,8 +144,8 @@ def _of_all_starts(
 ) -> _Found:
     people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
     largest, least, squares = np.zeros(people), np.full(people, np.inf), np.zeros(people)
-    load = _load(graph, num_rounds, laziness, np.ones(people), backwards=False) * survival
-    few = np.flatnonzero(~_surely_below(load, submissions))
+    load = expected_held(graph, num_rounds, laziness=laziness) * survival
+    few = np.flatnonzero(~surely_below(load, submissions))
     short = np.zeros((submissions, few.size))
     short[0] = 1.0
     spread, worst, worst_sum, rows = 0.0, 0, -1.0, []
@@ -154,37 +161,7 @@ def _of_all_starts(
         if people <= _MOST_PAIRS:
             rows.append(laws)
     likeness = _likeness(np.concatenate(rows)) if rows else 2 * spread
-    return _Found(largest, least, likeness, worst, _gaps(submissions, load, squares, few, short), squares)
-
-
-def _surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
-    """Where as many are held with a chance of at most e^-50.
-
-    That a sum of independent indicators of mean m is B or more, above m, has at most the chance exp(B - m) (m / B)^B
-    (Chernoff).
-    """
-    with np.errstate(divide="ignore"):
-        bound = submissions - load + submissions * np.log(load / submissions)
-    surely: NDArray[np.bool_] = (load < submissions) & (bound <= -50)
-    return surely
-
-
-def _gaps(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> _Gaps:
-    """Where it is surely below, B - N are lacking, of the mean and variance of N; elsewhere the law of N tells.
-
-    Args:
-        submissions: the number B.
-        load: means of N, by place.
-        squares: sums of squared chances.
-        few: places where N may reach B.
-        short: the law of N there, below B, shape (submissions, few).
-    """
-    mean, variance, chance = submissions - load, load - squares, np.ones(load.size)
-    lacking = submissions - np.arange(submissions)
-    mean[few] = lacking @ short
-    variance[few] = lacking**2 @ short - mean[few] ** 2
-    chance[few] = short.sum(axis=0)
-    return _Gaps(mean, variance, chance)
+    return _Found(largest, least, likeness, worst, gaps(submissions, load, squares, few, short))
 
 
 def _count(short: Floats, laws: Floats) -> None:
@@ -218,19 +195,12 @@ def _likeness(laws: Floats) -> float:
     return found
 
 
-def _of_the_gap(
-    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float, submissions: int
-) -> _Found:
+def _of_the_gap(graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float) -> _Found:
     people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
-    load = _load(graph, num_rounds, laziness, np.ones(people), backwards=False) * survival
-    squares = load**2 / people
-    few = np.flatnonzero(~_surely_below(load, submissions))
-    short = np.array([_binomial(people, load[few] / people, held) for held in range(submissions)])
-    gaps = _gaps(submissions, load, squares, few, short)
     if not isinstance(graph, Graph) or not graph.is_connected:
         first = np.zeros(people)
         first[0] = survival
-        return _Found(first, np.zeros(people), math.inf, None, gaps, squares)
+        return _Found(first, np.zeros(people), math.inf, None, None)
     kept = (1 - certain_gap(graph, laziness)) ** num_rounds
     pi = graph.stationary
     rarest = pi.min()
@@ -238,39 +208,7 @@ def _of_the_gap(
     least = np.maximum(0.0, pi - kept * np.sqrt(pi / rarest))
     away = kept / rarest  # |P_j(i) / pi_i - 1|, for all j and i
     likeness = 2 * math.log((1 + away) / (1 - away)) if away < 1 else math.inf
-    return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, gaps, squares)
-
-
-def _binomial(trials: int, chances: Floats, count: int) -> Floats:
-    logs = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
-    chances = np.minimum(chances, 1 - 1e-16)
-    with np.errstate(divide="ignore"):
-        found: Floats = np.exp(logs + (count * np.log(chances) if count else 0) + (trials - count) * np.log1p(-chances))
-    return found
-
-
-def _load(
-    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, weights: Floats, *, backwards: bool = True
-) -> Floats:
-    """Sums over places i of P_j(i) w_i for each start j; or, forwards, sums over starts j of w_j P_j(i) for each i."""
-    graphs, found, moves = graphs_of_rounds(graph, num_rounds), weights, None
-    ordered = tuple(reversed(graphs)) if backwards else graphs
-    for place, each in enumerate(ordered):
-        if moves is None or each is not ordered[place - 1]:
-            moves = transposed_transition(each)
-            moves = moves.T if backwards else moves
-        found = laziness * found + (1 - laziness) * (moves @ found)
-    return found
-
-
-def _lacking(found: _Found, load: Floats) -> tuple[float, float]:
-    """Mean and standard deviation of how many reports are lacking in all.
-
-    Numbers of different people are not independent, since a report is in one place: by the first order in the chances,
-    Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the chance that one more report would fill a gap.
-    """
-    variance = found.gaps.variance.sum() - load @ load + found.gaps.chance**2 @ found.squares
-    return float(found.gaps.mean.sum()), math.sqrt(max(0.0, float(variance)))
+    return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, None)
 
 
 def _cut(descending: Floats, total: float) -> Floats:

@@ -13,12 +13,12 @@ from shuffledp.graphs import Graph
 
 __all__ = [
     "distance_from_stationarity",
-    "expected_held",
-    "expected_messages",
     "first_round_within",
     "graphs_of_rounds",
+    "one_round",
     "position_distribution",
     "position_distributions",
+    "transitions",
     "transposed_transition",
     "unseen_probability",
 ]
@@ -32,6 +32,7 @@ _LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at
 _BLOCK = 64  # starts whose laws are given at once
 _NARROW = 16  # of which so many walk at a time: their laws stay in the cache
 _MOST_ROUNDS = 100_000
+_MOST_MATRICES = 8  # that are kept at a time, where graphs take turns
 
 
 def position_distribution(
@@ -152,51 +153,13 @@ def first_round_within(
     chosen = np.arange(graph.num_users) if starts is None else np.asarray(starts, dtype=np.int64)
     laws = np.zeros((graph.num_users, chosen.size))
     laws[chosen, np.arange(chosen.size)] = 1.0
+    _validate.probability(laziness=laziness)
+    matrix = transposed_transition(graph)
     for done in range(_MOST_ROUNDS):
         if np.abs(laws - graph.stationary[:, None]).sum(axis=0).max() / 2 <= tolerance:
             return done
-        laws = _walked(laws, (graph,), laziness, 0.0)
+        laws = one_round(matrix, laws, laziness)
     raise UnsupportedModelError(f"walks on this graph are not so near in {_MOST_ROUNDS} rounds.")
-
-
-def expected_messages(
-    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
-) -> Floats:
-    """How many reports each person is expected to pass on, where everybody starts with one.
-
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
-        offline: from 0 to 1; an expected number does not depend on whether reports wait together.
-
-    Returns:
-        Shape (people,).
-    """
-    _validate.probability(laziness=laziness, dropout=dropout, offline=offline)
-    staying = 1 - (1 - laziness) * (1 - offline)
-    held = np.ones(_people(graph))
-    sent = np.zeros_like(held)
-    for each in graphs_of_rounds(graph, num_rounds):
-        sent += held * (1 - dropout) * (1 - staying) * (each.degrees > 0)
-        held = _walked(held, (each,), staying, dropout)
-    return sent
-
-
-def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
-    """How many reports each person is expected to hold at the end, where everybody starts with one.
-
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
-
-    Returns:
-        Shape (people,): the sum of `position_distribution` over all starts.
-    """
-    return _walked(np.ones(_people(graph)), graphs_of_rounds(graph, num_rounds), laziness, dropout)
 
 
 def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
@@ -224,9 +187,8 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     honest = np.ones(people)
     honest[named] = 0.0
     found = honest
-    for each in reversed(graphs_of_rounds(graph, num_rounds)):
-        ahead = transposed_transition(each).T @ found
-        found = honest * (laziness * found + (1 - laziness) * ahead)
+    for matrix in transitions(graphs_of_rounds(graph, num_rounds)[::-1]):
+        found = honest * one_round(matrix.T, found, laziness)
     return found
 
 
@@ -261,15 +223,34 @@ def _people(graph: Graphs) -> int:
 def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
     """The laws after these rounds; one law, or one in each column."""
     _validate.probability(laziness=laziness, dropout=dropout)
-    matrix: Any = None
-    for number, graph in enumerate(graphs):
-        if matrix is None or graph is not graphs[number - 1]:
-            matrix = transposed_transition(graph)
-        moved = matrix @ laws
-        laws = laziness * laws + (1 - laziness) * moved if laziness else moved
+    for matrix in transitions(graphs):
+        laws = one_round(matrix, laws, laziness)
         if dropout:
             laws = laws * (1 - dropout)
     return laws
+
+
+def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
+    """What a round makes of one law, or one in each column, if nothing is lost.
+
+    Args:
+        matrix: of `transposed_transition`; or transposed again, to look back from what comes after.
+        laws: shape (people,) or (people, laws).
+        laziness: from 0 to 1.
+    """
+    moved: Floats = matrix @ laws
+    return laziness * laws + (1 - laziness) * moved if laziness else moved
+
+
+def transitions(graphs: Sequence[Graph]) -> Iterator[Any]:
+    """The `transposed_transition` of each round; of a few graphs that take turns each is made once."""
+    made: dict[int, Any] = {}
+    for each in graphs:
+        if id(each) not in made:
+            if len(made) == _MOST_MATRICES:
+                made.pop(next(iter(made)))
+            made[id(each)] = transposed_transition(each)
+        yield made[id(each)]
 
 
 def _walk_plainly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:

@@ -1,15 +1,14 @@
 """Parts of the graphs that reports walk along: nothing leaves a part, so that each is a shuffle of its own people."""
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
+from shuffledp._remembered import Remembered
 from shuffledp.graphs import Graph, union
 from shuffledp.graphs.structure import part_of
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.tasks.network import Graphs
 
 __all__ = [
-    "Same",
     "all_edges",
     "first_graph",
     "num_parts",
@@ -18,25 +17,18 @@ __all__ = [
     "perhaps_weakest",
     "shufflers_of_parts",
     "stays_on_sides",
+    "together",
 ]
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 _REMEMBERED = 16  # shufflers: the numbers of rounds that one plan is about
+_MOST_CUT = 2  # graphs, or sequences of them
 
 _Measures = tuple[float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Same:
-    """Graphs by identity, to look up what was found for the very same ones."""
-
-    graphs: Graphs
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and list(map(id, self.graphs)) == list(map(id, other.graphs))
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self.graphs)))
+_SHUFFLERS: Remembered[tuple[RandomWalkShuffler, ...]] = Remembered(_REMEMBERED)
+_CUT: Remembered[tuple[Graphs, ...]] = Remembered(_MOST_CUT)
+_TOGETHER: Remembered[Graph] = Remembered(_MOST_CUT)
 
 
 def first_graph(shuffler: RandomWalkShuffler) -> Graph:
@@ -46,7 +38,16 @@ def first_graph(shuffler: RandomWalkShuffler) -> Graph:
 
 def all_edges(shuffler: RandomWalkShuffler) -> Graph:
     """Every edge that a report may take in some round."""
-    return union(tuple({id(each): each for each in _graphs_of(shuffler)}.values()))
+    return together(_graphs_of(shuffler))
+
+
+def together(graphs: Graphs) -> Graph:
+    """Every edge of any of these; the same graph at each call."""
+    different = tuple({id(each): each for each in graphs}.values())
+    if len(different) == 1:
+        return different[0]
+    found = _TOGETHER.get(different)
+    return _TOGETHER.put(different, union(different)) if found is None else found
 
 
 def stays_on_sides(everything: Graph, resting: float) -> bool:
@@ -64,24 +65,28 @@ def num_parts(graph: Graph) -> int:
     return int(graph.components.max(initial=-1)) + 1
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
     """A shuffler for each part, the largest first; none for more parts than are looked at.
 
     They are the same ones at each call, since each remembers what holds of its positions.
     """
-    if num_parts(all_edges(shuffler)) > _MOST_PARTS:
-        return ()
-    graphs = parts_of(_graphs_of(shuffler))
-    if len(graphs) == 1:
+    count = num_parts(all_edges(shuffler))
+    if count == 1:
         return (shuffler,)
+    if count > _MOST_PARTS:
+        return ()
+    found = _SHUFFLERS.get((shuffler,))
+    return _SHUFFLERS.put((shuffler,), _cut_up(shuffler)) if found is None else found
+
+
+def _cut_up(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
     return tuple(
         replace(
             shuffler,
             graph=part[0] if isinstance(shuffler.graph, Graph) else part,
             num_colluding=min(shuffler.num_colluding, part[0].num_users),
         )
-        for part in sorted(graphs, key=lambda part: -part[0].num_users)
+        for part in sorted(parts_of(_graphs_of(shuffler)), key=lambda part: -part[0].num_users)
     )
 
 
@@ -119,15 +124,13 @@ def parts_of(graphs: Graphs) -> list[Graphs]:
     Parts are the same ones at each call with the same graphs, since each remembers its spectrum.
     """
     each = {id(graph): graph for graph in graphs}
-    cut = _cut(Same(tuple(each.values())))
+    different, everything = tuple(each.values()), together(graphs)
+    if everything.is_connected:
+        return [graphs]
+    cut = _CUT.get(different)
+    if cut is None:
+        insides = [everything.components == number for number in range(num_parts(everything))]
+        pieces = (tuple(Graph(*part_of(graph, inside)) for graph in different) for inside in insides)
+        cut = _CUT.put(different, tuple(pieces))
     places = {key: place for place, key in enumerate(each)}
     return [tuple(part[places[id(graph)]] for graph in graphs) for part in cut]
-
-
-@lru_cache(maxsize=2)
-def _cut(same: Same) -> tuple[Graphs, ...]:
-    everything = union(same.graphs)
-    if everything.is_connected:
-        return (same.graphs,)
-    insides = (everything.components == number for number in range(num_parts(everything)))
-    return tuple(tuple(Graph(*part_of(graph, inside)) for graph in same.graphs) for inside in insides)

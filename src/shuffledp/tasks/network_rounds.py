@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
+from shuffledp._remembered import Remembered
 from shuffledp.accounting import account, account_all, delta_at, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer
-from shuffledp.graphs import Graph, certain_gap, union
+from shuffledp.graphs import Graph, certain_gap
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
 from shuffledp.tasks.network_parts import (
-    Same,
     all_edges,
     num_parts,
     parts_of,
@@ -22,6 +21,7 @@ from shuffledp.tasks.network_parts import (
     perhaps_weakest,
     shufflers_of_parts,
     stays_on_sides,
+    together,
 )
 
 __all__ = [
@@ -43,6 +43,7 @@ _NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what "auto" asks f
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
 _ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
+_FEWEST: Remembered[tuple[int | None]] = Remembered(2 * MOST_SEARCHED)
 _DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
 
 
@@ -58,7 +59,7 @@ def walking(
         return along(section, graphs, randomizer, section.rounds)
     people, epsilon0 = graphs[0].num_users, randomizer.model.epsilon0
     uniform = epsilon_of_uniform(randomizer.model, people, delta)
-    if not _gains(uniform, epsilon0) and union(graphs).is_connected:
+    if not _gains(uniform, epsilon0) and together(graphs).is_connected:
         raise InvalidParameterError(
             f"[shuffler] rounds must be a number here: even a uniform shuffle of {people} people gains next to nothing "
             f"at delta={delta:g}, so that 'auto' has nothing to come near; got rounds={AUTO!r}."
@@ -129,14 +130,17 @@ def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """For which walks the fewest rounds are sought; what is not compared does not change them."""
+    """For which walks the fewest rounds are sought."""
 
     section: NetworkSection
-    graphs: Same
-    local: LocalModel
+    graphs: Graphs
+    randomizer: Randomizer
     delta: float
-    randomizer: Randomizer = field(compare=False)
-    progress: Progress | None = field(compare=False)
+    progress: Progress | None
+
+    @property
+    def local(self) -> LocalModel:
+        return self.randomizer.model
 
 
 def fewest_rounds(
@@ -147,13 +151,16 @@ def fewest_rounds(
     Remembered for the same graphs: a plan asks for all parts together, and for each.
     """
     section = replace(section, rounds=AUTO)
-    return _fewest(_Search(section, Same(graphs), randomizer.model, delta, randomizer, progress))
+    key = (section, randomizer.model, delta)
+    found = _FEWEST.get(graphs, key)
+    if found is None:
+        found = _FEWEST.put(graphs, (_fewest(_Search(section, graphs, randomizer, delta, progress)),), key)
+    return found[0]
 
 
-@lru_cache(maxsize=2 * MOST_SEARCHED)
 def _fewest(search: _Search) -> int | None:
-    section, graphs, local = search.section, search.graphs.graphs, search.local
-    everything, uniform = union(graphs), epsilon_of_uniform(local, search.graphs.graphs[0].num_users, search.delta)
+    section, graphs, local = search.section, search.graphs, search.local
+    everything, uniform = together(graphs), epsilon_of_uniform(local, search.graphs[0].num_users, search.delta)
     if stays_on_sides(everything, section.laziness):
         return None
     if not everything.is_connected:
@@ -200,7 +207,7 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
     """Positive where so many rounds are not enough; about linear in them, as laws draw near exponentially."""
-    model = model_of(along(search.section, search.graphs.graphs, search.randomizer, number), search.local)
+    model = model_of(along(search.section, search.graphs, search.randomizer, number), search.local)
     enough = uniform * _NEAR_UNIFORM
     if search.section.protocol != "all":  # whose epsilon takes longer than delta at one epsilon
         reached = delta_at(model, epsilon=enough).guarantee
@@ -220,7 +227,7 @@ def _first_guess(search: _Search, uniform: float) -> tuple[int, int]:
     Of many people nothing is known but by the gap, until positions are within four times (1 - gap)^t over the rarest
     place's chance of each other; so that is about as far as they may be apart.
     """
-    graphs, section = search.graphs.graphs, search.section
+    graphs, section = search.graphs, search.section
     first = first_tried(graphs[0])
     if len(graphs) > 1 or first == 1 or section.protocol != "all" or section.dropouts:
         return 0, first
@@ -238,7 +245,7 @@ def _enough_for_parts(
     section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
 ) -> int | None:
     """Enough for each part that gains anything; None if there are too many parts, or none are enough for one."""
-    if num_parts(union(graphs)) > MOST_SEARCHED:
+    if num_parts(together(graphs)) > MOST_SEARCHED:
         return None
     local = randomizer.model
     gaining = [
@@ -261,7 +268,7 @@ def first_tried(graph: Graph) -> int:
 
 def _because(section: NetworkSection, graphs: Graphs) -> str:
     """Why no number of rounds is enough, as far as that is known."""
-    everything = union(graphs)
+    everything = together(graphs)
     if stays_on_sides(everything, section.laziness):
         return (
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
