@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +110,7 @@ def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
         raise InvalidParameterError("placement must add up to at most 1 for each person.")
 
 
+@runtime_checkable
 class InferenceAttack(Protocol):
     """Guesses everybody's answer. It is given the view and the side information, and nothing else."""
 
