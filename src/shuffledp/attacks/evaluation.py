@@ -96,7 +96,7 @@ def _known(error: float | None) -> str:
 
 
 def _between(limits: tuple[float, ...], level: float) -> str:
-    return f"limits {limits[0]:.2%} to {limits[1]:.2%} at {level:.4g}"
+    return f"limits {limits[0]:.2%} to {limits[1]:.2%} with confidence {level:g}"
 
 
 def evaluate(
