@@ -140,16 +140,16 @@ def test_limits_and_errors_are_those_of_the_runs_that_were_played():
 
 @pytest.mark.deep
 def test_limits_and_errors_cover_at_the_level_that_is_stated():
-    """400 evaluations of two people at 80 %. Limits of twice the tail miss a third, errors of one term as many."""
-    times, truth = 400, np.e / (1 + np.e)
+    """300 evaluations of two people at 80 %. Limits of twice the tail miss a third, errors of one term as many."""
+    times, truth = 300, np.e / (1 + np.e)
     missed = {"success_limits": 0, "advantage_limits": 0, "advantage_error": 0}
     for seed in range(times):
         found = played(
             answers=[0, 1],
             side_information=SideInformation(neighbors=[[0], [1]]),
-            num_runs=30,
+            num_runs=120,
             repetitions=1,
-            control_runs=60,
+            control_runs=200,
             level=0.8,
             source=SeededSource(seed),
         )
@@ -157,9 +157,9 @@ def test_limits_and_errors_cover_at_the_level_that_is_stated():
         missed["success_limits"] += not found.success_limits[0] <= truth <= found.success_limits[1]
         missed["advantage_limits"] += not found.advantage_limits[0] <= expected <= found.advantage_limits[1]
         missed["advantage_error"] += abs(found.advantage - expected) > norm.ppf(0.9) * found.advantage_error
-    most = binom.ppf(0.9999, times, 0.2)
+    most = binom.ppf(0.999, times, 0.2)
     assert max(missed.values()) <= most
-    assert missed["advantage_error"] >= binom.ppf(1e-4, times, 0.2)  # nor are errors too wide
+    assert missed["advantage_error"] >= binom.ppf(1e-3, times, 0.2)  # nor are errors too wide
 
 
 class Returning:

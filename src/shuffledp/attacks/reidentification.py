@@ -217,9 +217,7 @@ class LikeliestSlots:
         source: of the simulation; None is the cryptographic source.
     """
 
-    def __init__(
-        self, shuffler: SlotShuffler, *, num_draws: int = 1000, source: "RandomSource | None" = None
-    ) -> None:
+    def __init__(self, shuffler: SlotShuffler, *, num_draws: int = 1000, source: "RandomSource | None" = None) -> None:
         _validate.instance_of(SlotShuffler, shuffler=shuffler)
         _validate.integer_at_least(1, num_draws=num_draws)
         self._shuffler, self._num_draws, self._source = shuffler, int(num_draws), resolve_source(source)
