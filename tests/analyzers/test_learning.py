@@ -96,3 +96,65 @@ def test_what_is_no_view_of_values_in_slots_is_refused():
     for points in ([], [np.nan], np.zeros((2, 2, 2))):
         with pytest.raises(InvalidParameterError):
             BoostedRegions(points)
+
+
+def test_places_to_ask_about_have_the_columns_of_the_points():
+    pytest.importorskip("sklearn")
+    view = IdentityShuffler().shuffle(KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0, 1] * 20))
+    flat = BoostedRegions(np.random.default_rng(0).random((40, 2)), num_trees=2)
+    for at in (np.zeros((2, 3)), np.zeros(4), [[np.nan, 0.0]], [["a", "b"]], np.ma.masked_equal([[0.0, 1.0]], 0.0)):
+        with pytest.raises(InvalidParameterError, match=r"(\b|_)at\b"):
+            flat.laws(view, at=at)
+    assert flat.laws(view, at=np.zeros((3, 2))).shape == (3, 2)
+    line = BoostedRegions(np.arange(40.0), num_trees=2)
+    for at in (np.zeros((3, 2)), [], 3.0):
+        with pytest.raises(InvalidParameterError, match=r"(\b|_)at\b"):
+            line.laws(view, at=at)
+    assert np.array_equal(line.laws(view, at=[[1.0], [2.0]]), line.laws(view, at=[1.0, 2.0]))
+    with pytest.raises(InvalidParameterError, match="view must be"):
+        line.laws({"reports": [0, 1]})
+
+
+@pytest.mark.parametrize(
+    ("estimated", "truth"),
+    [
+        ([[np.nan, 1.0]], [[0.9, 0.1]]),
+        ([[0.5, 0.5]], [[np.nan, 0.1]]),
+        ([[5.0, 5.0]], [[0.9, 0.1]]),
+        ([[0.5, 0.5]], [[100.0, -3.0]]),
+        ([[0.5, 0.5]], [[1.5, -0.5]]),
+        ([[0.3, 0.3, 0.4]], [[1 / 3, 1 / 3, 1 - 2 / 3]]),
+        ([[0.5, 0.5], [1.0]], [[0.9, 0.1]]),
+        (np.ma.masked_equal([[0.0, 1.0]], 0.0), [[0.9, 0.1]]),
+    ],
+)
+def test_what_are_no_laws_has_no_error(estimated, truth):
+    with pytest.raises(InvalidParameterError):
+        learnability_error(estimated, truth)
+
+
+def test_an_unbiased_estimate_below_nothing_has_an_error():
+    assert learnability_error([[1.1, -0.1]], [[0.9, 0.1]]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("laws", "answers", "coarser"),
+    [
+        ([[0.1, 0.9]], [-1], None),
+        ([[0.1, 0.9]], [2], None),
+        ([[0.1, 0.9]], [0.5], None),
+        ([[np.nan, 0.9]], [0], None),
+        ([[0.1, 0.9]], [0], [-1, 0]),
+        ([[0.1, 0.9]], [0], [0.5, 0]),
+        (np.zeros((0, 2)), [], None),
+        ([[0.1, 0.9]], np.ma.masked_equal([0], 0), None),
+    ],
+)
+def test_what_are_no_answers_has_no_accuracy(laws, answers, coarser):
+    with pytest.raises(InvalidParameterError):
+        share_of_likeliest(laws, answers, coarser=coarser)
+
+
+def test_classes_may_have_any_numbers():
+    laws, answers = [[0.4, 0.0, 0.3, 0.3], [0.1, 0.5, 0.4, 0.0]], [2, 1]
+    assert share_of_likeliest(laws, answers, coarser=[7, 7, 10**12, 10**12]) == 1.0

@@ -1,7 +1,9 @@
 import json
+import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binom, norm
 
 from shuffledp.attacks import InferenceEvaluation, MajorityVote, SideInformation, evaluate
 from shuffledp.errors import InvalidParameterError
@@ -96,6 +98,70 @@ def test_a_report_in_its_own_slot_is_an_advantage_of_the_size_that_is_worked_out
     assert found.control_runs == 2000
 
 
+class Recorded:
+    """The vote; what it guessed in each run is kept."""
+
+    def __init__(self):
+        self.guesses = []
+
+    def infer(self, view, side_information):
+        self.guesses.append(MajorityVote().infer(view, side_information))
+        return self.guesses[-1]
+
+
+def exact_limits(right, trials, tail):
+    """Clopper and Pearson, by quantiles of Beta laws; 0 < right < trials."""
+    return beta.ppf(tail, right, trials - right + 1), beta.ppf(1 - tail, right + 1, trials - right)
+
+
+def test_limits_and_errors_are_those_of_the_runs_that_were_played():
+    """Everything again from the guesses: which people count in which run follows from the seed."""
+    attack, level, controls = Recorded(), 0.9, 40
+    found = played(attack, control_runs=controls, level=level)
+    draw = np.random.Generator(SeededSource(1).substream("evaluation").bit_generator)
+    hits, alone = np.array(attack.guesses[:30]) == ANSWERS, np.array(attack.guesses[30:])
+    right = sum(run[draw.integers(1000)] for run in hits)
+    whom = draw.integers(1000, size=controls)
+    without = alone[np.arange(controls), whom] == ANSWERS[whom]
+    assert found.success_limits == pytest.approx(exact_limits(right, 30, (1 - level) / 2))
+    own, other = exact_limits(right, 30, (1 - level) / 4), exact_limits(without.sum(), controls, (1 - level) / 4)
+    assert found.advantage_limits == pytest.approx((own[0] - other[1], own[1] - other[0]))
+    apart = hits.mean(axis=0)[whom] - without
+    of_runs, of_controls = hits.mean(axis=1).std(ddof=1) / np.sqrt(30), apart.std(ddof=1) / np.sqrt(controls)
+    assert found.success_error == pytest.approx(of_runs)
+    assert [found.advantage, found.control_error] == pytest.approx([apart.mean(), of_controls])
+    assert found.advantage_error == pytest.approx(math.hypot(of_runs, of_controls))
+    assert found.control == pytest.approx(found.success - apart.mean())
+    vulnerable = [(hits[start : start + 10].sum(axis=0) >= 9).mean() for start in (0, 10, 20)]
+    assert [found.vulnerable, found.vulnerable_error] == pytest.approx(
+        [np.mean(vulnerable), np.std(vulnerable, ddof=1) / np.sqrt(3)]
+    )
+
+
+@pytest.mark.deep
+def test_limits_and_errors_cover_at_the_level_that_is_stated():
+    """300 evaluations of two people at 80 %. Limits of twice the tail miss a third, errors of one term as many."""
+    times, truth = 300, np.e / (1 + np.e)
+    missed = {"success_limits": 0, "advantage_limits": 0, "advantage_error": 0}
+    for seed in range(times):
+        found = played(
+            answers=[0, 1],
+            side_information=SideInformation(neighbors=[[0], [1]]),
+            num_runs=120,
+            repetitions=1,
+            control_runs=200,
+            level=0.8,
+            source=SeededSource(seed),
+        )
+        expected = truth - (1 - truth)  # a person's report is replaced by one of the other answer
+        missed["success_limits"] += not found.success_limits[0] <= truth <= found.success_limits[1]
+        missed["advantage_limits"] += not found.advantage_limits[0] <= expected <= found.advantage_limits[1]
+        missed["advantage_error"] += abs(found.advantage - expected) > norm.ppf(0.9) * found.advantage_error
+    most = binom.ppf(0.999, times, 0.2)
+    assert max(missed.values()) <= most
+    assert missed["advantage_error"] >= binom.ppf(1e-3, times, 0.2)  # nor are errors too wide
+
+
 class Returning:
     def __init__(self, guesses):
         self.guesses = guesses
@@ -143,13 +209,42 @@ def test_progress_is_told_and_a_seeded_evaluation_is_marked_and_repeats_itself()
     assert told == [(done, 60) for done in range(1, 61)]
     assert found.seeded
     assert found == played()
-    assert "The attack guesses" in str(found)
+    for text in ("The attack guesses", "limits", "own reports give away", "with confidence 0.95"):
+        assert text in str(found)
     assert InferenceEvaluation.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_one_run_tells_no_error():
+    found = played(num_runs=1, repetitions=1, control_runs=1)
+    assert (found.success_error, found.control_error, found.advantage_error, found.vulnerable_error) == (None,) * 4
+    assert "standard error not known" in str(found)
+    assert InferenceEvaluation.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert played(num_runs=2, repetitions=1, control_runs=1).success_error > 0
+
+
+@pytest.mark.parametrize("attack", [None, MajorityVote, "vote"])
+def test_what_is_no_attack_is_refused(attack):
+    with pytest.raises(InvalidParameterError, match="attack must be"):
+        evaluate(
+            attack,
+            randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=2),
+            shuffler=IdentityShuffler(),
+            answers=ANSWERS,
+            side_information=ALONE,
+        )
 
 
 @pytest.mark.parametrize(
     "changes",
     [
+        {"num_runs": 10**13},
+        {"repetitions": 10**13},
+        {"control_runs": 10**13},
+        {"randomizer": None},
+        {"shuffler": IdentityShuffler},
+        {"vulnerable_from": float("nan")},
+        {"vulnerable_from": "0.9"},
+        {"answers": np.ma.masked_equal(ANSWERS, 1)},
         {"num_runs": 0},
         {"repetitions": 0},
         {"vulnerable_from": 0.0},

@@ -125,3 +125,52 @@ def test_where_labels_are_no_slots_there_is_nothing_to_name():
 def test_what_the_adversary_knows_is_not_printed():
     known = KnownAnswers(answers=[987654, 123456], targets=[1])
     assert repr(known) == "KnownAnswers(2 answers, 1 targets; not shown)"
+
+
+def test_what_is_known_does_not_change_with_the_arrays_it_was_made_from():
+    answers, targets = np.array([0, 1, 1]), np.array([0])
+    known = KnownAnswers(answers=answers, targets=targets)
+    answers[0], targets[0] = 1, 2
+    assert (known.answers.tolist(), known.targets.tolist()) == ([0, 1, 1], [0])
+    with pytest.raises(ValueError, match="read-only"):
+        known.answers[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "targets"),
+    [
+        (np.ma.masked_equal([0, 1, 1], 1), [0]),
+        ([0, np.nan, 1.0], [0]),
+        ([[0, 1], [1]], [0]),
+        ([0, 1, 1], [[0, 1]]),
+        ([0, 1, 1], [10**20]),
+        (["a", "b"], [0]),
+    ],
+)
+def test_what_nobody_can_know_is_refused(answers, targets):
+    with pytest.raises(InvalidParameterError):
+        KnownAnswers(answers=answers, targets=targets)
+
+
+class Saying:
+    def __init__(self, slots):
+        self.slots = slots
+
+    def infer(self, view, known):  # noqa: ARG002
+        return self.slots
+
+
+@pytest.mark.parametrize("slots", [None, [0, 1], [0.5], [[0]], [[0], [1, 2]], "0"])
+def test_what_is_not_one_slot_for_each_target_is_refused(slots):
+    with pytest.raises(InvalidParameterError, match=r"numbers of slots, shape \(1,\)"):
+        named(pipeline(1.0), attack=Saying(slots), trials=2)
+
+
+def test_a_list_of_slots_is_read():
+    assert named(pipeline(1.0), attack=Saying([0]), trials=20).trials == 20
+
+
+@pytest.mark.parametrize("attack", [Saying, 3])
+def test_what_is_no_adversary_is_refused(attack):
+    with pytest.raises(InvalidParameterError, match="attack must be"):
+        named(pipeline(1.0), attack=attack, trials=2)

@@ -15,10 +15,11 @@ from shuffledp.attacks import (
     placement,
     similar_people,
 )
+from shuffledp.demo.syn import make_survey
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import MallowsShuffler
+from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler
 from shuffledp.testing import SeededSource
 
 PRIORS = {
@@ -154,6 +155,29 @@ def test_fitted_laws_do_no_worse_than_the_vote_whatever_the_laws(values, epsilon
     assert mean > -3 * error - 2e-3
 
 
+@pytest.mark.parametrize("kind", [None, MallowsShuffler, NoisySortShuffler])
+def test_on_syn_fitted_laws_do_no_worse_than_the_vote_before_and_after_a_shuffle(kind):
+    """Neighborhoods that cross borders, and a person's own report spread over slots as the shuffle spreads it."""
+    survey = make_survey(2000)
+    near = similar_people(Groups.from_radius(survey.positions, 0.1))
+    shuffler, placed = IdentityShuffler(), (near == np.arange(2000)[:, None]).astype(float)
+    if kind is not None:
+        shuffler = kind(groups=Groups.from_radius(survey.positions, 0.1), alpha=1024.0)
+        placed = placement(shuffler, near, num_draws=50, source=SeededSource(2))
+    side, apart = SideInformation(neighbors=near, placement=placed), []
+    for seed in range(4):
+        reports = KaryRandomizedResponse(epsilon0=2.5, domain_size=8).randomize(
+            survey.labels, source=SeededSource(seed)
+        )
+        view = shuffler.shuffle(reports, source=SeededSource(seed).substream("shuffle"))
+        bayes, vote = (
+            (attack.infer(view, side) == survey.labels).mean() for attack in (NeighborhoodBayes(), MajorityVote())
+        )
+        assert vote > 0.5
+        apart.append(bayes - vote)
+    assert np.mean(apart) > -np.std(apart, ddof=1) / 2 - 1e-3
+
+
 @pytest.mark.parametrize(("values", "least"), [(2, 0.01), (8, 0.1)])
 def test_fitted_laws_do_better_where_one_answer_is_commoner(values, least):
     mean, error = compared(values, 0.5, "skewed", own="elsewhere", seeds=5)
@@ -162,11 +186,28 @@ def test_fitted_laws_do_better_where_one_answer_is_commoner(values, least):
 
 @pytest.mark.parametrize(
     ("laws", "weights"),
-    [([[0.5, 0.6]], [1.0]), ([[0.5, 0.5]], [0.9]), ([[1.5, -0.5]], [1.0]), ([[0.5, 0.5]], [0.5] * 2)],
+    [
+        ([[0.5, 0.6]], [1.0]),
+        ([[0.5, 0.5]], [0.9]),
+        ([[1.5, -0.5]], [1.0]),
+        ([[0.5, 0.5]], [0.5] * 2),
+        ([[0.5, 0.5], [1.0]], [0.5] * 2),
+        ([["a", "b"]], [1.0]),
+        (np.ma.masked_equal([[0.5, 0.5], [1.0, 0.0]], 0.0), [0.5] * 2),
+    ],
 )
 def test_what_is_no_prior_is_refused(laws, weights):
     with pytest.raises(InvalidParameterError):
-        NeighborhoodPrior(np.array(laws), np.array(weights))
+        NeighborhoodPrior(laws, weights)
+
+
+def test_a_prior_does_not_change_with_the_arrays_it_was_made_from():
+    laws, weights = np.array([[0.5, 0.5]]), np.array([1.0])
+    prior = NeighborhoodPrior(laws, weights)
+    laws[0], weights[0] = 9.0, 9.0
+    assert (prior.laws.tolist(), prior.weights.tolist()) == ([[0.5, 0.5]], [1.0])
+    with pytest.raises(ValueError, match="read-only"):
+        prior.laws[0] = 9.0
 
 
 def test_a_prior_of_other_values_is_refused():

@@ -126,6 +126,12 @@ def test_more_people_than_the_largest_group_has_are_not_looked_at():
 def test_parameters_of_similar_people_are_checked():
     with pytest.raises(InvalidParameterError, match="count"):
         similar_people(GROUPS, count=0)
+    with pytest.raises(InvalidParameterError, match="seed"):
+        similar_people(GROUPS, seed=-1)
+    with pytest.raises(InvalidParameterError, match="complete"):
+        similar_people(GROUPS, privileged=np.ma.masked_equal(np.arange(10), 3))
+    with pytest.raises(InvalidParameterError, match="one number per person"):
+        similar_people(GROUPS, privileged=["a"] * 10)
     with pytest.raises(InvalidParameterError, match="one finite number"):
         similar_people(GROUPS, privileged=[np.nan] * 10)
 
@@ -133,3 +139,17 @@ def test_parameters_of_similar_people_are_checked():
 def test_side_information_is_not_printed():
     known = SideInformation(points=np.array([987654.0, 1.0]))
     assert repr(known) == "SideInformation(points; not shown)"
+
+
+@pytest.mark.parametrize("people", [3, 5])
+def test_placement_by_a_shuffle_of_other_people_is_refused(people):
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * 4), alpha=0.0)
+    with pytest.raises(InvalidParameterError, match="those of the shuffler, 4"):
+        placement(shuffler, np.zeros((people, 1), dtype=int), num_draws=1)
+    with pytest.raises(InvalidParameterError, match="shuffler must be"):
+        placement(IdentityShuffler(), np.zeros((4, 1), dtype=int), num_draws=1)
+
+
+def test_of_very_many_values_it_is_said_that_nothing_is_written_out():
+    with pytest.raises(UnsupportedModelError, match="100000 values"):
+        MajorityVote().infer(view_of([0, 1], domain_size=100_000), SideInformation(neighbors=[[0], [1]]))

@@ -81,26 +81,40 @@ def test_the_heuristic_is_nearly_the_best_adversary_and_never_better(targets):
         assert found.seeded
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize(("theta", "epsilon0"), [(0.3, 1.0), (0.7, 1.5), (1.2, 2.5)])
-def test_the_heuristic_comes_within_a_tenth_of_the_best_adversary_by_all_outputs(theta, epsilon0, count):
-    """Exactly, over all outputs: how often the slots named are right, beside the most that is possible."""
-    people, answers = 5, np.array([0, 1, 1, 0, 1])
-    randomizer, shuffler, best = protocol(people, theta, epsilon0)
-    known = KnownAnswers(answers=answers, targets=np.array([3, 0, 1][:count]))
-    law, matrix = (
-        law_around(mallows_law(people, theta), np.roll(np.arange(people), 1)),
-        randomizer.model.channel().matrix,
-    )
-    attack, right = LikeliestSlots(shuffler, source=SeededSource(1)), 0.0
+def share_of_the_best(theta, epsilon0, known, order, seed):
+    """Exactly, over all outputs: how often the slots named are right, in units of the most that is possible."""
+    people = len(known.answers)
+    randomizer = KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2)
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * people), concentration=theta, order=order)
+    law, matrix = law_around(mallows_law(people, theta), order), randomizer.model.channel().matrix
+    attack, right = LikeliestSlots(shuffler, source=SeededSource(seed)), 0.0
     for said in itertools.product((0, 1), repeat=people):
         named = attack.infer(view_of(said, epsilon0=epsilon0), known).tolist()
         assert named == sorted(set(named))
         for sigma, chance in law.items():
             if {sigma[slot] for slot in named} == set(known.targets.tolist()):
-                right += float(chance) * np.prod([float(matrix[answers[sigma[j]]][y]) for j, y in enumerate(said)])
-    optimum = best.success(randomizer.model.channel(), known)
-    assert 0.9 * optimum < right <= optimum + 1e-12
+                held = known.answers[list(sigma)]
+                right += float(chance) * np.prod([float(matrix[held[j]][y]) for j, y in enumerate(said)])
+    return right / OptimalReidentification(law).success(randomizer.model.channel(), known)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(("theta", "epsilon0"), [(0.3, 1.0), (0.7, 1.5), (1.2, 2.5)])
+def test_the_heuristic_typically_comes_within_a_tenth_of_the_best_adversary(theta, epsilon0, count):
+    known = KnownAnswers(answers=[0, 1, 1, 0, 1], targets=[3, 0, 1][:count])
+    shares = [share_of_the_best(theta, epsilon0, known, np.roll(np.arange(5), 1), seed) for seed in range(3)]
+    assert max(shares) <= 1 + 1e-12
+    assert np.mean(shares) > 0.9
+    assert min(shares) > 0.85
+
+
+def test_where_the_heuristic_does_worst_it_misses_an_eighth_of_the_best():
+    """Three targets, a shuffle that is nearly uniform, and reports that are nearly always true."""
+    known = KnownAnswers(answers=[0, 1, 1, 0, 1], targets=[4, 1, 0])
+    shares = [share_of_the_best(0.15, 3.0, known, np.array([4, 0, 3, 2, 1]), seed) for seed in range(5)]
+    assert max(shares) <= 1 + 1e-12
+    assert min(shares) > 0.85
+    assert min(shares) < 0.94  # so that "within a tenth" is near its edge here
 
 
 @pytest.mark.parametrize("targets", [[90, 91], [90, 91, 92, 93, 94, 95]])
@@ -129,6 +143,39 @@ def test_among_many_the_heuristic_is_far_above_chance_and_below_the_bound():
     assert found.verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ({(0, 1): 5.0, (1, 0): 5.0}, "add up to 1"),
+        ({(0, 1): 1.5, (1, 0): -0.5}, "0 or more"),
+        ({(0, 1): np.nan, (1, 0): 0.5}, "add up to 1"),
+        ({(0, 1): 0.5, (1,): 0.5}, "permutations"),
+        ({(0, 0): 0.5, (1, 0): 0.5}, "permutations"),
+        ({(): 1.0}, "permutations"),
+        ([(0, 1)], "law must be a Mapping"),
+    ],
+)
+def test_what_is_no_law_of_permutations_is_refused(law, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        OptimalReidentification(law)
+
+
+def test_no_adversary_reads_a_transcript_or_people_of_another_shuffle():
+    randomizer, shuffler, best = protocol(4, 0.5, 1.0)
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    known, fewer = (KnownAnswers(answers=[0, 1, 1, 0][:count], targets=[0]) for count in (4, 3))
+    transcript = pipeline.simulate(known.answers, source=SeededSource(1))
+    for attack in (best, LikeliestSlots(shuffler, num_draws=5), LearnedSlots(pipeline, num_runs=2)):
+        with pytest.raises(InvalidParameterError, match="view must be a View"):
+            attack.infer(transcript, known)
+        with pytest.raises(InvalidParameterError, match="known must be a KnownAnswers"):
+            attack.infer(transcript.view, None)
+        with pytest.raises(InvalidParameterError):
+            attack.infer(transcript.view, fewer)
+    with pytest.raises(InvalidParameterError, match="those of the shuffler, 4"):
+        LikeliestSlots(shuffler, num_draws=5).infer(view_of([0, 1, 1]), fewer)
+
+
 def test_bad_arguments_are_refused():
     answers = np.zeros(4, dtype=np.int64)
     for targets in ([], [4], [1, 1], [0.5]):
@@ -139,5 +186,14 @@ def test_bad_arguments_are_refused():
     randomizer, shuffler, best = protocol(4, 0.5, 1.0)
     with pytest.raises(InvalidParameterError, match="num_answers"):
         best.success(randomizer.model.channel(), KnownAnswers(answers=np.zeros(5, dtype=int), targets=np.array([0])))
+    for answers in ([0, 1, 2, 0], [0, 1, -1, 0], [0.5, 0, 1, 1], [[0], [1], [1], [0]]):
+        known = KnownAnswers(answers=answers, targets=[0])
+        for refused in (
+            lambda known=known: best.success(randomizer.model.channel(), known),
+            lambda known=known: best.infer(view_of([0, 1, 1, 0]), known),
+            lambda known=known: LikeliestSlots(shuffler, num_draws=5).infer(view_of([0, 1, 1, 0]), known),
+        ):
+            with pytest.raises(InvalidParameterError, match="answers must be numbers of values, from 0 to 1"):
+                refused()
     with pytest.raises(InvalidParameterError, match="num_draws"):
         LikeliestSlots(shuffler, num_draws=0)

@@ -18,6 +18,9 @@ __all__ = ["BoostedRegions", "laws_in_groups", "learnability_error", "share_of_l
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+_ROUNDING = 1e-6  # by which laws may miss a sum of 1
+_EQUAL = 1e-12  # as far from uniform as rounding leads
+
 
 class BoostedRegions:
     """The law of answers at each place: gradient boosting on the places, calibrated by Platt scaling.
@@ -32,7 +35,7 @@ class BoostedRegions:
         points: the public place of each slot, shape (slots,) or (slots, columns).
         num_trees: of each classifier and value, 1 or more.
         num_folds: 2 or more.
-        seed: of the folds and of the early stop; it protects nobody.
+        seed: of the folds and of the early stop, 0 or more; it protects nobody.
 
     Raises:
         InvalidParameterError: if a number is not finite or out of range.
@@ -42,12 +45,11 @@ class BoostedRegions:
     """
 
     def __init__(self, points: ArrayLike, *, num_trees: int = 100, num_folds: int = 3, seed: int = 0) -> None:
-        array = np.asarray(points, dtype=np.float64)
-        if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
-            raise InvalidParameterError(f"points must be finite numbers, one row per slot; got shape {array.shape}.")
+        array = _places("points", points)
         _validate.integer_at_least(1, num_trees=num_trees)
         _validate.integer_at_least(2, num_folds=num_folds)
-        self._points = array.reshape(len(array), -1)
+        _validate.integer_at_least(0, seed=seed)
+        self._points = array
         self._num_trees, self._num_folds, self._seed = int(num_trees), int(num_folds), seed
 
     def laws(self, view: View, *, at: ArrayLike | None = None) -> Floats:
@@ -63,10 +65,13 @@ class BoostedRegions:
 
         Raises:
             ImportError: if scikit-learn is not installed.
-            InvalidParameterError: if there is not one report per slot, or ``at`` has other columns.
+            InvalidParameterError: if there is not one report per slot, or ``at`` has other columns or holds no finite
+                numbers.
             UnsupportedModelError: if reports are no values, or labels are not slots.
         """
-        where = self._points if at is None else np.asarray(at, dtype=np.float64).reshape(-1, self._points.shape[1])
+        where = self._points if at is None else _places("at", at)
+        if where.shape[1] != self._points.shape[1]:
+            raise invalid(f"of {self._points.shape[1]} columns, as points", shape_of_at=where.shape)
         model, said = _values(view)
         if said.size != len(self._points):
             raise invalid(f"one for each of {len(self._points)} slots", num_reports=said.size)
@@ -100,7 +105,20 @@ class BoostedRegions:
         return CalibratedClassifierCV(boosting, method="sigmoid", cv=folds)
 
 
+def _places(name: str, points: ArrayLike) -> Floats:
+    """Finite numbers, one row per place; a single column may be given as one dimension."""
+    _validate.unmasked(**{name: points})
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+    if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
+        raise InvalidParameterError(f"{name} must be finite numbers, one row per place; got shape {array.shape}.")
+    return array[:, None] if array.ndim == 1 else array
+
+
 def _values(view: View) -> tuple[Any, Integers]:
+    _validate.instance_of(View, view=view)
     model = view.reports.model
     if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"]:
         raise UnsupportedModelError(f"laws by place are learned from values; got reports of {model.kind!r}.")
@@ -129,6 +147,7 @@ def laws_in_groups(answers: ArrayLike, groups: Groups, num_values: int) -> Float
     """
     _validate.instance_of(Groups, groups=groups)
     _validate.integer_at_least(2, num_values=num_values)
+    _validate.unmasked(answers=answers)
     held = np.asarray(answers)
     if held.shape != (groups.num_users,) or held.dtype.kind not in "iu":
         raise invalid(f"numbers of values, one for each of {groups.num_users} people", shape_of_answers=held.shape)
@@ -145,39 +164,63 @@ def learnability_error(estimated: ArrayLike, truth: ArrayLike) -> float:
     0 is perfect, 1 as bad as to call all answers equally likely everywhere.
 
     Args:
-        estimated: shape (places, values).
-        truth: of the same shape.
+        estimated: shape (places, values), rows sum to 1; single numbers may be below 0, as unbiased estimates are.
+        truth: of the same shape; laws, 0 or more.
 
     Raises:
-        InvalidParameterError: if the shapes differ, or all true laws are uniform, so that there is nothing to learn.
+        InvalidParameterError: if the shapes differ, rows are no such numbers, or all true laws are uniform within
+            rounding, so that there is nothing to learn.
 
     References:
         Meehan et al. 2022, Section 5.
     """
-    found, real = (np.asarray(each, dtype=np.float64) for each in (estimated, truth))
+    found, real = _rows("estimated", estimated), _rows("truth", truth)
     if found.shape != real.shape or real.ndim != 2 or real.size == 0:
         raise invalid(f"of shape {real.shape}, as truth", shape_of_estimated=found.shape)
+    for name, rows in (("estimated", found), ("truth", real)):
+        if not np.allclose(rows.sum(axis=1), 1, rtol=0, atol=_ROUNDING):
+            raise InvalidParameterError(f"rows of {name} must add up to 1.")
+    if real.min() < 0:
+        raise InvalidParameterError("truth must hold probabilities, 0 or more.")
     guess = float(np.abs(real - 1 / real.shape[1]).sum())
-    if guess == 0:
+    if guess <= _EQUAL * real.size:
         raise InvalidParameterError("truth must differ from the uniform law somewhere.")
     return float(np.abs(found - real).sum()) / guess
+
+
+def _rows(name: str, laws: ArrayLike) -> Floats:
+    """Finite numbers in rows of one length."""
+    _validate.unmasked(**{name: laws})
+    try:
+        rows = np.asarray(laws, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+    if not np.isfinite(rows).all():
+        raise InvalidParameterError(f"{name} must be finite numbers.")
+    return rows
 
 
 def share_of_likeliest(laws: ArrayLike, answers: ArrayLike, *, coarser: Sequence[int] | None = None) -> float:
     """Accuracy: how often the likeliest answer of a place's law is the true answer.
 
     Args:
-        laws: shape (people, values).
-        answers: the true answers, shape (people,).
+        laws: shape (people, values), finite; of one person or more.
+        answers: the true answers, numbers of values from 0 on, shape (people,).
         coarser: for each value the number of the class that it is put into; None keeps them apart. Chances of the
             values of a class are added up.
 
     Raises:
-        InvalidParameterError: if the shapes disagree.
+        InvalidParameterError: if the shapes disagree, or an answer or a class is no such number.
     """
-    chances, held = np.asarray(laws, dtype=np.float64), np.asarray(answers)
-    classes = np.arange(chances.shape[-1]) if coarser is None else np.asarray(coarser)
-    if chances.ndim != 2 or held.shape != chances.shape[:1] or classes.shape != chances.shape[1:]:
+    _validate.unmasked(answers=answers)
+    chances, held = _rows("laws", laws), np.asarray(answers)
+    classes = np.arange(chances.shape[-1] if chances.ndim else 0) if coarser is None else np.asarray(coarser)
+    if chances.ndim != 2 or held.shape != chances.shape[:1] or classes.shape != chances.shape[1:] or not chances.size:
         raise invalid("one row per answer and one column per value", shape_of_laws=chances.shape)
-    merged = chances @ np.eye(int(classes.max()) + 1)[classes]
+    if held.dtype.kind not in "iu" or held.min() < 0 or held.max() >= chances.shape[1]:
+        raise InvalidParameterError(f"answers must be numbers of values, from 0 to {chances.shape[1] - 1}.")
+    if classes.dtype.kind not in "iu" or classes.min() < 0:
+        raise invalid("numbers of classes, 0 or more", coarser=classes.tolist())
+    classes = np.unique(classes, return_inverse=True)[1]
+    merged = chances @ np.eye(classes.max() + 1)[classes]
     return float((merged.argmax(axis=1) == classes[held]).mean())

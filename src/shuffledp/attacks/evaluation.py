@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,12 +26,14 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all)
 
+_MOST_RUNS = 10_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceEvaluation(Described):
     """What an inference attack achieved over fresh randomizations and shuffles of the same answers.
 
-    Errors are about this randomness; the people are these people.
+    Errors are about this randomness; the people are these people. A single run tells no error: it is None.
 
     Args:
         success: share of right guesses, over all people and runs.
@@ -50,7 +52,7 @@ class InferenceEvaluation(Described):
         advantage_limits: limits of it, from Clopper-Pearson limits of both shares that hold together: wide, and exact.
         vulnerable: rho, the share of people whose answer is guessed right in at least ``vulnerable_from`` of the runs
             of a repetition, on average over repetitions.
-        vulnerable_error: its standard error over repetitions; 0 if there is only one.
+        vulnerable_error: its standard error over repetitions.
         vulnerable_from: the share of right guesses that makes a person vulnerable.
         level: coverage of the limits.
         num_runs: runs of each repetition.
@@ -60,16 +62,16 @@ class InferenceEvaluation(Described):
     """
 
     success: float
-    success_error: float
+    success_error: float | None
     success_limits: tuple[float, ...]
     naive: float
     control: float
-    control_error: float
+    control_error: float | None
     advantage: float
-    advantage_error: float
+    advantage_error: float | None
     advantage_limits: tuple[float, ...]
     vulnerable: float
-    vulnerable_error: float
+    vulnerable_error: float | None
     vulnerable_from: float
     level: float
     num_runs: int
@@ -79,12 +81,22 @@ class InferenceEvaluation(Described):
 
     def __str__(self) -> str:
         return (
-            f"The attack guesses {self.success:.2%} of answers right (standard error {self.success_error:.2%}), beside "
-            f"{self.naive:.2%} by always guessing the commonest one and {self.control:.2%} (standard error "
-            f"{self.control_error:.2%}) for a person whose own answer is not in the data. {self.vulnerable:.2%} of "
-            f"people (standard error {self.vulnerable_error:.2%}) are guessed right in at least "
-            f"{self.vulnerable_from:.0%} of {self.num_runs} runs."
+            f"The attack guesses {self.success:.2%} of answers right ({_known(self.success_error)}, "
+            f"{_between(self.success_limits, self.level)}), beside {self.naive:.2%} by always guessing the commonest "
+            f"one and {self.control:.2%} ({_known(self.control_error)}) for a person whose own answer is not in the "
+            f"data. People's own reports give away {self.advantage:.2%} ({_known(self.advantage_error)}, "
+            f"{_between(self.advantage_limits, self.level)}). {self.vulnerable:.2%} of people "
+            f"({_known(self.vulnerable_error)}) are guessed right in at least {self.vulnerable_from:.0%} of "
+            f"{self.num_runs} runs."
         )
+
+
+def _known(error: float | None) -> str:
+    return "standard error not known" if error is None else f"standard error {error:.2%}"
+
+
+def _between(limits: tuple[float, ...], level: float) -> str:
+    return f"limits {limits[0]:.2%} to {limits[1]:.2%} with confidence {level:g}"
 
 
 def evaluate(
@@ -119,10 +131,10 @@ def evaluate(
         answers: everybody's true answer, numbers from 0 on, shape (people,).
         side_information: of the same people.
         num_runs: of each repetition, 1 or more; 50 in [MRCJ22].
-        repetitions: 1 or more.
+        repetitions: 1 or more; at most 10,000,000 runs in all.
         vulnerable_from: above 0, at most 1.
-        control_runs: runs with one person's report replaced, 1 or more; None is as many as the other runs,
-            ``num_runs * repetitions``.
+        control_runs: runs with one person's report replaced, 1 to 10,000,000; None is as many as the other
+            runs, ``num_runs * repetitions``.
         level: of the limits, strictly between 0 and 1.
         source: randomness of everything; None is the cryptographic source.
         progress: told how many runs are done, and how many there are.
@@ -134,13 +146,15 @@ def evaluate(
     References:
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
+    _validate.instance_of(InferenceAttack, attack=attack)
+    _validate.instance_of(Randomizer, randomizer=randomizer)
+    _validate.instance_of(Shuffler, shuffler=shuffler)
+    _validate.unmasked(answers=answers)
     truth = np.asarray(answers)
-    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
-    _validate.integer_at_least(1, control_runs=num_runs * repetitions if control_runs is None else control_runs)
+    runs, repeated, controls = _times(num_runs, repetitions, control_runs)
     _validate.open_probability(level=level)
     _check(truth, vulnerable_from, side_information)
-    source, runs, repeated = resolve_source(source), int(num_runs), int(repetitions)
-    controls = runs * repeated if control_runs is None else int(control_runs)
+    source = resolve_source(source)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     values, done = getattr(randomizer.model, "domain_size", None), 0
 
@@ -153,25 +167,28 @@ def evaluate(
             progress(done, runs * repeated + controls)
         return found
 
-    times = np.zeros((repeated, truth.size), dtype=np.int64)
-    shares, thinned = [], 0
-    for repetition in range(repeated):
+    total = np.zeros(truth.size, dtype=np.int64)
+    shares, vulnerable, thinned = [], [], 0
+    for _ in range(repeated):
+        times = np.zeros_like(total)
         for _ in range(runs):
             hits = right(truth)
-            times[repetition] += hits
+            times += hits
             shares.append(float(hits.mean()))
             thinned += int(hits[draw.integers(truth.size)])
+        total += times
+        vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
     left_out = draw.integers(truth.size, size=controls)
     alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
     return InferenceEvaluation(
         **_mean_and_error("success", shares),
         success_limits=_limits(thinned, len(shares), (1 - level) / 2),
         naive=float(np.bincount(truth).max() / truth.size),
-        **_compared(shares, times.sum(axis=0)[left_out] / len(shares), alone),
+        **_compared(shares, total[left_out] / len(shares), alone),
         advantage_limits=_apart(
             _limits(thinned, len(shares), (1 - level) / 4), _limits(int(alone.sum()), controls, (1 - level) / 4)
         ),
-        **_mean_and_error("vulnerable", (times >= vulnerable_from * runs - 1e-9).mean(axis=1)),
+        **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
         level=float(level),
         num_runs=runs,
@@ -214,18 +231,19 @@ def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Intege
     return sent
 
 
-def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_]) -> dict[str, float]:
+def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_]) -> dict[str, Any]:
     """Control and advantage, from people who are guessed with their own reports in the data, and without them.
 
     The mean of the differences estimates success less control without bias. That people differ in how easily they are
     guessed cancels in each difference. What is left of the success after it is kept between 0 and 1.
     """
-    advantage = _mean_and_error("advantage", with_own - without)
-    success = _mean_and_error("success", shares)
-    return advantage | {
-        "control": min(max(success["success"] - advantage["advantage"], 0.0), 1.0),
-        "control_error": advantage["advantage_error"],
-        "advantage_error": math.hypot(advantage["advantage_error"], success["success_error"]),
+    advantage, error = _mean_and_error("advantage", with_own - without).values()
+    success, of_runs = _mean_and_error("success", shares).values()
+    return {
+        "control": min(max(success - advantage, 0.0), 1.0),
+        "control_error": error,
+        "advantage": advantage,
+        "advantage_error": None if error is None or of_runs is None else math.hypot(error, of_runs),
     }
 
 
@@ -239,8 +257,20 @@ def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float,
     return more[0] - less[1], more[1] - less[0]
 
 
+def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[int, int, int]:
+    """Runs of a repetition, repetitions, and control runs."""
+    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
+    controls = num_runs * repetitions if control_runs is None else control_runs
+    _validate.integer_at_least(1, control_runs=controls)
+    for name, count in (("num_runs * repetitions", num_runs * repetitions), ("control_runs", controls)):
+        if count > _MOST_RUNS:
+            raise invalid(f"at most {_MOST_RUNS}", **{name: count})
+    return int(num_runs), int(repetitions), int(controls)
+
+
 def _check(truth: NDArray[np.int64], vulnerable_from: float, side_information: SideInformation) -> None:
-    if not 0 < vulnerable_from <= 1:
+    _validate.probability(vulnerable_from=vulnerable_from)
+    if vulnerable_from == 0:
         raise invalid("above 0 and at most 1", vulnerable_from=vulnerable_from)
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
@@ -253,7 +283,7 @@ def _check(truth: NDArray[np.int64], vulnerable_from: float, side_information: S
             raise invalid(f"of the {truth.size} people of answers", **{f"people_of_{name}": len(part)})
 
 
-def _mean_and_error(name: str, values: ArrayLike) -> dict[str, float]:
+def _mean_and_error(name: str, values: ArrayLike) -> dict[str, Any]:
     each = np.asarray(values, dtype=np.float64)
-    error = float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else 0.0
+    error = float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
     return {name: float(each.mean()), f"{name}_error": error}

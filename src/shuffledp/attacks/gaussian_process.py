@@ -39,7 +39,7 @@ class GaussianProcessAttack:
     Args:
         num_centers: places of the sample, 1 or more; all, where there are fewer people.
         length_scale: of the kernel, in the units of the points; None chooses it from fractions of their extent.
-        seed: of the sample.
+        seed: of the sample, 0 or more.
 
     References:
         Meehan et al. 2022, Figure 1; Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, Section
@@ -49,6 +49,7 @@ class GaussianProcessAttack:
     def __init__(self, *, num_centers: int = 300, length_scale: float | None = None, seed: int = 0) -> None:
         _validate.integer_at_least(1, num_centers=num_centers)
         _validate.positive(length_scale=1 if length_scale is None else length_scale)
+        _validate.integer_at_least(0, seed=seed)
         self.num_centers, self.length_scale, self._seed = int(num_centers), length_scale, seed
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
@@ -68,7 +69,9 @@ class GaussianProcessAttack:
     def surfaces(self, view: View, side_information: SideInformation) -> Floats:
         """The estimated share of each value at everybody's place, shape (people, values). Arguments as in `infer`."""
         points = np.asarray(needed(side_information, "points"), dtype=np.float64)
-        points = points.reshape(len(points), -1)
+        points = points[:, None] if points.ndim == 1 else points
+        if points.size == 0:
+            raise _validate.invalid("of one person and one column or more", shape_of_points=points.shape)
         if not np.isfinite(points).all():
             raise _validate.invalid("finite", points="a number that is not")
         model = view.reports.model

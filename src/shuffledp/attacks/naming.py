@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
 from shuffledp._numerals import in_digits
+from shuffledp._validate import invalid
 from shuffledp.attacks.reidentification import Adversary, KnownAnswers
 from shuffledp.attacks.scores import DIGITS, log_likelihood_of
 from shuffledp.attacks.successes import Success, check_counting, counted
-from shuffledp.errors import UnsupportedModelError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Randomizer, Shuffler, View
 from shuffledp.models import LabelMeaning, LocalModel
 from shuffledp.randomness import resolve_source
@@ -88,7 +89,14 @@ class LearnedSlots:
         Args:
             view: with slots.
             known: what the adversary knows; what is learned is learned anew if it is not the same as at the last call.
+
+        Raises:
+            InvalidParameterError: if it is no view, such as a transcript, or is of other people.
         """
+        _validate.instance_of(View, view=view)
+        _validate.instance_of(KnownAnswers, known=known)
+        if len(view) != len(known.answers):
+            raise invalid(f"one for each of {len(known.answers)} people", num_reports=len(view))
         if known is not self._for:
             counts = np.full(len(known.answers), _NOT_SEEN)
             for _ in range(self._num_runs):
@@ -142,7 +150,7 @@ def name_slots(
         source: randomness; None is the cryptographic source.
 
     Raises:
-        InvalidParameterError: if an argument is out of range.
+        InvalidParameterError: if an argument is out of range, or the attack does not name one slot per target.
         UnsupportedModelError: if labels are no slots, or the attack does not read such reports.
 
     References:
@@ -156,10 +164,11 @@ def name_slots(
     if pipeline.shuffler.model(num_users).labels is not LabelMeaning.SLOT or messages != 1:
         raise UnsupportedModelError("slots can be named where labels are slots, and people send one report each.")
     attack = LearnedSlots(pipeline, num_runs=trials, source=source) if attack is None else attack
+    _validate.instance_of(Adversary, attack=attack)
     wins = 0
     for _ in range(trials):
         run = pipeline.simulate(known.answers, source=source)
-        named = attack.infer(run.view, known)
+        named = _names(attack.infer(run.view, known), targets.size)
         wins += set(named.tolist()) == set(_slots_of(run, targets).tolist())
     ratios = (np.arange(targets.size) + 1) / (num_users - np.arange(targets.size))
     return Naming(
@@ -168,6 +177,19 @@ def name_slots(
         seeded=source.reproducible,
         targets=tuple(targets.tolist()),
     )
+
+
+def _names(found: Any, count: int) -> NDArray[np.int64]:
+    """What an attack returned, if it is one number of a slot for each target; a list is read too."""
+    try:
+        named = np.asarray(found)
+    except ValueError:  # ragged rows
+        named = np.asarray(None)
+    if named.shape != (count,) or named.dtype.kind not in "iu":
+        raise InvalidParameterError(
+            f"the attack must return numbers of slots, shape ({count},); got shape {named.shape} of type {named.dtype}."
+        )
+    return named
 
 
 def _slots_of(run: Any, people: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -45,13 +45,18 @@ class NeighborhoodPrior:
     weights: Floats
 
     def __post_init__(self) -> None:
-        laws, weights = np.asarray(self.laws, dtype=np.float64), np.asarray(self.weights, dtype=np.float64)
+        _validate.unmasked(laws=self.laws, weights=self.weights)
+        try:
+            laws, weights = (np.array(each, dtype=np.float64) for each in (self.laws, self.weights))
+        except (TypeError, ValueError):
+            raise InvalidParameterError("laws and weights must be numbers, and rows of one length.") from None
         if laws.ndim != 2 or weights.shape != laws.shape[:1] or not (laws >= 0).all() or not (weights >= 0).all():
             raise InvalidParameterError("laws must be rows of probabilities, and weights one probability per row.")
         if not (np.allclose(laws.sum(axis=1), 1) and np.isclose(weights.sum(), 1)):
             raise InvalidParameterError("each of the laws, and weights, must sum to 1.")
-        object.__setattr__(self, "laws", laws)
-        object.__setattr__(self, "weights", weights)
+        for name, array in (("laws", laws), ("weights", weights)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
 
 class _Seen(NamedTuple):

@@ -6,7 +6,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
-from shuffledp.attacks.side_information import reports_by_slot
+from shuffledp.attacks.side_information import SlotShuffler, reports_by_slot
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import View
@@ -24,7 +24,6 @@ from shuffledp.randomness import resolve_source
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
-    from shuffledp.shuffle_models import ShuffleModel
 
 __all__ = [
     "Adversary",
@@ -38,6 +37,7 @@ Floats = NDArray[np.float64]
 
 _MOST_ENUMERATED = 50_000_000  # permutations times outputs times slots
 _NEVER = 1e-300
+_ROUNDING = 1e-9
 _MOST_KEPT = 2_000_000  # people times draws of the simulation
 _ENOUGH = 30.0  # draws that the likely ones must be worth
 _MOST_SHARED = 5  # targets for whom all ways to share slots out are added up
@@ -52,7 +52,7 @@ class KnownAnswers:
         targets: who is looked for: one person or more, each once.
 
     Raises:
-        InvalidParameterError: if there are no such people.
+        InvalidParameterError: if there are no such people, or an answer is no finite number.
     """
 
     answers: NDArray[Any]
@@ -62,13 +62,21 @@ class KnownAnswers:
         return f"KnownAnswers({len(self.answers)} answers, {self.targets.size} targets; not shown)"
 
     def __post_init__(self) -> None:
-        answers, targets = np.asarray(self.answers), np.atleast_1d(np.asarray(self.targets))
+        _validate.unmasked(answers=self.answers, targets=self.targets)
+        try:
+            answers, targets = np.array(self.answers), np.atleast_1d(np.array(self.targets))
+        except ValueError:
+            raise InvalidParameterError("answers and targets must have rows of one length.") from None
         if answers.ndim < 1 or answers.dtype.kind not in "iuf" or targets.dtype.kind not in "iu" or not targets.size:
             raise InvalidParameterError("answers and targets must be numbers, one answer per person.")
-        if np.unique(targets).size != targets.size or not 0 <= targets.min() <= targets.max() < len(answers):
+        if not np.isfinite(answers).all():
+            raise InvalidParameterError("answers must be finite numbers.")
+        distinct = targets.ndim == 1 and np.unique(targets).size == targets.size
+        if not distinct or not 0 <= targets.min() <= targets.max() < len(answers):
             raise invalid(f"distinct people out of {len(answers)}", num_targets=targets.size)
-        object.__setattr__(self, "answers", answers)
-        object.__setattr__(self, "targets", targets)
+        for name, array in (("answers", answers), ("targets", targets.astype(np.int64))):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     @classmethod
     def worst(
@@ -90,11 +98,13 @@ class KnownAnswers:
         pairs = (inputs,) if inputs is not None else worst_inputs(model)
         if not pairs:
             raise UnsupportedModelError(f"no worst answers are known for {model.kind!r} reports; give some as inputs.")
-        known = cls(answers=np.array([pairs[0].second] * num_users), targets=np.array(targets))
-        known.answers[known.targets] = pairs[0].first
-        return known
+        others = np.array([pairs[0].second] * num_users)
+        known = cls(answers=others, targets=np.array(targets))
+        others[known.targets] = pairs[0].first
+        return cls(answers=others, targets=known.targets)
 
 
+@runtime_checkable
 class Adversary(Protocol):
     """Names slots. It is given the view and what is known, and nothing else."""
 
@@ -109,14 +119,20 @@ class OptimalReidentification:
         law: the law of the shuffle, as `shuffledp.laws.law_around` gives it: slot j gets the report of ``sigma[j]``.
 
     Raises:
-        InvalidParameterError: if the law is empty.
+        InvalidParameterError: if these are no permutations of the same people, or chances that do not add up to 1.
     """
 
     def __init__(self, law: Mapping[tuple[int, ...], Any]) -> None:
+        _validate.instance_of(Mapping, law=law)
         if not law:
             raise InvalidParameterError("law must hold one permutation or more; got none.")
+        people = len(next(iter(law)))
+        if not people or any(sorted(each) != list(range(people)) for each in law):
+            raise InvalidParameterError("law must be of permutations, all of the same people.")
         self._permutations = np.array(list(law))
         self._chances = np.array([float(chance) for chance in law.values()])
+        if not (self._chances >= 0).all() or abs(self._chances.sum() - 1) > _ROUNDING:
+            raise InvalidParameterError("law must hold probabilities, 0 or more, that add up to 1.")
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
         """The slots that most likely hold the reports of the targets, ascending; as a set they are meant.
@@ -126,13 +142,13 @@ class OptimalReidentification:
             known: what the adversary knows.
 
         Raises:
-            InvalidParameterError: if the view is of other people than the law.
+            InvalidParameterError: if the view is of other people than the law, or answers are no numbers of values.
             UnsupportedModelError: if reports are no values, or labels are not slots.
         """
         said = reports_by_slot(view, self._permutations.shape[1])
         channel = view.reports.model.channel()
-        sets, owner = self._sets(known)
         matrix = np.asarray(channel.matrix if channel else None, dtype=np.float64)
+        sets, owner = self._sets(known, len(matrix))
         weights = np.bincount(owner, self._likelihoods(said[None], known, matrix)[0], minlength=len(sets))
         found: Integers = sets[int(weights.argmax())]
         return found
@@ -145,21 +161,24 @@ class OptimalReidentification:
             known: what the adversary knows.
 
         Raises:
-            InvalidParameterError: if there are too many outputs and permutations to write out.
+            InvalidParameterError: if there are too many outputs and permutations to write out, or answers are no
+                numbers of values.
         """
+        _validate.instance_of(Channel, channel=channel)
         matrix = np.asarray(channel.matrix, dtype=np.float64)
         people, outputs = self._permutations.shape[1], matrix.shape[1]
         work = outputs**people * self._permutations.size
         if work > _MOST_ENUMERATED:
             raise invalid(f"at most {_MOST_ENUMERATED}", outputs_times_permutations=work)
         said = np.indices((outputs,) * people).reshape(people, -1).T
-        sets, owner = self._sets(known)
+        sets, owner = self._sets(known, len(matrix))
         likely = self._likelihoods(said, known, matrix)
         by_set = np.array([likely[:, owner == number].sum(axis=1) for number in range(len(sets))])
         return float(by_set.max(axis=0).sum())
 
-    def _sets(self, known: KnownAnswers) -> tuple[Integers, Integers]:
+    def _sets(self, known: KnownAnswers, values: int) -> tuple[Integers, Integers]:
         """The sets of slots that may hold the targets' reports, and for each permutation the number of its set."""
+        _check_values(known, values)
         if known.answers.size != self._permutations.shape[1]:
             raise invalid(f"{self._permutations.shape[1]}, as the law has", num_answers=known.answers.size)
         where = np.nonzero(np.isin(self._permutations, known.targets))[1].reshape(len(self._permutations), -1)
@@ -175,12 +194,12 @@ class OptimalReidentification:
         return found
 
 
-class _Drawing(Protocol):
-    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
-        """Whose report lies in each slot."""
-
-    def model(self, num_users: int) -> "ShuffleModel":
-        """The public description."""
+def _check_values(known: KnownAnswers, values: int) -> None:
+    """Refuse answers that are no numbers of values; no answer is shown."""
+    _validate.instance_of(KnownAnswers, known=known)
+    answers = known.answers
+    if answers.ndim != 1 or answers.dtype.kind not in "iu" or answers.min() < 0 or answers.max() >= values:
+        raise InvalidParameterError(f"answers must be numbers of values, from 0 to {values - 1}, one per person.")
 
 
 class LikeliestSlots:
@@ -198,7 +217,8 @@ class LikeliestSlots:
         source: of the simulation; None is the cryptographic source.
     """
 
-    def __init__(self, shuffler: _Drawing, *, num_draws: int = 1000, source: "RandomSource | None" = None) -> None:
+    def __init__(self, shuffler: SlotShuffler, *, num_draws: int = 1000, source: "RandomSource | None" = None) -> None:
+        _validate.instance_of(SlotShuffler, shuffler=shuffler)
         _validate.integer_at_least(1, num_draws=num_draws)
         self._shuffler, self._num_draws, self._source = shuffler, int(num_draws), resolve_source(source)
         self._for: KnownAnswers | None = None
@@ -214,12 +234,14 @@ class LikeliestSlots:
             known: what the adversary knows; the simulation is repeated if it is not the same as at the last call.
 
         Raises:
-            InvalidParameterError: if the view is of other people.
+            InvalidParameterError: if view or shuffler are of other people, or answers are no numbers of values.
             UnsupportedModelError: if reports are no values, or labels are not slots.
         """
+        _validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()
         matrix = np.asarray(channel.matrix if channel else None, dtype=np.float64)
+        _check_values(known, len(matrix))
         if known is not self._for:
             self._simulate(known, len(matrix))
         told = matrix[:, said]  # of answer and slot
@@ -252,6 +274,8 @@ class LikeliestSlots:
         held = np.empty((self._num_draws if few else 0, people), dtype=np.int64)
         for number in range(self._num_draws):
             drawn = self._shuffler.draw(source=self._source)
+            if drawn.size != people:
+                raise invalid(f"those of the shuffler, {drawn.size}", num_answers=people)
             if few:
                 held[number] = known.answers[drawn]
             answers[slots, known.answers[drawn]] += 1

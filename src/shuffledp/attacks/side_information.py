@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +110,7 @@ def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
         raise InvalidParameterError("placement must add up to at most 1 for each person.")
 
 
+@runtime_checkable
 class InferenceAttack(Protocol):
     """Guesses everybody's answer. It is given the view and the side information, and nothing else."""
 
@@ -145,8 +146,13 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
     """
     _validate.instance_of(View, view=view)
     model = view.reports.model
-    if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"] or model.channel() is None:
+    if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"]:
         raise UnsupportedModelError(f"this attack reads reports that are values; got reports of {model.kind!r}.")
+    if model.channel() is None:
+        raise UnsupportedModelError(
+            f"this attack writes out how likely each report is for each answer; that of {model.domain_size} values, by "
+            f"{model.kind!r}, is not written out."
+        )
     if view.labels is not None and view.shuffle.labels is not LabelMeaning.SLOT and not view.shuffle.keeps_places:
         raise UnsupportedModelError(f"this attack reads slots; the labels of {view.shuffle.kind!r} are none.")
     values: Integers = view.reports["value"]
@@ -177,20 +183,25 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
         count: how many, 1 or more; all, where the group has fewer.
         privileged: one number per person that only the attacker knows; equal ones are the most similar, and then
             those with the least difference. None: which members of the group are taken does not depend on them.
-        seed: of the order among equally similar people; it protects nobody.
+        seed: of the order among equally similar people, 0 or more; it protects nobody.
 
     Returns:
         Shape (people, count), or as many columns as the largest group has members; -1 where a group has fewer.
 
     Raises:
-        InvalidParameterError: if ``count`` or ``privileged`` is out of range.
+        InvalidParameterError: if ``count``, ``seed`` or ``privileged`` is out of range.
 
     References:
         Meehan et al. 2022, Section 5: 25 people within r* of the person who are most similar in what is privileged.
     """
     _validate.instance_of(Groups, groups=groups)
     _validate.integer_at_least(1, count=count)
-    known = np.zeros(groups.num_users) if privileged is None else np.asarray(privileged, dtype=np.float64)
+    _validate.integer_at_least(0, seed=seed)
+    _validate.unmasked(privileged=privileged)
+    try:
+        known = np.zeros(groups.num_users) if privileged is None else np.asarray(privileged, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("privileged must hold one number per person.") from None
     if known.shape != (groups.num_users,) or not np.isfinite(known).all():
         raise invalid(f"one finite number for each of {groups.num_users} people", shape_of_privileged=known.shape)
     ties = np.random.default_rng(seed).random(groups.num_users)
@@ -225,20 +236,23 @@ def _nearest(members: Integers, values: Floats, places: Integers, owners: Intege
             found[owners[number], place - first] = members[place]
 
 
-class _Drawing(Protocol):
+@runtime_checkable
+class SlotShuffler(Protocol):
+    """A shuffler that keeps slots, and whose public law can be simulated."""
+
     def draw(self, *, source: "RandomSource | None" = None) -> Integers:
         """Whose report lies in each slot."""
 
 
 def placement(
-    shuffler: _Drawing, neighbors: Integers, *, num_draws: int = 200, source: "RandomSource | None" = None
+    shuffler: SlotShuffler, neighbors: Integers, *, num_draws: int = 200, source: "RandomSource | None" = None
 ) -> Floats:
     """How likely each slot that a person looks at holds that person's own report, by simulating the public shuffle.
 
     The draws are the attacker's own; they are not the secret one.
 
     Args:
-        shuffler: what shuffled: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`.
+        shuffler: what shuffled these people: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`.
         neighbors: as in `SideInformation`.
         num_draws: 1 or more.
         source: of the simulation.
@@ -247,8 +261,9 @@ def placement(
         Of the shape of ``neighbors``; 0 where there is no slot.
 
     Raises:
-        InvalidParameterError: if a number is out of range.
+        InvalidParameterError: if a number is out of range, or the shuffler is of other people or draws no permutation.
     """
+    _validate.instance_of(SlotShuffler, shuffler=shuffler)
     _validate.integer_at_least(1, num_draws=num_draws)
     neighbors = _numbers("neighbors", neighbors)
     _check_slots(neighbors)
@@ -256,5 +271,8 @@ def placement(
     people = np.arange(len(neighbors))[:, None]
     found = np.zeros(neighbors.shape)
     for _ in range(int(num_draws)):
-        found += shuffler.draw(source=source)[slots] == people
+        drawn = shuffler.draw(source=source)
+        if drawn.size != len(people):
+            raise invalid(f"those of the shuffler, {drawn.size}", people_of_neighbors=len(people))
+        found += drawn[slots] == people
     return np.where(there, found / num_draws, 0.0)
