@@ -11,9 +11,9 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, network_planning, plan_network
-from shuffledp.tasks.network_parts import perhaps_weakest, shufflers_of_parts
+from shuffledp.tasks.network_parts import shufflers_of_parts
 from shuffledp.tasks.network_printed import printed_formulas
-from shuffledp.tasks.network_rounds import fewest_rounds, model_of, stated_about_walks
+from shuffledp.tasks.network_rounds import fewest_rounds, model_of
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05
@@ -51,21 +51,8 @@ def test_parts_of_several_graphs_are_accounted_for_each():
     assert [(part.people, part.mixing_time) for part in found.parts] == [(6, None), (6, None)]
     alone = next(iter(CHORDS.parts()))
     section = NetworkSection(graph="friends.csv", rounds=3)
-    stated = stated_about_walks(along(section, (alone,), BIT, 3), BIT.model, DELTA)
+    stated = account(model_of(along(section, (alone,), BIT, 3), BIT.model), delta=DELTA)
     assert found.epsilon == pytest.approx(epsilon_of(stated.guarantee))
-
-
-def test_parts_that_another_is_behind_in_all_respects_need_no_account():
-    parts = [RING, CHORDS.parts()[0], COMPLETE, COMPLETE]
-    section = NetworkSection(graph="friends.csv", rounds=3, laziness=0.5)
-    given = tuple(along(section, (part,), BIT, 3) for part in parts)
-    assert perhaps_weakest(given[2:]) == given[2:3]
-    kept = perhaps_weakest(given)
-    assert given[2] not in kept
-    stated = {part: epsilon_of(account(model_of(part, BIT.model), delta=DELTA).guarantee) for part in given}
-    assert max(stated[part] for part in kept) == max(stated.values())
-    single = tuple(along(replace(section, protocol="single"), (part,), BIT, 3) for part in parts[:2])
-    assert perhaps_weakest(single) == single
 
 
 def test_parts_are_cut_once_and_remember_what_was_found():
