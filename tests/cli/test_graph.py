@@ -15,11 +15,12 @@ def edges(tmp_path):
 def test_it_says_what_a_graph_is_like(edges):
     printed = shuffledp("graph", "inspect", edges).out
     assert "8 people, 5 edges, taken in both directions" in printed
-    assert "merged 1 repeated edges, dropped 1 loops" in printed
+    assert "merged 1 repeated edge, dropped 1 loop\n" in printed
     assert "Part 1, of person 0 and others: 4 people, 4 edges" in printed
     assert "Part 2, of person 5 and others: 2 people, 1 edge" in printed
-    assert "of one law of positions after 14 rounds" in printed
-    assert "reports of person 3" in printed
+    assert "near one law          after 14 rounds: everybody's positions, to 0.01 in total variation" in printed
+    assert "reports that mix last those of person 3" in printed
+    assert "weights" not in printed
     assert "1.125000" in printed
     assert "0.27128645" in printed
     assert "5.1 rounds" in printed

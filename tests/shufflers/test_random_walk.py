@@ -258,7 +258,7 @@ BAD = [
     ({"graph": Graph.from_edges([(0, 1), (1, 2)], weights=[1, 2])}, "no weights, or equal ones.*uniformly.* 1 to 2"),
     ({"graph": [PAW] * 4 + [Graph.from_edges([(0, 1), (2, 3)], weights=[0, 2])]}, "graph must have no weights, or eq"),
     ({"graph": "friends.csv"}, "graph must be a Graph"),
-    ({"graph": [PAW]}, "graph must be one graph, or one for each of num_rounds=5"),
+    ({"graph": []}, "graph must be one graph, or a list of one or more; got an empty one"),
 ]
 
 

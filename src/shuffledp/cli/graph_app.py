@@ -42,4 +42,4 @@ def inspect(
         if found is not None and found.worst_start is not None:
             found = found._replace(worst_start=int(people[found.worst_start]))
         mixing.append(found)
-    graph_screen.show_graph(describe_graph(graph, parts), mixing, edges, as_json=json)
+    graph_screen.show_graph(describe_graph(graph, parts), mixing, edges, weighted=graph.weights is not None, as_json=json)

@@ -63,7 +63,7 @@ def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum
         1. ``error`` is 1e-8 where both ends have settled, and else a bound that is proven in this module.
     """
     if graph.num_users < 2 or not graph.num_edges:
-        return Spectrum(0.0, 0.0, 0.0) if graph.num_users < 2 else Spectrum(1.0, 1.0, 0.0)
+        return Spectrum(0.0, 0.0, 0.0) if graph.num_users == 1 else Spectrum(1.0, 1.0, 0.0)
     if graph.num_users <= _DENSE:
         values = np.linalg.eigvalsh(_normalized(graph).toarray())
         found = Spectrum(float(values[-2]), float(values[0]), _SETTLED)

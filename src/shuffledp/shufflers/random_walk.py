@@ -53,8 +53,9 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round. Neighbors are chosen
-            uniformly, so that weights of edges, if there are any, must all be equal.
+        graph: of the people, row k of the reports being person k's; or a list of graphs, one for each round, which
+            begins anew after the last. Neighbors are chosen uniformly, so that weights of edges, if there are any,
+            must all be equal.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
@@ -96,6 +97,8 @@ class RandomWalkShuffler:
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
+        if not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
+            object.__setattr__(self, "graph", graphs or self.graph[0])
         _validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
