@@ -68,6 +68,7 @@ def _facts(found: GraphDescription, mixing: _Mixing) -> dict[str, object]:
             **part.to_dict(),
             "mixing_rounds": None if rounds is None else [rounds.least, rounds.most],
             "worst_start": None if rounds is None else rounds.worst_start,
+            "late_start": None if rounds is None else rounds.late_start,
         }
         for part, rounds in zip(found.parts, mixing, strict=True)
     ]
@@ -125,9 +126,12 @@ def _until(rounds: MixingRounds | None) -> str:
 
 
 def _last(rounds: MixingRounds | None) -> str:
-    if rounds is None or rounds.worst_start is None:
+    if rounds is None:
+        return "none ever do"
+    if rounds.late_start is None:
         return "not looked for"
-    return f"those of person {rounds.worst_start:,}"
+    sure = "" if rounds.worst_start is not None else f", perhaps: not before round {rounds.least:,}"
+    return f"those of person {rounds.late_start:,}{sure}"
 
 
 def _advice(found: GraphDescription) -> tuple[str, ...]:
