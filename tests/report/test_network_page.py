@@ -39,7 +39,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
     assert "12, this task" in page.text
     assert f"{plan.fewest_rounds} rounds are the fewest that come within 5 % of that" in page.text
     assert "By the gap: log(people) / gap" in page.text
-    assert "By distance: all positions within 0.01 of one law" in page.text
+    assert "By distance: all positions within 0.01 of one law in total variation" in page.text
 
 
 def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(drawn):
