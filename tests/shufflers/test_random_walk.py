@@ -268,6 +268,16 @@ def test_bad_input_is_refused(options, message):
         walk(**options)
 
 
+def test_a_list_of_graphs_begins_anew_after_the_last():
+    other = Graph.from_edges([(0, 1), (2, 3), (1, 2)])
+    short, whole = walk(graph=[PAW, other]), walk(graph=[PAW, other, PAW, other, PAW])
+    assert len(short.graph) == short.num_rounds == 5
+    assert short.model(4) == whole.model(4)
+    assert walk(graph=[PAW, other], num_rounds=1).model(4) == walk(graph=[PAW], num_rounds=1).model(4)
+    with pytest.raises(InvalidParameterError, match="graphs of the same people, one for each round; got .* 4 to 200"):
+        walk(graph=[PAW, Graph.random_regular(4, 200)])
+
+
 def test_walks_of_a_graph_with_equal_weights_are_those_of_one_without():
     edges = [(0, 1), (1, 2), (0, 2), (2, 3)]
     equal, heavy = Graph.from_edges(edges, weights=[2.0] * 4), Graph.from_edges(edges, weights=[1, 2, 3, 4])

@@ -87,6 +87,9 @@ def test_the_tasks_own_colluders_are_first():
 def test_that_next_to_nothing_will_arrive_is_said():
     assert "Of 12 reports 0.012 are expected not to get lost" in planned((COMPLETE,), 10, dropouts=0.5).warnings[0]
     assert planned((COMPLETE,), 1, dropouts=0.01).warnings == ()
+    few = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+    assert planned((few,)).warnings == ()  # nothing is lost there
+    assert "Of 4 reports" in planned((few,), dropouts=0.01).warnings[0]
 
 
 def test_handing_in_all_is_advised_where_it_is_better_in_all_respects():

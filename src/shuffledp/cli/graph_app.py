@@ -45,4 +45,6 @@ def inspect(
             worst, late = (None if each is None else int(people[each]) for each in found[2:])
             found = found._replace(worst_start=worst, late_start=late)
         mixing.append(found)
-    graph_screen.show_graph(describe_graph(graph, parts), mixing, edges, weighted=graph.weights is not None, as_json=json)
+    graph_screen.show_graph(
+        describe_graph(graph, parts), mixing, edges, weighted=graph.weights is not None, as_json=json
+    )

@@ -105,7 +105,7 @@ class Graph:
         direction, is one edge, and its further mentions are counted; it keeps the largest of its weights.
 
         Args:
-            edges: whole numbers of shape (edges, 2), nodes from 0; it may be empty. Sets and iterators of pairs will do.
+            edges: whole numbers of shape (edges, 2), nodes from 0, or a set or an iterator of pairs; may be empty.
             num_users: number of people (nodes); None is one more than the largest node named.
             weights: finite numbers of 0 or more, one per edge, or None. They are for grouping people. Walks choose
                 neighbors uniformly: `stationary`, `irregularity`, the spectrum and laws of positions do not heed them,
@@ -231,8 +231,8 @@ class Graph:
     def spectral_gap(self) -> float:
         """The "alpha" of papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
 
-        0 for a graph in several parts and for a bipartite one, on which walks never forget where they began, and for one
-        of nobody.
+        0 for a graph in several parts and for a bipartite one, on which walks never forget where they began, and
+        for a graph of nobody.
         """
         second, smallest = self.spectrum
         return max(0.0, 1 - max(abs(second), abs(smallest)))

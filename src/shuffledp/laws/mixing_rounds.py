@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from shuffledp.graphs import Graph, certain_gap
