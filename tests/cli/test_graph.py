@@ -15,11 +15,12 @@ def edges(tmp_path):
 def test_it_says_what_a_graph_is_like(edges):
     printed = shuffledp("graph", "inspect", edges).out
     assert "8 people, 5 edges, taken in both directions" in printed
-    assert "merged 1 repeated edges, dropped 1 loops" in printed
+    assert "merged 1 repeated edge, dropped 1 loop\n" in printed
     assert "Part 1, of person 0 and others: 4 people, 4 edges" in printed
     assert "Part 2, of person 5 and others: 2 people, 1 edge" in printed
-    assert "of one law of positions after 14 rounds" in printed
-    assert "reports of person 3" in printed
+    assert "near one law          after 14 rounds: everybody's positions, to 0.01 in total variation" in printed
+    assert "reports that mix last those of person 3" in printed
+    assert "weights" not in printed
     assert "1.125000" in printed
     assert "0.27128645" in printed
     assert "5.1 rounds" in printed
@@ -67,3 +68,21 @@ def test_a_drawn_graph_is_no_file_and_loops_alone_are_nothing_to_walk_along(tmp_
     printed = shuffledp("graph", "inspect", file).out
     assert "Everybody is alone: there is nothing to walk along." in printed
     assert "irregularity" not in printed
+
+
+def test_weights_are_said_to_be_passed_over(tmp_path):
+    file = tmp_path / "ties.csv"
+    file.write_text("0,1,2\n1,2,1\n2,0,1\n", encoding="utf-8")
+    assert "weights are not looked at" in shuffledp("graph", "inspect", file).out
+
+
+def test_small_parts_are_summed_up_and_json_has_them(tmp_path):
+    ring = [(one, (one + step) % 300) for one in range(300) for step in (1, 2)]
+    small = [(300 + 3 * part + one, 300 + 3 * part + other) for part in range(5) for one, other in ((0, 1), (1, 2))]
+    file = tmp_path / "many.csv"
+    file.write_text("".join(f"{one},{other}\n" for one, other in ring + small), encoding="utf-8")
+    printed = shuffledp("graph", "inspect", file).out
+    assert "Part 1, of person 0 and others: 300 people" in printed
+    assert "5 further parts of 3 people each; --json describes them." in printed
+    assert printed.count("irregularity") == 1
+    assert len(shuffledp("graph", "inspect", file, "--json").json["parts"]) == 6

@@ -11,7 +11,7 @@ from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 
 
-@pytest.mark.parametrize(("degree", "people"), [(0, 3), (1, 2), (2, 7), (3, 4), (4, 5), (8, 100), (49, 50), (30, 41)])
+@pytest.mark.parametrize(("degree", "people"), [(1, 2), (2, 7), (3, 4), (4, 5), (8, 100), (49, 50), (30, 41)])
 def test_everybody_has_as_many_neighbors_and_none_twice(degree, people):
     graph = Graph.random_regular(degree, people, SeededSource(people))
     assert graph.degrees.tolist() == [degree] * people
@@ -39,9 +39,10 @@ def test_the_same_source_gives_the_same_graph_and_none_another_each_time():
     [
         (3, 5, "degree \\* num_users must be even; got degree=3 with num_users=5"),
         (5, 5, "degree must be below num_users=5; got degree=5"),
-        (-1, 5, "degree must be an integer that is 0 or more"),
+        (-1, 5, "degree must be an integer that is 1 or more"),
+        (0, 8, "degree must be an integer that is 1 or more"),
         (2.5, 6, "degree must be an integer"),
-        (0, 0, "num_users must be an integer that is 1 or more"),
+        (1, 0, "num_users must be an integer that is 1 or more"),
     ],
 )
 def test_graphs_that_there_are_not_are_refused(degree, people, message):

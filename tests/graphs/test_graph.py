@@ -40,6 +40,23 @@ def test_a_graph_may_have_isolated_nodes_or_no_edges_or_no_nodes():
     assert Graph.from_edges(np.empty((0, 2), dtype=int), num_users=2).balls(3)[1].tolist() == [0, 1]
 
 
+def test_edges_may_be_whole_floats_a_set_or_an_iterator():
+    pairs = [(0, 1), (1, 2)]
+    assert Graph.from_edges(np.array(pairs, dtype=float)) == Graph.from_edges(set(pairs)) == Graph.from_edges(pairs)
+    assert Graph.from_edges(pair for pair in pairs) == Graph.from_edges(pairs)
+    assert Graph.from_edges(set()).num_users == 0
+
+
+def test_what_was_merged_and_dropped_shows():
+    graph = Graph.from_edges([(0, 1), (1, 0), (2, 1), (2, 2)], weights=[1, 1, 1, 1])
+    assert repr(graph) == "Graph(3 people, 2 edges, weighted, 1 repeated merged, 1 loop dropped)"
+
+
+def test_walks_of_nobody_have_no_gap():
+    assert Graph.from_edges([]).spectral_gap == 0
+    assert Graph.from_edges([], num_users=1).spectral_gap == 1
+
+
 def test_a_graph_can_not_be_changed():
     graph = Graph.from_edges([(0, 1)])
     with pytest.raises(ValueError, match="read-only"):
@@ -117,7 +134,10 @@ REFUSED = [
         "below 3; the edge at place 0, counted from 0, names 3",
     ),
     (lambda: Graph.from_edges([(0, 1), (-1, 1)]), "the edge at place 1, counted from 0, names -1"),
-    (lambda: Graph.from_edges([(0.0, 1.0)]), "edges must be integers of shape"),
+    (lambda: Graph.from_edges([(0.0, 1.5)]), "edges must be whole numbers; got edges=1.5"),
+    (lambda: Graph.from_edges([(0.0, np.nan)]), "edges must be whole numbers; got edges=nan"),
+    (lambda: Graph.from_edges([(0.0, 1e300)]), "edges must be whole numbers"),
+    (lambda: Graph.from_edges([("a", "b")]), "edges must be integers of shape"),
     (lambda: Graph.from_edges([(0, 1, 2)]), r"got shape \(1, 3\)"),
     (lambda: Graph.from_edges(np.array([[0, 2**63]], dtype=np.uint64)), "edges must be nodes below"),
     (lambda: Graph.from_edges([], num_users=-1), "num_users must be an integer that is 0 or more"),

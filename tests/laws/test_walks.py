@@ -143,7 +143,10 @@ def test_who_is_unseen_has_met_no_colluder():
         (lambda: position_distribution(PAW, 4, 1), "start must be below the number of people, 4; got start=4"),
         (lambda: position_distribution(PAW, 0, 1, laziness=-0.1), "laziness must be a number from 0 to 1"),
         (lambda: position_distribution(PAW, 0, 1, dropout=math.nan), "dropout must be a number from 0 to 1"),
-        (lambda: position_distribution([PAW, RING], 0, 3), "graph must be one graph, or one for each of num_rounds=3"),
+        (
+            lambda: position_distribution([], 0, 3),
+            "graph must be one graph, or a list of one or more; got an empty one",
+        ),
         (lambda: position_distribution([PAW, complete(5)], 0, 2), "of the same people"),
         (lambda: position_distribution("friends.csv", 0, 1), "graph must be a Graph"),
         (lambda: list(position_distributions(PAW, 1, starts=[7])), r"starts must be in range\(4\)"),

@@ -1,10 +1,13 @@
 """The section about walks along a graph: the guarantee against rounds, its cost, parts, and what trust is worth."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network
 from report.reading import Page
 from shuffledp.report import write_page
+from shuffledp.report.sections import network
 from shuffledp.tables import run_file
 from shuffledp.tasks import Task, network_planning
 from shuffledp.testing import SeededSource
@@ -16,6 +19,10 @@ def page_of(folder, **options):
     outcome = run_file(Task.read(folder / "task.toml"), folder / "people.csv", out, beside=folder, **options)
     files = write_page(outcome, out)
     return outcome, Page.read((out / "release.html").read_text(encoding="utf-8")), files
+
+
+def replace_of(plan, **fields):
+    return SimpleNamespace(**vars(plan) | fields)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
     assert "12, this task" in page.text
     assert f"{plan.fewest_rounds} rounds are the fewest that come within 5 % of that" in page.text
     assert "By the gap: log(people) / gap" in page.text
-    assert "By distance: all positions within 0.01 of one law" in page.text
+    assert "By distance: all positions within 0.01 of one law in total variation" in page.text
 
 
 def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(drawn):
@@ -48,6 +55,22 @@ def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(
     assert "against a neighbor who tells, only epsilon0 = 1 is left" in page.text
     assert "If a share of the people collude with the analyst; numbers to weigh, and no promise" in page.text
     assert "each beside whoever handed it in" in page.text
+    assert "Chance that they ever hold a report" in page.text
+
+
+def test_the_page_tells_repeated_edges_from_loops():
+    plan = SimpleNamespace(num_graphs=1, num_users=4, num_edges=3, merged_edges=1, dropped_loops=2)
+    assert (
+        network._graph(plan) == "a graph of 4 people and 3 edges (1 repeated edge was merged and 2 loops were left out)"
+    )
+    assert network._graph(replace_of(plan, merged_edges=0, dropped_loops=0)) == "a graph of 4 people and 3 edges"
+
+
+@pytest.mark.parametrize(
+    ("exposure", "text"), [(0.5, "50.0%"), (0.9995, "above 99.9%"), (1.0, "100.0%"), (0.0, "0.0%")]
+)
+def test_a_chance_is_rounded_up_but_never_to_certainty(exposure, text):
+    assert network._chance(exposure) == text
 
 
 @pytest.mark.deep

@@ -258,7 +258,7 @@ BAD = [
     ({"graph": Graph.from_edges([(0, 1), (1, 2)], weights=[1, 2])}, "no weights, or equal ones.*uniformly.* 1 to 2"),
     ({"graph": [PAW] * 4 + [Graph.from_edges([(0, 1), (2, 3)], weights=[0, 2])]}, "graph must have no weights, or eq"),
     ({"graph": "friends.csv"}, "graph must be a Graph"),
-    ({"graph": [PAW]}, "graph must be one graph, or one for each of num_rounds=5"),
+    ({"graph": []}, "graph must be one graph, or a list of one or more; got an empty one"),
 ]
 
 
@@ -266,6 +266,16 @@ BAD = [
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InvalidParameterError, match=message):
         walk(**options)
+
+
+def test_a_list_of_graphs_begins_anew_after_the_last():
+    other = Graph.from_edges([(0, 1), (2, 3), (1, 2)])
+    short, whole = walk(graph=[PAW, other]), walk(graph=[PAW, other, PAW, other, PAW])
+    assert len(short.graph) == short.num_rounds == 5
+    assert short.model(4) == whole.model(4)
+    assert walk(graph=[PAW, other], num_rounds=1).model(4) == walk(graph=[PAW], num_rounds=1).model(4)
+    with pytest.raises(InvalidParameterError, match="graphs of the same people, one for each round; got .* 4 to 200"):
+        walk(graph=[PAW, Graph.random_regular(4, 200)])
 
 
 def test_walks_of_a_graph_with_equal_weights_are_those_of_one_without():

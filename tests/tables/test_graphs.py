@@ -86,10 +86,22 @@ def test_a_file_without_edges_and_no_file_are_refused(tmp_path):
 
 def test_a_number_far_above_how_many_people_are_named_is_refused(tmp_path):
     (tmp_path / "edges.csv").write_text("0,1\n1,2000000000\n")
-    with pytest.raises(InputDataError, match="names 3 different people, and one of them has the number 2000000000"):
+    with pytest.raises(InputDataError, match="names 3 different people, and line 2 has the number 2000000000"):
         read_graph(tmp_path / "edges.csv")
     (tmp_path / "edges.csv").write_text("0,1\n1,1000000\n")
     assert read_graph(tmp_path / "edges.csv").num_users == 1_000_001
+
+
+def test_a_number_that_nobody_can_have_is_named_by_its_line(tmp_path):
+    (tmp_path / "edges.csv").write_text("# ours\nfrom,to\n0,1\n1,-2\n")
+    with pytest.raises(InputDataError, match="from 0 on; line 4 names -2"):
+        read_graph(tmp_path / "edges.csv")
+    (tmp_path / "edges.csv").write_text("0,1\n1,99999999999999999999\n")
+    with pytest.raises(InputDataError, match="line 2 must have integers in its first two columns, of at most 2"):
+        read_graph(tmp_path / "edges.csv")
+    np.savez(tmp_path / "a.npz", edges=[[0, 1], [1, -2]])
+    with pytest.raises(InputDataError, match="from 0 on; one of its edges names -2"):
+        read_graph(tmp_path / "a.npz")
 
 
 def test_a_folder_is_said_to_be_none(tmp_path):

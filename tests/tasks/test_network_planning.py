@@ -11,9 +11,9 @@ from shuffledp.errors import InvalidParameterError
 from shuffledp.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, network_planning, plan_network
-from shuffledp.tasks.network_parts import perhaps_weakest, shufflers_of_parts
+from shuffledp.tasks.network_parts import shufflers_of_parts
 from shuffledp.tasks.network_printed import printed_formulas
-from shuffledp.tasks.network_rounds import fewest_rounds, model_of, stated_about_walks
+from shuffledp.tasks.network_rounds import fewest_rounds, model_of
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05
@@ -51,21 +51,8 @@ def test_parts_of_several_graphs_are_accounted_for_each():
     assert [(part.people, part.mixing_time) for part in found.parts] == [(6, None), (6, None)]
     alone = next(iter(CHORDS.parts()))
     section = NetworkSection(graph="friends.csv", rounds=3)
-    stated = stated_about_walks(along(section, (alone,), BIT, 3), BIT.model, DELTA)
+    stated = account(model_of(along(section, (alone,), BIT, 3), BIT.model), delta=DELTA)
     assert found.epsilon == pytest.approx(epsilon_of(stated.guarantee))
-
-
-def test_parts_that_another_is_behind_in_all_respects_need_no_account():
-    parts = [RING, CHORDS.parts()[0], COMPLETE, COMPLETE]
-    section = NetworkSection(graph="friends.csv", rounds=3, laziness=0.5)
-    given = tuple(along(section, (part,), BIT, 3) for part in parts)
-    assert perhaps_weakest(given[2:]) == given[2:3]
-    kept = perhaps_weakest(given)
-    assert given[2] not in kept
-    stated = {part: epsilon_of(account(model_of(part, BIT.model), delta=DELTA).guarantee) for part in given}
-    assert max(stated[part] for part in kept) == max(stated.values())
-    single = tuple(along(replace(section, protocol="single"), (part,), BIT, 3) for part in parts[:2])
-    assert perhaps_weakest(single) == single
 
 
 def test_parts_are_cut_once_and_remember_what_was_found():
@@ -100,6 +87,9 @@ def test_the_tasks_own_colluders_are_first():
 def test_that_next_to_nothing_will_arrive_is_said():
     assert "Of 12 reports 0.012 are expected not to get lost" in planned((COMPLETE,), 10, dropouts=0.5).warnings[0]
     assert planned((COMPLETE,), 1, dropouts=0.01).warnings == ()
+    few = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+    assert planned((few,)).warnings == ()  # nothing is lost there
+    assert "Of 4 reports" in planned((few,), dropouts=0.01).warnings[0]
 
 
 def test_handing_in_all_is_advised_where_it_is_better_in_all_respects():

@@ -12,7 +12,7 @@ from shuffledp.graphs import Graph, mixing_time
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, network_rounds, plan_network, walking
 from shuffledp.tasks.network_parts import shufflers_of_parts
-from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of, stated_about_walks
+from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05
@@ -69,7 +69,7 @@ def test_the_weakest_part_is_stated_for_everybody():
     parts = shufflers_of_parts(shuffler)
     assert [part.graph.num_users for part in parts] == [30, 20]
     epsilons = [epsilon_of(account(model_of(part, BIT.model), delta=DELTA).guarantee) for part in parts]
-    stated = epsilon_of(stated_about_walks(shuffler, BIT.model, DELTA).guarantee)
+    stated = epsilon_of(account(model_of(shuffler, BIT.model), delta=DELTA).guarantee)
     assert stated == max(epsilons) < 1.0
 
 

@@ -33,6 +33,12 @@ class Walks(Protocol):
     def position_probabilities(self) -> tuple[float, ...]: ...  # noqa: D102
     @property
     def position_counts(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def is_bipartite(self) -> bool: ...  # noqa: D102
+    @property
+    def num_parts(self) -> int: ...  # noqa: D102
+    @property
+    def parts(self) -> "tuple[Walks, ...]": ...  # noqa: D102
     def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
 
 

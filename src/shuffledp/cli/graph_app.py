@@ -7,6 +7,8 @@ import typer
 
 __all__ = ["graph_app"]
 
+_CANDIDATES = 3  # people of a large part whose reports may mix last
+
 graph_app = typer.Typer(
     name="graph", help="Graphs of people, along which reports can walk.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -38,8 +40,11 @@ def inspect(
     graph = read_graph(edges)
     mixing, parts = [], largest_parts(graph)
     for people, part in parts:
-        found = mixing_rounds(part)
-        if found is not None and found.worst_start is not None:
-            found = found._replace(worst_start=int(people[found.worst_start]))
+        found = mixing_rounds(part, candidates=_CANDIDATES)
+        if found is not None:
+            worst, late = (None if each is None else int(people[each]) for each in found[2:])
+            found = found._replace(worst_start=worst, late_start=late)
         mixing.append(found)
-    graph_screen.show_graph(describe_graph(graph, parts), mixing, edges, as_json=json)
+    graph_screen.show_graph(
+        describe_graph(graph, parts), mixing, edges, weighted=graph.weights is not None, as_json=json
+    )

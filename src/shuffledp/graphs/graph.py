@@ -1,7 +1,7 @@
 """A graph of people: undirected and simple, as sorted lists of neighbors, with an optional weight per edge."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 _MOST_NODES = 2**31 - 1
+_LARGEST_EXACT = 2**53  # whole numbers up to here are exact as floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +90,12 @@ class Graph:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (
-            f"Graph({self.num_users} people, {self.num_edges} edges{', weighted' if self.weights is not None else ''})"
-        )
+        notes = [
+            *(["weighted"] if self.weights is not None else []),
+            *([f"{self.merged_edges} repeated merged"] if self.merged_edges else []),
+            *([f"{self.dropped_loops} loop{'s' * (self.dropped_loops > 1)} dropped"] if self.dropped_loops else []),
+        ]
+        return f"Graph({', '.join([f'{self.num_users} people', f'{self.num_edges} edges', *notes])})"
 
     @classmethod
     def from_edges(cls, edges: ArrayLike, num_users: int | None = None, weights: ArrayLike | None = None) -> Self:
@@ -101,9 +105,11 @@ class Graph:
         direction, is one edge, and its further mentions are counted; it keeps the largest of its weights.
 
         Args:
-            edges: integer array of shape (edges, 2), nodes from 0; it may be empty.
+            edges: whole numbers of shape (edges, 2), nodes from 0, or a set or an iterator of pairs; may be empty.
             num_users: number of people (nodes); None is one more than the largest node named.
-            weights: finite numbers of 0 or more, one per edge, or None.
+            weights: finite numbers of 0 or more, one per edge, or None. They are for grouping people. Walks choose
+                neighbors uniformly: `stationary`, `irregularity`, the spectrum and laws of positions do not heed them,
+                and `shuffledp.RandomWalkShuffler` refuses different ones.
 
         Raises:
             InvalidParameterError: if an entry is no node, a weight is negative or not finite, or the shapes disagree.
@@ -164,8 +170,8 @@ class Graph:
         below the square root of the number of people, this comes close to the uniform law.
 
         Args:
-            degree: neighbors of each person, from 0 to ``num_users - 1``.
-            num_users: 1 or more; degree * num_users is even.
+            degree: neighbors of each person, from 1 to ``num_users - 1``.
+            num_users: 2 or more; degree * num_users is even.
             source: None is the cryptographic source.
 
         Raises:
@@ -178,6 +184,7 @@ class Graph:
             >>> Graph.random_regular(4, 100).irregularity
             1.0
         """
+        integer_at_least(1, degree=degree)
         return cls.from_edges(random_regular_edges(degree, num_users, source=source), num_users)
 
     # ---- walks from neighbor to neighbor, each chosen uniformly, whatever the weights --------------------------------
@@ -224,7 +231,8 @@ class Graph:
     def spectral_gap(self) -> float:
         """The "alpha" of papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
 
-        0 for a graph in several parts and for a bipartite one, on which walks never forget where they began.
+        0 for a graph in several parts and for a bipartite one, on which walks never forget where they began, and
+        for a graph of nobody.
         """
         second, smallest = self.spectrum
         return max(0.0, 1 - max(abs(second), abs(smallest)))
@@ -296,9 +304,14 @@ class Graph:
 
 
 def _as_pairs(edges: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(edges)
+    array = np.asarray(list(edges) if isinstance(edges, Set | Iterator) else edges)
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
+    if np.issubdtype(array.dtype, np.floating):  # as tables with a missing cell elsewhere have them
+        exact = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT)
+        if not exact.all():
+            raise invalid("whole numbers", edges=float(array[~exact][0]))
+        array = array.astype(np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
         raise InvalidParameterError(
             f"edges must be integers of shape (edges, 2); got shape {array.shape} of dtype {array.dtype}."

@@ -26,7 +26,7 @@ from shuffledp.graphs.structure import adjacency
 if TYPE_CHECKING:
     from shuffledp.graphs.graph import Graph
 
-__all__ = ["Spectrum", "certain_gap", "lazy_gap", "mixing_time", "spectrum"]
+__all__ = ["Spectrum", "any_direction", "certain_gap", "lazy_gap", "mixing_time", "spectrum"]
 
 _DENSE = 256  # people up to which all eigenvalues are computed
 _TOLERANCE = 1e-9  # of residuals: an eigenvalue lies at most so far away, and in practice much nearer
@@ -63,7 +63,7 @@ def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum
         1. ``error`` is 1e-8 where both ends have settled, and else a bound that is proven in this module.
     """
     if graph.num_users < 2 or not graph.num_edges:
-        return Spectrum(0.0, 0.0, 0.0) if graph.num_users < 2 else Spectrum(1.0, 1.0, 0.0)
+        return Spectrum(0.0, 0.0, 0.0) if graph.num_users == 1 else Spectrum(1.0, 1.0, 0.0)
     if graph.num_users <= _DENSE:
         values = np.linalg.eigvalsh(_normalized(graph).toarray())
         found = Spectrum(float(values[-2]), float(values[0]), _SETTLED)
@@ -127,7 +127,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
     """
     matrix, first = _normalized(graph), np.sqrt(graph.stationary)
     most_steps = min(_MOST_STEPS, max(_CHECK_EVERY, most_products // (graph.num_users + graph.neighbors.size)))
-    vector = _any_direction(graph.num_users)  # the same one each time gives the same digits
+    vector = any_direction(graph.num_users)  # the same one each time gives the same digits
     vector -= _dot(first, vector) * first
     vector /= math.sqrt(_dot(vector, vector))
     before, diagonal, beside = np.zeros_like(vector), [], [0.0]
@@ -150,7 +150,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
     return Spectrum(second, smallest, _beyond(second, smallest, most_steps, graph.num_users))
 
 
-def _any_direction(size: int) -> NDArray[np.float64]:
+def any_direction(size: int) -> NDArray[np.float64]:
     """Numbers like independent normal ones, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
     words = np.arange(1, 2 * size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -196,11 +196,12 @@ def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     """The graph of each round.
 
     Args:
-        graph: one graph, or one for each round, all of the same people.
+        graph: one graph, or several of the same people, of which round k takes the k-th, and after the last the first
+            again.
         num_rounds: 0 or more.
 
     Raises:
-        InvalidParameterError: if there is not one graph for each round, or their numbers of people differ.
+        InvalidParameterError: if there is no graph, or their numbers of people differ.
     """
     _validate.integer_at_least(0, num_rounds=num_rounds)
     if isinstance(graph, Graph):
@@ -208,12 +209,15 @@ def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     _validate.instance_of(Sequence, graph=graph)
     for each in graph:
         _validate.instance_of(Graph, graph=each)
-    if len(graph) != num_rounds or not graph or len({each.num_users for each in graph}) > 1:
+    if not graph:
+        raise InvalidParameterError("graph must be one graph, or a list of one or more; got an empty one.")
+    people = {each.num_users for each in graph}
+    if len(people) > 1:
         raise InvalidParameterError(
-            f"graph must be one graph, or one for each of num_rounds={num_rounds} rounds, of the same people; "
-            f"got {len(graph)} graphs."
+            f"graph must be graphs of the same people, one for each round; got graphs of {min(people)} to {max(people)} "
+            "people."
         )
-    return tuple(graph)
+    return tuple(graph[place % len(graph)] for place in range(int(num_rounds)))
 
 
 def _people(graph: Graphs) -> int:

@@ -70,6 +70,7 @@ def _draw(plan: NetworkPlan, epsilon0: float, withdrawn: bool, width: int) -> "F
         color=LIGHT["green"],
         **edge,
     )
+    _set_cost(axes, plan)
     annotate(axes, f"no shuffling: {number(epsilon0)}", (0, epsilon0), (6, 9), color=LIGHT["vermilion"], **edge)
     axes.plot(rounds, epsilons, color=LIGHT["blue"], linewidth=3, marker="o", markersize=4)
     if plan.rounds:
@@ -90,6 +91,20 @@ def _set_ticks(axes: "Axes", ratio: float) -> None:
     axes.minorticks_off()
     axes.set_xlabel("rounds", labelpad=6)
     annotate(axes, "epsilon", (0, 1), (-6, 12), xycoords="axes fraction", ha="right", color=LIGHT["soft"])
+
+
+def _set_cost(axes: "Axes", plan: NetworkPlan) -> None:
+    """What a person passes on, at the top: it grows with the rounds, and as they do but for losses."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    rows = [row for row in plan.by_rounds if row.rounds > 0 and row.messages > 0]
+    shown = [rows[0], rows[-1]] if len(rows) > 1 else rows
+    top = axes.secondary_xaxis("top")
+    top.xaxis.set_major_locator(FixedLocator([row.rounds for row in shown]))
+    top.xaxis.set_minor_locator(NullLocator())
+    top.xaxis.set_major_formatter(FixedFormatter([short_count(round(row.messages)) for row in shown]))
+    top.tick_params(which="both", length=0)
+    top.set_xlabel("messages that each person passes on", labelpad=-8)
 
 
 def _mark(axes: "Axes", plan: NetworkPlan, *, hollow: bool) -> None:

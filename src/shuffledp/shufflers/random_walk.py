@@ -6,7 +6,7 @@ References:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import _validate
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Randomizer, Reports, View
-from shuffledp.graphs import Graph, union
+from shuffledp.graphs import Graph
+from shuffledp.graphs.parts import num_parts, parts_of, together
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walks import graphs_of_rounds
 from shuffledp.models import DummyReports, FrequencyModel, LocalModel, MeanModel
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
 __all__ = ["RandomWalkShuffler"]
+
+_MOST_PARTS = 64  # of which each is accounted for by itself
 
 Integers = NDArray[np.int64]
 DummyMaker = Callable[[int, "RandomSource"], Reports]
@@ -50,8 +53,9 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
 
     Args:
-        graph: of the people, row k of the reports being person k's; or one graph for each round. Neighbors are chosen
-            uniformly, so that weights of edges, if there are any, must all be equal.
+        graph: of the people, row k of the reports being person k's; or a list of graphs, one for each round, which
+            begins anew after the last. Neighbors are chosen uniformly, so that weights of edges, if there are any,
+            must all be equal.
         num_rounds: 0 or more.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
@@ -93,6 +97,8 @@ class RandomWalkShuffler:
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
+        if not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
+            object.__setattr__(self, "graph", graphs or self.graph[0])
         _validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
@@ -123,8 +129,32 @@ class RandomWalkShuffler:
     @property
     def _different(self) -> tuple[Graph, ...]:
         """The graphs that reports walk on, each once."""
-        graphs = graphs_of_rounds(self.graph, self.num_rounds) or (self._first,)
-        return tuple({each.digest: each for each in graphs}.values())
+        return tuple({each.digest: each for each in self._in_turn}.values())
+
+    @property
+    def _in_turn(self) -> tuple[Graph, ...]:
+        """The graph of each round, or of none the first."""
+        return tuple(graphs_of_rounds(self.graph, self.num_rounds)) or (self._first,)
+
+    @cached_property
+    def parts(self) -> "tuple[RandomWalkShuffler, ...]":
+        """A shuffler for each part that no report leaves in any round, the largest first.
+
+        None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
+        ``submissions`` is at most their number there: further dummies tell nothing.
+        """
+        if not 1 < num_parts(together(self._different)) <= _MOST_PARTS:
+            return ()
+        graphs = (self._first,) if isinstance(self.graph, Graph) else self._in_turn
+        return tuple(
+            replace(
+                self,
+                graph=part[0] if isinstance(self.graph, Graph) else part,
+                num_colluding=min(self.num_colluding, part[0].num_users),
+                submissions=None if self.submissions is None else min(self.submissions, part[0].num_users),
+            )
+            for part in sorted(parts_of(graphs), key=lambda part: -part[0].num_users)
+        )
 
     @cached_property
     def bounds(self) -> PositionBounds:
@@ -168,9 +198,11 @@ class RandomWalkShuffler:
             separation=known.separation if known else 1.0,
             position_probabilities=known.probabilities if known else (survival,),
             position_counts=known.counts if known else (1,),
-            is_bipartite=union(self._different).is_bipartite,
+            is_bipartite=together(self._different).is_bipartite,
             added=added,
             arrival_share=survival if added is None else share,
+            num_parts=num_parts(together(self._different)),
+            parts=tuple(part.model(part._first.num_users) for part in self.parts),
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
 

@@ -43,6 +43,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
         arrival_share: expected share of people whose own report is handed in.
+        num_parts: parts of the graph that cannot reach each other, in whatever round.
+        parts: the same of each of them, as if it were alone; none if there is one part, or too many.
         dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or ``added`` says
             that it is the reports' own, or it is not known, and then no theorem may rely on them.
 
@@ -70,6 +72,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     added: DummyReports | None = None
     arrival_share: float = 1.0
     dummy_model: LocalModel | None = None
+    num_parts: int = 1
+    parts: tuple["RandomWalkShuffleModel", ...] = ()
 
     def __post_init__(self) -> None:
         _validate.integer_at_least(1, num_users=self.num_users)
@@ -82,6 +86,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         self._check_colluding()
         self._check_positions()
+        self._check_parts()
         if self.dummy_model is not None and self.added is not None and self.added.own:
             raise _validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
@@ -94,6 +99,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
                 f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
                 f"got {len(self.position_counts)}."
             )
+
+    def _check_parts(self) -> None:
+        _validate.integer_at_least(1, num_parts=self.num_parts)
+        if not self.parts:
+            return
+        people = sum(part.num_users for part in self.parts)
+        if len(self.parts) != self.num_parts or self.num_parts == 1 or people != self.num_users:
+            raise InvalidParameterError(
+                f"parts must be all parts, 2 or more, and have {self.num_users} people; got {len(self.parts)} of "
+                f"num_parts={self.num_parts}, with {people} people."
+            )
+        walk = (self.num_rounds, self.protocol, self.laziness, self.dropout, self.offline)
+        for part in self.parts:
+            if (part.num_rounds, part.protocol, part.laziness, part.dropout, part.offline) != walk:
+                raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
         """One window of everybody, if all reports arrive: given who holds how many, exchanging two costs gamma_t.

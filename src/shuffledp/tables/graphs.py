@@ -53,21 +53,23 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
         read = _from_parquet
     edges, weights = guarded(path, lambda: read(path))
     if np.issubdtype(edges.dtype, np.integer) and edges.size and (least := int(edges.min())) < 0:
-        raise InputDataError(f"{path} must number people from 0 on; one of its edges names {least}.")
+        where = f"{_line_naming(path, least)} names" if read is _from_text else "one of its edges names"
+        raise InputDataError(f"{path} must number people from 0 on; {where} {least}.")
     if num_users is None:
-        _require_close_numbers(path, edges)
+        _require_close_numbers(path, edges, is_text=read is _from_text)
     return Graph.from_edges(edges, weights=weights, num_users=num_users)
 
 
-def _require_close_numbers(path: Path, edges: NDArray[Any]) -> None:
+def _require_close_numbers(path: Path, edges: NDArray[Any], *, is_text: bool) -> None:
     """Refuse a number far above how many people there are: everybody below it takes memory, with a neighbor or not."""
     if not np.issubdtype(edges.dtype, np.integer) or (largest := int(edges.max(initial=0))) < _FEW:
         return
     named = np.unique(edges).size
     if largest >= _MOST_PER_NAMED * named:
+        which = f"{_line_naming(path, largest)} has" if is_text else "one of them has"
         raise InputDataError(
-            f"{path} must number people from 0 on, without large gaps: it names {named} different people, and one of "
-            f"them has the number {largest}. Number them anew. (In Python, num_users may say how many there are.)"
+            f"{path} must number people from 0 on, without large gaps: it names {named} different people, and {which} "
+            f"the number {largest}. Number them anew. (In Python, num_users may say how many there are.)"
         )
 
 
@@ -96,8 +98,7 @@ def _from_parquet(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
 
 
 def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    content = path.read_bytes()
-    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    text = _text(path)
     first = next(_lines(text), None)
     if first is None:
         raise InputDataError(f"{path} has no edges.")
@@ -115,6 +116,20 @@ def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
         reason = _wrong(_lines(text, header), delimiter)
         raise InputDataError(f"{path} must have an edge a line, two node numbers from 0: {reason}.")
     return rows[:, :2].astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+
+
+def _line_naming(path: Path, number: int) -> str:
+    """Which line of a text file that was read is the first with this person's number."""
+    for place, line in _lines(_text(path)):
+        fields = line.split("#")[0].split("," if "," in line else None)[:2]
+        if any(_is_number(field) and float(field) == number for field in fields):
+            return f"line {place}"
+    return "one of its lines"
 
 
 def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
@@ -137,7 +152,7 @@ def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
         if not all(map(_is_number, fields)):
             return f"line {place} holds something else than numbers; people are numbered as the rows of the input are"
         if not _are_nodes(np.array([float(field) for field in fields[:2]])).all():
-            return f"line {place} must have integers in its first two columns"
+            return f"line {place} must have integers in its first two columns, of at most 2^53"
     return "it is damaged, or not in the format that its name says"
 
 

@@ -9,12 +9,10 @@ import numpy as np
 from shuffledp.errors import InputDataError, InvalidParameterError
 from shuffledp.flow import Shuffler, View
 from shuffledp.graphs import Graph
-from shuffledp.pipeline import Release
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.statements import Trust, Withdrawal
 from shuffledp.tables.graphs import read_graph
 from shuffledp.tables.reading import Progress
-from shuffledp.tasks import Graphs, NetworkSection, Task, Walked, along, plan_network, statements_of_parts
+from shuffledp.tasks import Graphs, NetworkSection, Task, Walked, along, plan_network
 from shuffledp.testing import SeededSource
 
 __all__ = ["WalkedView", "read_graphs"]
@@ -93,17 +91,6 @@ class WalkedView:
         if own != shuffle:  # by digits, or by what somebody claims
             view = replace(view, shuffle=own)
         return cls(task=task, view=view, shuffler=shuffler, graphs=graphs)
-
-    def restated(self, release: Release, delta: float, *, trust: tuple[Trust, ...]) -> Release:
-        """The release with what holds of everybody where the graph is in parts."""
-        local, whole = release.model.local, release.statements
-        found = statements_of_parts(self.shuffler, local, delta, whole)
-        if found is whole:
-            return release
-        found = tuple(statement.trusting(*trust) for statement in found)
-        if release.seeded:
-            found = tuple(statement.withdraw(Withdrawal.SEEDED) for statement in found)
-        return replace(release, statements=found)
 
     def walked(self, progress: Progress | None = None) -> Walked:
         """What there is to say of the walks."""

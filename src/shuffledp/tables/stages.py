@@ -320,8 +320,6 @@ def _analyze(
         )
         names = writer.finish(facts)
     release = replace(release, estimate=release.estimate.with_targets(task.targets))
-    if walks is not None:
-        release = walks.restated(release, task.release.delta, trust=facts.trust)
     release = _with_remarks(task, release, facts.flow)
     walked = None if walks is None else walks.walked(partial(watch.progress, _step("accounting", task)))
     outcome = Outcome(task=task, flow=facts.flow, release=release, regional=regional, walked=walked)

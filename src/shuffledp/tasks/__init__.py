@@ -23,7 +23,7 @@ from shuffledp.tasks.mixing import Mixing, mixing_of
 from shuffledp.tasks.network import Graphs, NetworkSection, along
 from shuffledp.tasks.network_plan import AfterRounds, NetworkPlan, PartOfGraph, PrintedFormula, Risk, Walked
 from shuffledp.tasks.network_planning import plan_network
-from shuffledp.tasks.network_rounds import statements_of_parts, walking
+from shuffledp.tasks.network_rounds import walking
 from shuffledp.tasks.numbers import (
     DiscreteLaplaceMeanSection,
     NumberSection,
@@ -117,6 +117,5 @@ __all__ = [
     "plan_network",
     "read_earlier",
     "read_task",
-    "statements_of_parts",
     "walking",
 ]

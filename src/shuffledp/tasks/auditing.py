@@ -17,7 +17,7 @@ from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.leakage_auditing import LeakageFinding, audit_leakage
 from shuffledp.tasks.network import Graphs, NetworkSection
-from shuffledp.tasks.network_rounds import statements_of_parts, walking
+from shuffledp.tasks.network_rounds import walking
 from shuffledp.tasks.planning import planned_people, require_planned
 from shuffledp.tasks.task import Task
 
@@ -219,11 +219,7 @@ def _shuffler(part: Task, grouping: Grouping | None, graphs: Graphs | None) -> S
 
 def _statements(part: Task, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:
     """What a run would state about one column."""
-    delta, shuffler = part.release.delta, pipeline.shuffler
-    stated = account_all(pipeline.model(num_users), delta=delta)
-    if not isinstance(shuffler, RandomWalkShuffler):
-        return stated
-    return statements_of_parts(shuffler, pipeline.randomizer.model, delta, stated)
+    return account_all(pipeline.model(num_users), delta=part.release.delta)
 
 
 def _told(progress: Callable[[str, int, int | None], None], value: str, verb: str) -> Callable[[int, int | None], None]:

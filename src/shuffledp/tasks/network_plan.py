@@ -164,7 +164,7 @@ class NetworkPlan(Described):
                 f"The graph is in {self.num_parts:,} parts that no report leaves: everybody hides among those of "
                 f"their own part, and the guarantee is {'that of the weakest' if self.parts else 'of no part alone'}."
             )
-        if self.surviving < _FEW:
+        if self.surviving < _FEW and self.surviving < self.num_users:
             found.append(
                 f"Of {self.num_users:,} reports {self.surviving:.2g} are expected not to get lost on their way: next "
                 "to nothing can be estimated, and nothing is released if none is left."

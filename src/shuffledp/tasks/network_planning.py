@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shuffledp.accounting import epsilon_of
+from shuffledp.accounting import account, epsilon_of
 from shuffledp.accounting.network_risks import average_exposure, first_hop_delta
 from shuffledp.flow import Randomizer
 from shuffledp.graphs import Graph, lazy_gap, mixing_time
+from shuffledp.graphs.parts import num_parts
 from shuffledp.laws import expected_messages
 from shuffledp.laws.mixing_rounds import mixing_rounds
 from shuffledp.models import LocalModel
@@ -17,7 +18,6 @@ from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
 from shuffledp.tasks.network_parts import (
     all_edges,
     first_graph,
-    num_parts,
     people_of,
     shufflers_of_parts,
     stays_on_sides,
@@ -31,7 +31,7 @@ from shuffledp.tasks.network_rounds import (
     epsilon_of_uniform,
     fewest_rounds,
     first_tried,
-    stated_about_walks,
+    model_of,
 )
 
 __all__ = ["plan_network"]
@@ -106,7 +106,7 @@ def _epsilon_of_all(
     if section.protocol == "all":
         return None
     walk = along(replace(section, protocol="all", submissions=None), graphs, randomizer, num_rounds)
-    return epsilon_of(stated_about_walks(walk, randomizer.model, delta).guarantee)
+    return epsilon_of(account(model_of(walk, randomizer.model), delta=delta).guarantee)
 
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
@@ -139,7 +139,7 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
 
 
 def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
-    stated = stated_about_walks(shuffler, local, delta)
+    stated = account(model_of(shuffler, local), delta=delta)
     messages = expected_messages(
         shuffler.graph,
         shuffler.num_rounds,
@@ -168,7 +168,7 @@ def _parts(
         part, stated = first_graph(each), whole.epsilon
         alone = isinstance(each.graph, Graph)
         if len(shufflers) > 1:
-            stated = epsilon_of(stated_about_walks(each, local, delta).guarantee)
+            stated = epsilon_of(account(model_of(each, local), delta=delta).guarantee)
         found.append(
             PartOfGraph(
                 people=part.num_users,

@@ -1,28 +1,19 @@
-"""Walks of a task file on a graph: how many rounds are enough, and what holds where the graph is in parts."""
+"""Walks of a task file on a graph: how many rounds are enough."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shuffledp._remembered import Remembered
-from shuffledp.accounting import account, account_all, delta_at, epsilon_of
+from shuffledp.accounting import account, delta_at, epsilon_of
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer
 from shuffledp.graphs import Graph, certain_gap
+from shuffledp.graphs.parts import num_parts, parts_of, together
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
-from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
-from shuffledp.tasks.network_parts import (
-    all_edges,
-    num_parts,
-    parts_of,
-    people_of,
-    perhaps_weakest,
-    shufflers_of_parts,
-    stays_on_sides,
-    together,
-)
+from shuffledp.tasks.network_parts import people_of, stays_on_sides
 
 __all__ = [
     "MOST_ROUNDS",
@@ -32,8 +23,6 @@ __all__ = [
     "fewest_rounds",
     "first_tried",
     "model_of",
-    "stated_about_walks",
-    "statements_of_parts",
     "walking",
 ]
 
@@ -71,50 +60,6 @@ def walking(
             f"uniform shuffle{_because(section, graphs)}; got rounds={AUTO!r}."
         )
     return along(section, graphs, randomizer, found)
-
-
-def statements_of_parts(
-    shuffler: RandomWalkShuffler, local: LocalModel, delta: float, whole: tuple[PrivacyStatement, ...]
-) -> tuple[PrivacyStatement, ...]:
-    """What is stated about everybody where a graph is in parts: what holds of the weakest part, if that is more.
-
-    Nothing leaves a part, so that each is a shuffle of its own people.
-
-    Args:
-        shuffler: of the whole graph.
-        local: the randomizer.
-        delta: of the guarantee.
-        whole: what is stated of all parts as if they were one.
-    """
-    weakest = _weakest_part(shuffler, local, delta, whole[0])
-    if weakest is None:
-        return whole
-    part, _ = weakest
-    remark = (
-        f"The graph is in {num_parts(all_edges(shuffler))} parts that no report leaves, each a shuffle of its own "
-        f"people. This is about the weakest part, of {people_of(part)} people; nobody's guarantee is weaker."
-    )
-    *central, alone = account_all(model_of(part, local), delta=delta)
-    return (*(statement.remarking(remark) for statement in central), alone)
-
-
-def stated_about_walks(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> PrivacyStatement:
-    """What is guaranteed to everybody, also where the graph is in parts; the arguments are as above."""
-    whole = account(model_of(shuffler, local), delta=delta)
-    weakest = _weakest_part(shuffler, local, delta, whole)
-    return whole if weakest is None else weakest[1]
-
-
-def _weakest_part(
-    shuffler: RandomWalkShuffler, local: LocalModel, delta: float, whole: PrivacyStatement
-) -> tuple[RandomWalkShuffler, PrivacyStatement] | None:
-    """The part to which least is guaranteed, and what; None if that is no more than for the whole."""
-    parts = shufflers_of_parts(shuffler)
-    if len(parts) < 2:
-        return None
-    found = [(part, account(model_of(part, local), delta=delta)) for part in perhaps_weakest(parts)]
-    weakest = max(found, key=lambda each: epsilon_of(each[1].guarantee))
-    return weakest if epsilon_of(weakest[1].guarantee) < epsilon_of(whole.claimed or whole.guarantee) else None
 
 
 def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float:

@@ -26,7 +26,7 @@ from shuffledp.tasks.mixing import warnings_of
 from shuffledp.tasks.network import Graphs, NetworkSection
 from shuffledp.tasks.network_plan import NetworkPlan
 from shuffledp.tasks.network_planning import plan_network
-from shuffledp.tasks.network_rounds import Progress, statements_of_parts, walking
+from shuffledp.tasks.network_rounds import Progress, walking
 from shuffledp.tasks.protocols import ProtocolPlan, ProtocolSection
 from shuffledp.tasks.randomizers import ExpectedError, RandomizerSection
 from shuffledp.tasks.task import Missing, Task
@@ -298,8 +298,6 @@ def _column_plan(task: Task, model: ProtocolModel, shuffler: Shuffler | None, wa
         except InvalidParameterError as error:
             unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
     statements = account_all(model, delta=task.release.delta)
-    if walks is not None:
-        statements = statements_of_parts(walks.shuffler, model.local, task.release.delta, statements)
     return ColumnPlan(
         value=task.value,
         options=tuple(sorted(options, key=_rank)),
@@ -315,8 +313,6 @@ def _option(task: Task, num_users: int, shuffler: Shuffler | None, *, chosen: bo
     model = task.model(num_users, shuffler)
     try:
         stated = account(model, delta=task.release.delta)
-        if isinstance(shuffler, RandomWalkShuffler):
-            stated = statements_of_parts(shuffler, model.local, task.release.delta, (stated,))[0]
     except UnsupportedModelError:
         stated = None
     bits, error = model.local.report_bits, _as_arriving(task.randomizer.expected_error(num_users), model.shuffle)

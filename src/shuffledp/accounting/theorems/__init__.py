@@ -12,6 +12,7 @@ from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLap
 from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
+from shuffledp.accounting.theorems.network_parts import NetworkParts
 from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
 from shuffledp.accounting.theorems.personalized import BlanketPersonalized
 from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
@@ -43,6 +44,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ObliviousShuffle(),
     NetworkAll(),
     NetworkSingle(),
+    NetworkParts(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),

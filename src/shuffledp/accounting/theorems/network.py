@@ -88,8 +88,9 @@ class _OfWalks(Theorem):
     """Base of theorems about random walks."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks."""
-        return super().concerns(model) and walks_of(model) is not None
+        """Random walks, but for those in parts of which `network-parts` knows."""
+        walks = walks_of(model)
+        return super().concerns(model) and walks is not None and not walks.parts
 
 
 class NetworkAll(_OfWalks):
@@ -109,9 +110,7 @@ class NetworkAll(_OfWalks):
             name="mixed-positions",
             requirement="positions that depend little on where a report began: finite near-uniformity, or separation "
             f"below delta={delta:g}",
-            value="no walks"
-            if walks is None
-            else f"near_uniformity={walks.near_uniformity:.6g}, separation={walks.separation:.6g}",
+            value="no walks" if walks is None else _likeness(walks),
             holds=walks is not None and (math.isfinite(walks.near_uniformity) or walks.separation < delta),
         )
         shape = (known_walks(model), independent_walks(model), nobody_colludes(model), mixed)
@@ -169,6 +168,11 @@ class NetworkSingle(_OfWalks):
     citation: ClassVar[str] = "blanket bound for a report that takes the place of one of many, with known chances"
     status: ClassVar[Status] = Status.OWN_PROOF
 
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks that end with as many reports from everybody."""
+        walks = walks_of(model)
+        return super().concerns(model) and walks is not None and walks.protocol != "all"
+
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Fresh dummies, hidden numbers of reports, independent walks with known positions, and a blanket bound."""
         walks = walks_of(model)
@@ -208,6 +212,21 @@ class NetworkSingle(_OfWalks):
             return 1.0
         families = _distinct(blanket_laws(model, walks.num_users, _ANY_DELTA))
         return min(_replaced(walks, families, epsilon), LocalOnly().delta(model, epsilon=epsilon))
+
+
+def _likeness(walks: Walks) -> str:
+    """How alike positions are, and if they are not why walks never mix."""
+    found = f"near_uniformity={walks.near_uniformity:.6g}, separation={walks.separation:.6g}"
+    if math.isfinite(walks.near_uniformity) or walks.separation < 1 or walks.num_rounds == 0:
+        return found
+    if walks.num_parts > 1:
+        return f"{found}, as the graph is in {walks.num_parts} parts that no report leaves"
+    if walks.is_bipartite and not walks.laziness:
+        return (
+            f"{found}, as the graph is bipartite and laziness=0, so that the number of rounds shows on which side a "
+            "report began (laziness=0.1 mixes the sides)"
+        )
+    return found
 
 
 def _replaced(walks: Walks, families: list[tuple[ReportLaw, ...]], epsilon: float) -> float:

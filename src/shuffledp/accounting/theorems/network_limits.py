@@ -80,7 +80,8 @@ class NetworkFirstHop(Theorem):
 class NetworkHistogram(Theorem):
     """If everybody hands in all, nothing is lost and the analyst forgets who handed in what: a uniform shuffle.
 
-    So what a data set loses through a uniform shuffle of the honest people, it loses here.
+    So what a data set loses through a uniform shuffle of the honest people, it loses here. Of a graph in parts, whose
+    reports nobody mixes, it is that of the smallest.
     """
 
     id: ClassVar[str] = "network-histogram"
@@ -108,20 +109,28 @@ class NetworkHistogram(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest of the lower bounds for a uniform shuffle."""
-        uniform = uniform_model(model, max(model.shuffle.num_honest, 1))
+        uniform = _uniform(model)
         return max((each.epsilon(uniform, delta=delta) for each in _applying(model, delta)), default=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The largest of them."""
         if not self.applies(model, delta=0.5):
             return 0.0
-        uniform = uniform_model(model, max(model.shuffle.num_honest, 1))
+        uniform = _uniform(model)
         return max((each.delta_at(uniform, epsilon=epsilon) for each in _applying(model, 0.5)), default=0.0)
 
 
 def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
-    uniform = uniform_model(model, max(model.shuffle.num_honest, 1))
+    uniform = _uniform(model)
     return [theorem for theorem in _UNIFORM if theorem.applies(uniform, delta=delta)]
+
+
+def _uniform(model: ProtocolModel) -> ProtocolModel:
+    """The same reports of the honest people, uniformly shuffled; of the smallest part, all of which may be honest."""
+    walks = walks_of(model)
+    parts = () if walks is None else walks.parts
+    people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])
+    return uniform_model(model, max(people, 1))
 
 
 def _share(walks: Walks) -> float:

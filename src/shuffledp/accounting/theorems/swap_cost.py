@@ -27,6 +27,7 @@ from shuffledp.accounting.premises import common_randomizer, not_adaptive, obliv
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.blankets import blanket_bound, raised, uniform_delta, uniform_epsilons
 from shuffledp.accounting.theorems.local import LocalOnly
+from shuffledp.accounting.walks import walks_of
 from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel, SwapWindows
 from shuffledp.statements import Hypothesis, Status
@@ -42,6 +43,10 @@ class SwapCost(Theorem):
     id: ClassVar[str] = "swap-cost"
     citation: ClassVar[str] = "blanket bound for the people of a window, plus the cost of exchanging two of them"
     status: ClassVar[Status] = Status.OWN_PROOF
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Any shuffle but random walks, of which other theorems know."""
+        return super().concerns(model) and walks_of(model) is None
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""

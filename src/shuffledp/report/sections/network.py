@@ -52,8 +52,12 @@ def network_section(outcome: Outcome) -> Section | None:
 
 def _graph(plan: NetworkPlan) -> str:
     graphs = f"{count(plan.num_graphs)} graphs in turn, the first of them with" if plan.num_graphs > 1 else "a graph of"
-    merged = plan.merged_edges + plan.dropped_loops
-    cleaned = f" ({count(merged)} repeated edges and loops were left out)" if merged else ""
+    repeated, loops = plan.merged_edges, plan.dropped_loops
+    left_out = [
+        *([count_of(repeated, "repeated edge was merged", "repeated edges were merged")] if repeated else []),
+        *([count_of(loops, "loop was left out", "loops were left out")] if loops else []),
+    ]
+    cleaned = f" ({' and '.join(left_out)})" if left_out else ""
     return f"{graphs} {count(plan.num_users)} people and {count(plan.num_edges)} edges{cleaned}"
 
 
@@ -69,7 +73,7 @@ def _mixing(plan: NetworkPlan) -> list[tuple[str, str]]:
     if plan.mixing_time is None:
         return []
     slowest = ", of the slowest part" if plan.num_parts > 1 else ""
-    by_distance = f"By distance: all positions within 0.01 of one law{slowest}"
+    by_distance = f"By distance: all positions within 0.01 of one law in total variation{slowest}"
     found = [(f"By the gap: log(people) / gap{slowest}", _mixing_time(plan.mixing_time))]
     if plan.distance_rounds is None:
         return [*found, (by_distance, "never")]
@@ -128,11 +132,18 @@ def _parts(plan: NetworkPlan) -> list[tuple[str, ...]]:
     ]
 
 
+def _chance(exposure: float) -> str:
+    """Rounded up, but never to certainty."""
+    if 0.999 < exposure < 1:
+        return "above 99.9%"
+    return f"{math.ceil(1000 * exposure) / 10:.1f}%"
+
+
 def _risks(plan: NetworkPlan) -> list[tuple[str, str, str]]:
     return [
         (
             f"{100 * each.share:.3g}%",
-            f"{math.ceil(1000 * each.exposure) / 10:.1f}%",
+            _chance(each.exposure),
             number(each.delta_at_least, "at least"),
         )
         for each in plan.risks
