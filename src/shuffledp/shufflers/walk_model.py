@@ -78,6 +78,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         for name in ("laziness", "dropout", "offline"):
             checked_chances(**{name: getattr(self, name)})
         checked_submissions(self.protocol, self.submissions)
+        _validate.integer_at_least(0, submissions=self.submissions)
         _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         self._check_colluding()
@@ -86,9 +87,10 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise _validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
     def _check_positions(self) -> None:
-        _validate.probability(**{"each of position_probabilities": max(self.position_probabilities, default=2.0)})
-        _validate.probability(**{"each of position_probabilities": min(self.position_probabilities)})
-        _validate.integer_at_least(1, **{"each of position_counts": min(self.position_counts, default=0)})
+        for probability in self.position_probabilities or (2.0,):
+            _validate.probability(**{"each of position_probabilities": probability})
+        for count in self.position_counts or (0,):
+            _validate.integer_at_least(1, **{"each of position_counts": count})
         if len(self.position_counts) != len(self.position_probabilities):
             raise InvalidParameterError(
                 f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
