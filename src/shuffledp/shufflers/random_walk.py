@@ -367,7 +367,7 @@ def _checked_graph(graph: Graph) -> None:
     if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
         raise InvalidParameterError(
             "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
-            "graph.without_weights(), or leave weights out of its file; "
+            "graph.without_weights(), or leave the third column, or the array of weights, out of its file; "
             f"got weights from {graph.weights.min():g} to {graph.weights.max():g}."
         )
     alone = np.flatnonzero(graph.degrees == 0)

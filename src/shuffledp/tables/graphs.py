@@ -67,7 +67,7 @@ def _require_close_numbers(path: Path, edges: NDArray[Any]) -> None:
     if largest >= _MOST_PER_NAMED * named:
         raise InputDataError(
             f"{path} must number people from 0 on, without large gaps: it names {named} different people, and one of "
-            f"them has the number {largest}. Number them anew, or say how many there are (num_users)."
+            f"them has the number {largest}. Number them anew. (In Python, num_users may say how many there are.)"
         )
 
 

@@ -132,7 +132,8 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
     own, slow = shuffler.num_rounds, shuffler.protocol != "all" or people_of(shuffler) > _MANY
     customary = min(math.ceil(mixing), MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
-    start = min(first_tried(first_graph(shuffler)), last)
+    parts = shufflers_of_parts(shuffler) or (shuffler,)  # each is accounted for by itself
+    start = min(max(first_tried(first_graph(each)) for each in parts), last)
     grid = np.geomspace(start, last, _FEWER if slow else _GRID).round().astype(int)
     return sorted({own, *(number for number in grid.tolist()), *([fewest] if fewest else [])})
 
