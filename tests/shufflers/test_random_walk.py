@@ -217,6 +217,29 @@ def test_a_bipartite_graph_is_remarked_on_unless_reports_are_lazy():
         assert "bipartite" not in " ".join(RandomWalkShuffler(graph=ring, **options).model(4).remarks)
 
 
+@pytest.mark.parametrize("protocol", ["single", "padded"])
+def test_that_some_people_are_favored_after_few_rounds_is_said(protocol):
+    def favors(**options) -> str:
+        submissions = 2 if options.get("protocol", protocol) == "padded" else None
+        model = walk(**{"protocol": protocol, "submissions": submissions} | options).model(200)
+        statement = account_all(ProtocolModel(local=BIT.model, shuffle=model), delta=1e-4)[0]
+        return " ".join(remark for remark in statement.remarks if "estimates are biased" in remark)
+
+    assert f"protocol '{protocol}' may hand in some people's reports more often" in favors(num_rounds=3)
+    assert "at most 1 apart" in favors(num_rounds=1)
+    for options in ({"num_rounds": 0}, {"num_rounds": 60}, {"protocol": "all", "num_rounds": 3}):
+        assert favors(**options) == ""
+
+
+@pytest.mark.parametrize("num_rounds", [1, 4, 7, 12, 30])
+def test_two_peoples_positions_are_no_further_apart_than_is_said(num_rounds):
+    laws = position_distribution(GRAPH, None, num_rounds)
+    apart = max(np.abs(laws - law).sum(axis=1).max() / 2 for law in laws)
+    model = walk(num_rounds=num_rounds).model(200)
+    assert apart <= model.unlikeness * (1 + 1e-12)
+    assert model.unlikeness <= min(1.0, 6 * apart)
+
+
 def test_a_graph_for_each_round():
     shuffler = RandomWalkShuffler(graph=[PAW, Graph.from_edges([(0, 1), (2, 3)])], num_rounds=2)
     model = shuffler.model(4)

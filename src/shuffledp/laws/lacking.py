@@ -8,8 +8,8 @@ overrated, by at most half the sum of (p_j - p)^2. Over all places of a connecte
 
     (1 - gap)^2t / (2 min pi),
 
-which is nothing once walks have mixed. After few rounds it is a lot, since people hold reports of few others; then walks
-are simulated, which need no data.
+which is nothing once walks have mixed. After few rounds it is a lot, since people hold reports of few others; then
+walks are simulated, which takes no data.
 """
 
 import math
