@@ -51,7 +51,7 @@ class _Simulated(NamedTuple):
 
     mean: float
     deviation: float  # of one simulation
-    count: int
+    number: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,7 +108,7 @@ class Lacking:
         if self._simulated is None:
             return self._by_law
         spread = max(self._by_law, self._simulated.deviation)
-        return spread * math.sqrt(1 + 1 / self._simulated.count)
+        return spread * math.sqrt(1 + 1 / self._simulated.number)
 
     @cached_property
     def _simulated(self) -> "_Simulated | None":
