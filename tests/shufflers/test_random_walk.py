@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.accounting import account_all
 from shuffledp.accounting.theorems.network import NetworkSingle
+from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Reports
 from shuffledp.graphs import Graph
 from shuffledp.laws import position_distribution
 from shuffledp.models import DummyReports, ProtocolModel
-from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, OneBitMean, PrivUnit
+from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.table import Table
 from shuffledp.testing import SeededSource
@@ -215,6 +217,29 @@ def test_a_bipartite_graph_is_remarked_on_unless_reports_are_lazy():
         assert "bipartite" not in " ".join(RandomWalkShuffler(graph=ring, **options).model(4).remarks)
 
 
+@pytest.mark.parametrize("protocol", ["single", "padded"])
+def test_that_some_people_are_favored_after_few_rounds_is_said(protocol):
+    def favors(**options) -> str:
+        submissions = 2 if options.get("protocol", protocol) == "padded" else None
+        model = walk(**{"protocol": protocol, "submissions": submissions} | options).model(200)
+        statement = account_all(ProtocolModel(local=BIT.model, shuffle=model), delta=1e-4)[0]
+        return " ".join(remark for remark in statement.remarks if "estimates are biased" in remark)
+
+    assert f"protocol '{protocol}' may hand in some people's reports more often" in favors(num_rounds=3)
+    assert "at most 1 apart" in favors(num_rounds=1)
+    for options in ({"num_rounds": 0}, {"num_rounds": 60}, {"protocol": "all", "num_rounds": 3}):
+        assert favors(**options) == ""
+
+
+@pytest.mark.parametrize("num_rounds", [1, 4, 7, 12, 30])
+def test_two_peoples_positions_are_no_further_apart_than_is_said(num_rounds):
+    laws = position_distribution(GRAPH, None, num_rounds)
+    apart = max(np.abs(laws - law).sum(axis=1).max() / 2 for law in laws)
+    model = walk(num_rounds=num_rounds).model(200)
+    assert apart <= model.unlikeness * (1 + 1e-12)
+    assert model.unlikeness <= min(1.0, 6 * apart)
+
+
 def test_a_graph_for_each_round():
     shuffler = RandomWalkShuffler(graph=[PAW, Graph.from_edges([(0, 1), (2, 3)])], num_rounds=2)
     model = shuffler.model(4)
@@ -250,6 +275,9 @@ BAD = [
     ({"laziness": 1.0}, "laziness must be below 1"),
     ({"dropout": -0.1}, "dropout must be a number from 0 to 1"),
     ({"dummies": RANDOMIZER}, "dummies must be left out for protocol='all'"),
+    ({"dummy_value": 1}, "dummy_value must be left out for protocol='all', which needs no dummies; got dummy_value=1"),
+    ({"protocol": "single", "dummies": 3}, "dummies must be a Randomizer; got dummies of type int"),
+    ({"protocol": "single", "dummies": KaryRandomizedResponse}, "dummies must be a Randomizer; got dummies of type"),
     ({"protocol": "single", "dummy_value": -1}, "dummy_value must be an integer that is 0 or more"),
     ({"protocol": "padded"}, "submissions must be an integer that is 1 or more"),
     ({"submissions": 3}, "submissions must be left out, for protocol='all'"),
@@ -289,8 +317,57 @@ def test_walks_of_a_graph_with_equal_weights_are_those_of_one_without():
 def test_other_people_than_those_of_the_graph_are_refused():
     with pytest.raises(InvalidParameterError, match="num_users must be the number of people in the graph, 200"):
         walk().shuffle(REPORTS.take(slice(7)))
-    with pytest.raises(InvalidParameterError, match="num_colluding must be at most num_users=200"):
-        walk(num_colluding=201).model(200)
+
+
+@pytest.mark.parametrize("number", [0.1, 0.9, 1.9, 1.0, -1, True, 201, "1"])
+def test_colluders_in_no_whole_number_or_too_many_are_refused_at_once(number):
+    """A fraction was rounded down: nobody colluded, and what holds without colluders was claimed."""
+    fields = walk().model(200).to_dict()
+    for make in (lambda: walk(num_colluding=number), lambda: RandomWalkShuffleModel.from_dict(fields)):
+        fields["num_colluding"] = number
+        with pytest.raises(InvalidParameterError, match="num_colluding must be"):
+            make()
+    for several in (1, np.int64(2), 200):
+        assert walk(num_colluding=several).model(200).num_colluding == several
+
+
+@pytest.mark.parametrize(
+    ("holders", "message"),
+    [
+        ([0, 1], r"holders must be one for each of 200 reports; got shape_of_holders=\(2,\)"),
+        (np.zeros((200, 1), dtype=int), "holders must be one for each of 200 reports"),
+        (np.zeros(200), "holders must be integers; got holders of type float64"),
+        (np.full(200, 200), r"holders must be in range\(200\), or -1 for a report that is lost"),
+        (np.full(200, -2), r"holders must be in range\(200\)"),
+        (np.full(200, -1), "holders must be people where dropout is 0, so that no report is lost; 200 are -1"),
+    ],
+)
+@pytest.mark.parametrize("protocol", ["all", "single"])
+def test_holders_that_cannot_be_are_refused(holders, message, protocol):
+    with pytest.raises(InvalidParameterError, match=message):
+        walk(protocol=protocol).hand_in(REPORTS, holders)
+
+
+def test_where_all_reports_are_lost_the_view_is_one_of_none_and_no_estimate_is_made_of_it():
+    nothing = np.full(200, -1)
+    view = walk(dropout=0.5).hand_in(REPORTS, nothing)
+    assert len(view) == 0
+    with pytest.raises(InvalidParameterError, match="one report or more; got num_reports=0"):
+        FrequencyAnalyzer().estimate(FrequencyAnalyzer().summarize(view))
+    assert len(walk(dropout=0.5, protocol="single").hand_in(REPORTS, nothing)) == 200
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda count, _: REPORTS.take(slice(count - 1)), "dummies must give as many reports as are asked for"),
+        (lambda count, _: REPORTS["value"][:count], "dummies must give Reports; the function gave a ndarray"),
+        (lambda *_: None, "dummies must give Reports; the function gave a NoneType"),
+    ],
+)
+def test_dummies_that_are_not_so_many_reports_are_refused(made, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        walk(protocol="single", dummies=made).shuffle(REPORTS)
 
 
 def test_a_model_checks_its_fields():
@@ -305,6 +382,18 @@ def test_a_model_checks_its_fields():
     ):
         with pytest.raises(InvalidParameterError, match=message):
             RandomWalkShuffleModel.from_dict(good | change)
+
+
+def test_every_count_and_probability_of_a_model_is_checked_not_only_the_extreme_ones():
+    good = walk().model(200)
+    for change, message in (
+        ({"position_counts": (1, 2.5), "position_probabilities": (0.5, 0.2)}, "position_counts must be an integer"),
+        ({"position_counts": (1,) * 3, "position_probabilities": (0.5, math.nan, 0.2)}, "position_probabilities must"),
+        ({"submissions": 0.0}, "submissions must be an integer"),
+        ({"num_colluding": 0.1}, "num_colluding must be an integer"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            replace(good, **change)
 
 
 def test_dummies_of_the_model_survive_json():
@@ -329,6 +418,20 @@ def test_dummies_that_are_no_fresh_reports_hide_nobody(dummies):
         assert next(each for each in hypotheses if each.name == "hidden-bag-sizes").holds == holds
         # With zeros for dummies, the exact delta(0) is .07285.
         assert holds or NetworkSingle().delta(model, epsilon=0.0) > 0.07285
+
+
+def test_dummies_of_another_randomizer_are_not_known_to_be_reports_whatever_its_loss():
+    triangle = Graph.from_edges([(0, 1), (1, 2), (0, 2)])
+    known = LdpModel(epsilon0=1.0)
+    for given, local, holds in (
+        ({"dummies": BIT}, known, False),  # reports of three values could be told from these
+        ({"dummies": BIT}, KaryRandomizedResponse(epsilon0=0.25, domain_size=3).model, False),
+        ({"dummies": BIT}, BIT.model, True),
+        ({}, known, True),
+    ):
+        shuffle = RandomWalkShuffler(graph=triangle, num_rounds=1, protocol="single", **given).model(3)
+        hypotheses = NetworkSingle().hypotheses(ProtocolModel(local=local, shuffle=shuffle), delta=0.1)
+        assert next(each for each in hypotheses if each.name == "hidden-bag-sizes").holds == holds
 
 
 def test_dummies_of_vectors_have_uniform_directions():

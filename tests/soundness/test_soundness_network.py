@@ -244,7 +244,7 @@ def test_lost_reports_leave_one_report_each_as_private_as_stated(name):
     size = len(laws)
     graph = Graph.from_edges(GRAPHS[name][1])
     shuffler = RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol="single", dropout=dropout, dummies=BINARY)
-    model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=shuffler.model(size))
+    model = ProtocolModel(local=BINARY.model, shuffle=shuffler.model(size))
     stated, worst_yet = headline_of(model), np.zeros(len(EPSILONS))
     for data in itertools.product((0, 1), repeat=size):
         for victim in range(size):
@@ -269,7 +269,7 @@ def test_what_the_shuffler_says_of_itself_is_enough(name, protocol):
             submissions=2 if protocol == "padded" else None,
             dummies=None if protocol == "all" else BINARY,
         )
-        model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=shuffler.model(GRAPHS[name][0]))
+        model = ProtocolModel(local=BINARY.model, shuffle=shuffler.model(GRAPHS[name][0]))
         assert (worst(name, rounds, protocol) <= headline_of(model) * (1 + 1e-9) + SLACK).all()
 
 

@@ -1,7 +1,6 @@
 """How many rounds are enough, and what holds where a graph is in parts; plans as values."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +11,8 @@ from shuffledp.graphs import Graph, mixing_time
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.tasks import NetworkSection, along, network_rounds, plan_network, walking
 from shuffledp.tasks.network_parts import shufflers_of_parts
-from shuffledp.tasks.network_rounds import epsilon_of_uniform, model_of
+from shuffledp.tasks.network_rounds import _Search, epsilon_of_uniform, model_of
+from shuffledp.testing import SeededSource
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 DELTA = 0.05
@@ -46,9 +46,57 @@ def test_narrowing_down_finds_the_first_that_is_enough_wherever_it_begins(monkey
         return math.inf if number < known_from else (4652.5 - number) / 100
 
     monkeypatch.setattr(network_rounds, "_excess", excess)
-    search = SimpleNamespace(section=section(), progress=None)
+    search = _Search(section(), (GRAPH,), BIT, DELTA, None)
     assert network_rounds._narrowed(search, 0.03, low, first) == 4653
     assert len(asked) == len(set(asked)) <= 28
+
+
+@pytest.mark.parametrize("dropouts", [0.0007, 0.0004])
+@pytest.mark.parametrize(("best", "width"), [(18, 0.6), (23, 2), (31, 1), (33, 0.6), (96, 9), (5, 1), (1, 0.6)])
+def test_where_reports_get_lost_a_window_between_doublings_is_found(monkeypatch, best, width, dropouts):
+    """From 16 rounds to 32 it got worse, and none were found, where 18 were enough."""
+    asked = []
+
+    def excess(search, uniform, number):
+        asked.append(number)
+        return math.inf if number < best / 4 else abs(number - best) - width
+
+    monkeypatch.setattr(network_rounds, "_excess", excess)
+    search = _Search(section(dropouts=dropouts), (Graph.random_regular(4, 4000),), BIT, 1e-3, None)
+    uniform = epsilon_of_uniform(BIT.model, 4000, 1e-3)
+    assert 90 < network_rounds._last_tried(search, uniform) < 210
+    assert network_rounds._narrowed(search, uniform, 0, 1) == best - math.floor(width)
+    assert len(asked) == len(set(asked)) <= 24
+    asked.clear()
+    monkeypatch.setattr(network_rounds, "_excess", lambda *arguments: excess(*arguments) + 2 * width)
+    assert network_rounds._narrowed(search, uniform, 0, 1) is None
+    assert len(asked) <= 24
+
+
+@pytest.mark.parametrize("dropouts", [0.0005, 0.003, 0.2])
+def test_no_rounds_are_tried_after_which_too_few_reports_are_left(dropouts):
+    uniform = epsilon_of_uniform(BIT.model, 2000, 1e-3)
+    search = _Search(section(dropouts=dropouts), (Graph.random_regular(4, 2000),), BIT, 1e-3, None)
+    last = network_rounds._last_tried(search, uniform)
+    reached = [
+        epsilon_of_uniform(BIT.model, math.ceil(2000 * (1 - dropouts) ** number), 1e-3) / uniform
+        for number in (last, last + 1)
+    ]
+    assert reached[0] <= 1.05 < reached[1]
+    lossless = _Search(section(), search.graphs, BIT, 1e-3, None)
+    assert network_rounds._last_tried(lossless, uniform) == network_rounds.MOST_ROUNDS
+
+
+@pytest.mark.deep
+def test_the_few_numbers_of_rounds_that_are_enough_where_reports_get_lost_are_found():
+    graph, lossy = Graph.random_regular(16, 2000, SeededSource(1)), section(dropouts=0.0022)
+    enough = 1.05 * epsilon_of_uniform(BIT.model, 2000, 1e-3)
+    reached = {
+        rounds: epsilon_of(account(model_of(along(lossy, (graph,), BIT, rounds), BIT.model), delta=1e-3).guarantee)
+        for rounds in (16, 17, 18, 22, 32)
+    }
+    assert [rounds for rounds, epsilon in reached.items() if epsilon <= enough] == [18]
+    assert walking(lossy, (graph,), BIT, 1e-3).num_rounds == 18
 
 
 @pytest.mark.parametrize(

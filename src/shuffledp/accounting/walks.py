@@ -107,10 +107,9 @@ def _made_by(dummies: LocalModel | None) -> str:
 
 
 def _are_alike(dummies: LocalModel | None, reports: LocalModel) -> bool:
-    """Whether dummies are reports of the same randomizer; of one that is only known by its loss, as far as that tells.
+    """Whether dummies are reports of the same randomizer, as far as models tell.
 
-    Shufflers put together no reports of two models.
+    Another randomizer of the same epsilon0 or less will not do: its reports may be told apart, by their domain already.
+    Of one that is only known by its loss, dummies are known to be reports where the shuffle says that they are its own.
     """
-    if dummies is None:
-        return False
-    return dummies == reports or (reports.kind == "ldp" and dummies.epsilon0 <= reports.epsilon0 * (1 + 1e-9))
+    return dummies is not None and dummies == reports

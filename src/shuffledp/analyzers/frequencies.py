@@ -55,7 +55,9 @@ class FrequencyAnalyzer:
     With counts c_v among N reports, the estimate of value v is (c_v / N - q) / (p - q).
 
     Guarantees:
-        1. Unbiased for the frequencies among the people in the batch, for every true answer of theirs.
+        1. Unbiased for the frequencies among the people in the batch, for every true answer of theirs; but where a
+           shuffle does not hand in everybody's report with the same chance, as walks with protocol "single" or
+           "padded" after few rounds, only where answers do not go with that chance.
         2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports;
            ``sampling_error`` the further error if the batch is a random sample of a population.
         3. Nothing is clipped: an estimate may be below 0 or above 1. `project_to_simplex` is a separate step.

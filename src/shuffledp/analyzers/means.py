@@ -83,7 +83,9 @@ class MeanAnalyzer:
     The estimate is the mean contribution; one row for a number, one per coordinate for vectors.
 
     Guarantees:
-        1. Unbiased for the mean of the people in the batch, for all values of theirs.
+        1. Unbiased for the mean of the people in the batch, for all values of theirs; but where a shuffle does not hand
+           in everybody's report with the same chance, as walks with protocol "single" or "padded" after few rounds,
+           only where values do not go with that chance.
         2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports, and
            ``sampling_error`` the further error if the batch
            is a random sample of a population. What reports cannot tell from randomizing counts as randomizing, so that

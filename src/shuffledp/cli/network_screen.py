@@ -88,7 +88,7 @@ def _better(plan: NetworkPlan) -> list[str]:
 def _fewest(plan: NetworkPlan) -> str:
     that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
     if plan.fewest_rounds is None:
-        return f"No number of rounds comes within 5 % of {that}, as far as is known."
+        return f"No number of rounds was found that comes within 5 % of {that}."
     return f"The fewest rounds that come within 5 % of {that}: {plan.fewest_rounds:,}."
 
 

@@ -1,4 +1,16 @@
-"""How many reports are lacking where everybody is to hold so many: dummies take their places."""
+"""How many reports are lacking where everybody is to hold so many: dummies take their places.
+
+Where the law of every start is too much to work out, the number N held at a place is first taken as if all n reports
+were there with the same chance, their average: binomial. Of a sum of independent indicators with chances p_1, p_2, ...
+of average p, replacing two chances by their average raises the mean of a convex function whose second differences are
+at most 1, by at most a quarter of their squared distance (Hoeffding). So what is lacking at a place, max(0, B - N), is
+overrated, by at most half the sum of (p_j - p)^2. Over all places of a connected undirected graph this is at most
+
+    (1 - gap)^2t / (2 min pi),
+
+which is nothing once walks have mixed. After few rounds it is a lot, since people hold reports of few others; then
+walks are simulated, which takes no data.
+"""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +23,18 @@ from numpy.typing import NDArray
 
 from shuffledp.graphs import Graph, certain_gap
 from shuffledp.laws.loads import expected_held
+from shuffledp.laws.walking import sample_walks
 from shuffledp.laws.walks import graphs_of_rounds, one_round, transitions
+from shuffledp.testing import SeededSource
 
 __all__ = ["Gaps", "Lacking", "gaps", "surely_below"]
 
 Floats = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-12  # of a sum of squares
+_SLIGHT = 0.02  # of the root of how many are held too many: what the binomial law may be off by
+_STEPS = 20_000_000  # of simulated walks: some tenths of a second
+_FEWEST, _MOST = 2, 100  # simulations
 
 
 class Gaps(NamedTuple):
@@ -27,6 +44,14 @@ class Gaps(NamedTuple):
     variance: Floats  # of L
     chance: Floats  # that L > 0, so that one more report fills a gap
     squares: Floats  # sum of squared chances of all reports
+
+
+class _Simulated(NamedTuple):
+    """What simulated walks leave lacking."""
+
+    mean: float
+    deviation: float  # of one simulation
+    number: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +65,7 @@ class Lacking:
         dropout: from 0 to 1.
         submissions: how many reports everybody is to hold.
         counted: what holds of each place, if the law of every start was worked out; None takes independent positions of
-            one law, the average of all.
+            one law, the average of all, or simulates walks where that is off.
     """
 
     graph: Graph | Sequence[Graph]
@@ -54,20 +79,77 @@ class Lacking:
     def _gaps(self) -> Gaps:
         if self.counted is not None:
             return self.counted
-        load = expected_held(self.graph, self.num_rounds, laziness=self.laziness, dropout=self.dropout)
+        load, few = self._load, self._few
         people = load.size
-        few = np.flatnonzero(~surely_below(load, self.submissions))
         short = np.array([_binomial(people, load[few] / people, held) for held in range(self.submissions)])
         return gaps(self.submissions, load, load**2 / people, few, short)
+
+    @property
+    def _load(self) -> Floats:
+        return expected_held(self.graph, self.num_rounds, laziness=self.laziness, dropout=self.dropout)
+
+    @cached_property
+    def _few(self) -> NDArray[np.intp]:
+        """Places where so many may be held."""
+        return np.flatnonzero(~surely_below(self._load, self.submissions))
 
     @cached_property
     def mean(self) -> float:
         """The expected number."""
-        return float(self._gaps.mean.sum())
+        return float(self._gaps.mean.sum()) if self._simulated is None else self._simulated.mean
 
     @cached_property
     def error(self) -> float:
-        """The standard deviation.
+        """The standard deviation; where walks were simulated, with the error of the mean, and rather too much.
+
+        A few simulations may show too little of it, so that it is no less than by the binomial law, which mostly says
+        too much.
+        """
+        if self._simulated is None:
+            return self._by_law
+        spread = max(self._by_law, self._simulated.deviation)
+        return spread * math.sqrt(1 + 1 / self._simulated.number)
+
+    @cached_property
+    def _simulated(self) -> "_Simulated | None":
+        """What simulated walks show, the same for everybody; None where they are not needed.
+
+        What is counted is by how many reports people hold too many: the rest of what is lacking is known exactly.
+        """
+        least = self._people * (self.submissions - (1 - self.dropout) ** self.num_rounds)
+        too_many = max(0.0, float(self._gaps.mean.sum()) - least)
+        if self.counted is not None or not self._few.size or self._off <= _SLIGHT * math.sqrt(too_many):
+            return None
+        count = min(max(_STEPS // (self._people * self.num_rounds), _FEWEST), _MOST)
+        excess, lacking = np.zeros((2, count))
+        for number in range(count):
+            walks = sample_walks(
+                self.graph,
+                self.num_rounds,
+                laziness=self.laziness,
+                dropout=self.dropout,
+                source=SeededSource(0).substream("lacking", number),
+            )
+            held = np.bincount(walks.positions[walks.positions >= 0], minlength=self._people)
+            excess[number] = np.maximum(held - self.submissions, 0).sum()
+            lacking[number] = np.maximum(self.submissions - held, 0).sum()
+        return _Simulated(least + float(excess.mean()), float(lacking.std(ddof=1)), count)
+
+    @property
+    def _off(self) -> float:
+        """By how much the binomial law may overrate the mean; infinite where that is not known."""
+        if not (isinstance(self.graph, Graph) and self.graph.is_connected):
+            return math.inf
+        kept = (1 - certain_gap(self.graph, self.laziness)) ** (2 * self.num_rounds)
+        return kept * (1 - self.dropout) ** (2 * self.num_rounds) / (2 * float(self.graph.stationary.min()))
+
+    @property
+    def _people(self) -> int:
+        return self.graph.num_users if isinstance(self.graph, Graph) else self.graph[0].num_users
+
+    @cached_property
+    def _by_law(self) -> float:
+        """The standard deviation by the laws of all starts, or by the binomial law.
 
         Numbers of different people are not independent, since a report is in one place: by the first order in the
         chances, Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the chance that one more report would

@@ -60,7 +60,7 @@ class PositionBounds:
 
     @property
     def dummies_error(self) -> float:
-        """Standard deviation of that number; likewise."""
+        """Standard deviation of the true number from that one; likewise."""
         return self.lacking.error
 
 
@@ -94,7 +94,8 @@ def position_bounds(
         submissions: how many reports everybody is to hold, or else dummies are added.
         most_steps: people * rounds * (people + 2 edges) up to which the law of every start is worked out. Above it,
             bounds come from the spectral gap (and for several graphs they say nothing), and the number of dummies is
-            that of independent positions of one law, the average of all.
+            that of independent positions of one law, the average of all, once walks have mixed so well that this is
+            right; before, that of simulated walks, the same for everybody, whose error is part of ``dummies_error``.
 
     References:
         Liew et al. 2022, whose equation (7) fails on irregular graphs. In its place, with the gap "alpha":

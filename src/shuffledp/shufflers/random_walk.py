@@ -72,8 +72,8 @@ class RandomWalkShuffler:
         num_colluding: people who may tell the analyst what passed through their hands.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, somebody in the graph has no neighbor to pass on to, or
-            edges have different weights.
+        InvalidParameterError: if an argument is out of range or of the wrong type, somebody in the graph has no
+            neighbor to pass on to, edges have different weights, or there are colluders in no whole number.
 
     Example:
         >>> from shuffledp import Graph, KaryRandomizedResponse
@@ -109,18 +109,30 @@ class RandomWalkShuffler:
                 f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
-        if self.protocol == "all" and self.dummies is not None:
-            raise InvalidParameterError(
-                "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
-            )
-        if self.dummy_value is not None:
-            _validate.integer_at_least(0, dummy_value=self.dummy_value)
-        if isinstance(self.dummies, Randomizer):
-            _checked_value(self.dummy_value, self.dummies.model)
+        self._check_dummies()
         if self.offline and self.protocol != "all":
             raise _validate.invalid(
                 f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
             )
+        _validate.integer_at_least(0, num_colluding=self.num_colluding)
+        if self.num_colluding > self._first.num_users:
+            raise _validate.invalid(f"at most num_users={self._first.num_users}", num_colluding=self.num_colluding)
+
+    def _check_dummies(self) -> None:
+        if self.protocol == "all" and self.dummies is not None:
+            raise InvalidParameterError(
+                "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
+            )
+        if self.dummies is not None and (not callable(self.dummies) or isinstance(self.dummies, type)):
+            _validate.instance_of(Randomizer, dummies=self.dummies)
+        if self.dummy_value is not None:
+            if self.protocol == "all":
+                raise _validate.invalid(
+                    "left out for protocol='all', which needs no dummies", dummy_value=self.dummy_value
+                )
+            _validate.integer_at_least(0, dummy_value=self.dummy_value)
+        if isinstance(self.dummies, Randomizer):
+            _checked_value(self.dummy_value, self.dummies.model)
 
     @property
     def _first(self) -> Graph:
@@ -241,14 +253,17 @@ class RandomWalkShuffler:
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
         """The view in which the label beside a report is who handed it in.
 
+        It holds no report at all where protocol is "all" and all reports were lost, which is as much a view as any
+        other to whoever watches; an estimate of it is refused, as one of no reports.
+
         Args:
             reports: one row per person of the graph.
             public: one row per person, or None; it becomes the label table, also of who hands in nothing.
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if there is not one report from everybody in the graph, all reports were lost, or
-                dummies are not reports of the same model.
+            InvalidParameterError: if there is not one report from everybody in the graph, or dummies are not as many
+                reports as are lacking, of the same model.
             UnsupportedModelError: if people send several reports each.
         """
         if reports.model.num_messages != 1:
@@ -267,15 +282,16 @@ class RandomWalkShuffler:
 
         Args:
             reports: as in `shuffle`.
-            holders: who holds each report after the last round; -1 if it is lost.
+            holders: who holds each report after the last round, shape (reports,), integers; -1 if it is lost, which
+                none is where dropout is 0.
             public: as in `shuffle`.
             source: as in `shuffle`.
 
         Raises:
-            InvalidParameterError: as `shuffle`.
+            InvalidParameterError: as `shuffle`; or if holders are not those of these reports.
         """
         model, source = self.model(reports.num_users), resolve_source(source)
-        held_by = np.asarray(holders, dtype=np.int64)
+        held_by = _checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)
         if self.protocol == "all":
             kept = np.flatnonzero(held_by != LOST)
             handed_in, labels = reports.take(kept), held_by[kept]
@@ -292,7 +308,7 @@ class RandomWalkShuffler:
             _checked_value(self.dummy_value, model)
             maker = _own_randomizer(model)
         if not isinstance(maker, Randomizer):
-            return maker(count, source)
+            return _made(maker, count, source)
         dimension = getattr(maker.model, "dimension", 1)
         if dimension > 1:
             return maker.randomize(_directions(count, dimension, source), source=source)
@@ -303,6 +319,35 @@ class RandomWalkShuffler:
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:
     """The digest of a graph, or those of the graphs of all rounds, joined by commas."""
     return graph.digest if isinstance(graph, Graph) else ",".join(each.digest for each in graph)
+
+
+def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
+    """Refuse what is not one person of the graph for each report; of who holds what, nothing is shown."""
+    _validate.unmasked(holders=holders)
+    given = np.asarray(holders)
+    if given.shape != (people,):
+        raise _validate.invalid(f"one for each of {people} reports", shape_of_holders=given.shape)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise InvalidParameterError(f"holders must be integers; got holders of type {given.dtype}.")
+    lost = given == LOST
+    if (((given < 0) & ~lost) | (given >= people)).any():
+        raise InvalidParameterError(f"holders must be in range({people}), or {LOST} for a report that is lost.")
+    if lost.any() and not may_be_lost:
+        raise InvalidParameterError(
+            f"holders must be people where dropout is 0, so that no report is lost; {lost.sum()} are {LOST}."
+        )
+    return given.astype(np.int64)
+
+
+def _made(maker: DummyMaker, count: int, source: "RandomSource") -> Reports:
+    made = maker(count, source)
+    if not isinstance(made, Reports):
+        raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
+    if len(made) != count:
+        raise InvalidParameterError(
+            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
+        )
+    return made
 
 
 def _own_randomizer(model: LocalModel) -> Randomizer:

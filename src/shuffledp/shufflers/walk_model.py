@@ -1,9 +1,11 @@
 """What is public about network shuffling: reports that walk along a graph of people before they are handed in."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp import _validate
+from shuffledp._numerals import in_digits
 from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, LocalModel, SwapWindows
 from shuffledp.statements import Trust
@@ -11,6 +13,8 @@ from shuffledp.statements import Trust
 __all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
 
 PROTOCOLS = ("all", "single", "padded")
+
+_UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         for name in ("laziness", "dropout", "offline"):
             checked_chances(**{name: getattr(self, name)})
         checked_submissions(self.protocol, self.submissions)
+        _validate.integer_at_least(0, submissions=self.submissions)
         _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
         _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         self._check_colluding()
@@ -91,9 +96,10 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise _validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
     def _check_positions(self) -> None:
-        _validate.probability(**{"each of position_probabilities": max(self.position_probabilities, default=2.0)})
-        _validate.probability(**{"each of position_probabilities": min(self.position_probabilities)})
-        _validate.integer_at_least(1, **{"each of position_counts": min(self.position_counts, default=0)})
+        for probability in self.position_probabilities or (2.0,):
+            _validate.probability(**{"each of position_probabilities": probability})
+        for count in self.position_counts or (0,):
+            _validate.integer_at_least(1, **{"each of position_counts": count})
         if len(self.position_counts) != len(self.position_probabilities):
             raise InvalidParameterError(
                 f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
@@ -140,6 +146,27 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return float((1 - self.dropout) ** self.num_rounds)
 
     @property
+    def unlikeness(self) -> float:
+        """How far two people's laws of positions may be apart, in total variation, from above.
+
+        Laws whose odds of two places differ by a factor of at most exp(g) are at most tanh(g / 4) apart; and laws that
+        have all but s in common are at most s apart.
+        """
+        return min(self.separation, math.tanh(self.near_uniformity / 4))
+
+    @property
+    def _favoring(self) -> tuple[str, ...]:
+        """Where some people's reports may be handed in more often than others': a bias that no report shows."""
+        if self.protocol == "all" or not self.num_rounds or self.unlikeness <= _UNLIKE:
+            return ()
+        return (
+            f"After num_rounds={self.num_rounds} two people's positions are known to be at most "
+            f"{in_digits(self.unlikeness, 'at most')} apart, in total variation, so that protocol {self.protocol!r} "
+            "may hand in some people's reports more often than others'. Then estimates are biased where answers go "
+            "with places in the graph, and no standard error counts that; protocol 'all' favors nobody.",
+        )
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
         two_sides = (
@@ -147,6 +174,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             "A laziness above 0 mixes the sides.",
         )
         return (
+            *self._favoring,
             *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
             "Whoever receives a report in the first round knows whose it is: colluding people cannot just be "

@@ -1,6 +1,7 @@
 """Walks of a task file on a graph: how many rounds are enough."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,7 @@ Progress = Callable[[int, int | None], None]
 _NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what "auto" asks for
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
+_GOLDEN = (3 - math.sqrt(5)) / 2
 _ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
 _FEWEST: Remembered[tuple[int | None]] = Remembered(2 * MOST_SEARCHED)
 _DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
@@ -42,7 +44,7 @@ def walking(
     """The shuffler of a section on a graph, with its rounds found if they are "auto".
 
     Raises:
-        InvalidParameterError: as `along`; or if no number of rounds comes near the guarantee of a uniform shuffle.
+        InvalidParameterError: as `along`; or if no number of rounds is found that comes near a uniform shuffle.
     """
     if isinstance(section.rounds, int):
         return along(section, graphs, randomizer, section.rounds)
@@ -56,7 +58,7 @@ def walking(
     found = fewest_rounds(section, graphs, randomizer, delta, progress)
     if found is None:
         raise InvalidParameterError(
-            f"[shuffler] rounds must be a number here: no number of rounds up to {MOST_ROUNDS} comes within 5 % of a "
+            f"[shuffler] rounds must be a number here: no number of rounds was found that comes within 5 % of a "
             f"uniform shuffle{_because(section, graphs)}; got rounds={AUTO!r}."
         )
     return along(section, graphs, randomizer, found)
@@ -91,7 +93,9 @@ class _Search:
 def fewest_rounds(
     section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
 ) -> int | None:
-    """By doubling and narrowing down, as if more rounds were never worse; None if none are enough.
+    """By doubling and narrowing down, as if more rounds were never worse, or if some get lost, not until most help.
+
+    None if none that were tried are enough.
 
     Remembered for the same graphs: a plan asks for all parts together, and for each.
     """
@@ -127,13 +131,54 @@ def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | N
                 search.progress(len(found) - 1, None)
         return found[number]
 
-    while above(rounds) > 0:
-        low, rounds = rounds, 2 * rounds
-        if rounds > MOST_ROUNDS or (1 - search.section.dropouts) ** rounds < _ALL_LOST:
+    before, limit = low, _last_tried(search, uniform)
+    rounds = min(rounds, limit)
+    while rounds and above(rounds) > 0:
+        worse = above(rounds) > above(low)
+        if search.section.dropouts and (worse or rounds == limit):
+            return _past_the_least(above, *((before, low, rounds) if worse else (low, rounds, limit + 1)))
+        if rounds == limit:
             return None
+        before, low, rounds = low, rounds, min(2 * rounds, limit)
     if low and above(low) <= 0:
         low, rounds = 0, low
-    return _between(above, low, rounds)
+    return _between(above, low, rounds) if rounds else None
+
+
+def _last_tried(search: _Search, uniform: float) -> int:
+    """Up to how many rounds there is anything to look for.
+
+    If nobody is offline and all hand in all that they hold, lost reports hide nobody: once a uniform shuffle of those
+    that are left is not near enough, no further round is.
+    """
+    people, lost = search.graphs[0].num_users, search.section.dropouts
+    if not lost:
+        return MOST_ROUNDS
+
+    def is_hopeless(number: int) -> bool:
+        left = (1 - lost) ** number
+        if left < _ALL_LOST or search.section.protocol != "all":
+            return left < _ALL_LOST
+        return epsilon_of_uniform(search.local, math.ceil(left * people), search.delta) > _NEAR_UNIFORM * uniform
+
+    return bisect_left(range(1, MOST_ROUNDS + 1), True, key=is_hopeless)
+
+
+def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: int) -> int | None:
+    """The fewest that are enough, where more rounds help up to some number, and lose more than they help from there on.
+
+    By golden section, until some are enough: found if the numbers before the best are ever better, and those after it
+    ever worse, which is how it looks, but not proven; else there may be some where none are found. ``high`` may lie one
+    beyond all that are tried.
+    """
+    while above(middle) > 0 and high - low > 2:
+        if high - middle > middle - low:
+            tried = middle + max(1, round((high - middle) * _GOLDEN))
+            low, middle, high = (low, middle, tried) if above(tried) > above(middle) else (middle, tried, high)
+        else:
+            tried = middle - max(1, round((middle - low) * _GOLDEN))
+            low, middle, high = (tried, middle, high) if above(tried) > above(middle) else (low, tried, middle)
+    return _between(above, low, middle) if above(middle) <= 0 else None
 
 
 def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
@@ -154,7 +199,8 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
     """Positive where so many rounds are not enough; about linear in them, as laws draw near exponentially."""
     model = model_of(along(search.section, search.graphs, search.randomizer, number), search.local)
     enough = uniform * _NEAR_UNIFORM
-    if search.section.protocol != "all":  # whose epsilon takes longer than delta at one epsilon
+    lossless = not search.section.dropouts  # else it is asked of numbers that are not enough, too, which is better
+    if search.section.protocol != "all" and lossless:  # whose epsilon takes longer than delta at one epsilon
         reached = delta_at(model, epsilon=enough).guarantee
         if getattr(reached, "delta", 1.0) > search.delta:
             return math.inf
@@ -221,4 +267,4 @@ def _because(section: NetworkSection, graphs: Graphs) -> str:
         )
     if not everything.is_connected:
         return ", since the graph is in parts that no report leaves"
-    return ", since reports get lost on the way" if section.dropouts else ""
+    return "; reports get lost on the way, and ever more of them in more rounds" if section.dropouts else ""
