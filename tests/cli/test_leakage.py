@@ -37,6 +37,11 @@ def test_it_opens_with_a_sentence_and_says_the_kind_of_every_number(folder):
     assert "way people" not in said
 
 
+def test_more_people_than_are_evaluated_are_refused_by_the_name_of_the_option():
+    for people in ("10000000001", "1" + 30 * "0"):
+        assert "--users must be at most 10,000,000,000" in refused(2, *THREE, "--users", people)
+
+
 def test_json_is_that_of_the_library(folder):
     printed = shuffledp(*THREE, "--users", 30, "--prior", "1/5,0.3,0.5", "--compare", "--json").json
     expected = examine_target(protocol(30), prior=[0.2, 0.3, 0.5], compare=True).to_dict()

@@ -122,8 +122,8 @@ def vulnerability_from_delta(delta: float, epsilon: float) -> float:
 def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, others: ArrayLike) -> float:
     """The hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
 
-    Exact to about 1e-12, or an upper bound where reports are of so many kinds that `strong_vulnerability` gives one, and
-    for epsilon above 250 where the others send some report less than once in 10^140 times.
+    Exact to about 1e-12, or an upper bound where reports are of so many kinds that `strong_vulnerability` gives one,
+    and for epsilon above 250 where the others send some report less than once in 10^140 times.
 
     Args:
         channel: the local randomizer of everybody.

@@ -40,6 +40,9 @@ def largest_of_three(balls: int, shares: list[float]) -> float:
     Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
     = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
     are. It is smooth in M below and above 2 n / 3, of even and of odd M.
+
+    The shares must be above 0 and sum to 1, and be so near each other that each bin may be the fullest: few balls may
+    fall into any, or terms less smooth than the nodes take them for.
     """
     first, second, last = shares
     both = first + second

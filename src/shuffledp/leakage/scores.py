@@ -108,8 +108,8 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     """A prior over so many values, uniform if None; fractions stay fractions.
 
     Raises:
-        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1: exactly, of fractions, and to
-            1e-9 else.
+        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1: exactly, of fractions, and
+            to 1e-9 else.
     """
     if prior is None:
         return np.full(size, 1 / size)

@@ -335,5 +335,5 @@ def _strong(
     hypotheses = (KNOWN, reason if alone else f"as if {reason}")
     falls = "none" if alone else "unknown"
     between = pair_of(checked_prior(prior, len(channel.inputs)).astype(np.float64))
-    known = as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)
-    return replace(known, between=between)
+    seen = as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)
+    return replace(seen, between=between)
