@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,11 +15,15 @@ from shuffledp.leakage import (
     delta_from_vulnerability,
     delta_of_pair,
     largest_delta,
+    shuffled_vulnerability,
     strong_vulnerability,
     vulnerability_from_delta,
     worst_delta,
+    worst_strong_vulnerability,
 )
+from shuffledp.statements import Kind
 
+FLIP = Channel(response(2, 0.75))
 UNEVEN = np.array([[0.5, 0.3, 0.2], [0.25, 0.25, 0.5], [0.1, 0.8, 0.1]])
 EPSILONS = (0.0, 0.2, 0.7, 2.0)
 
@@ -95,6 +100,59 @@ def test_where_reports_are_of_many_kinds_delta_is_bounded_from_above():
     assert delta_of_pair(channel, 0, 1, 5.0, others=[200, 0]) == 0.0  # one report by itself loses less than 5
 
 
+TINY = Channel([[1 - 1e-320, 1e-320], [0.5, 0.5]])
+
+
+def test_what_the_others_send_once_in_more_than_1e300_times_counts_in_full():
+    assert delta_of_pair(TINY, 1, 0, 0.0, others=[5, 0]) == near(0.5)
+    assert delta_of_pair(TINY, 1, 0, 1.0, others=[5, 0]) == near(0.5)
+    assert largest_delta(TINY, 0.0, num_users=6) == near(0.5)
+    for rare in (4e-322, 1e-310, 1e-302, 1e-200, 1e-130):
+        channel = Channel([[1 - rare, rare], [0.5, 0.5]])
+        for epsilon in (0.0, 1.0, 200.0):
+            assert delta_of_pair(channel, 1, 0, epsilon, others=[1000, 0]) == near(0.5)
+
+
+def test_what_the_target_too_hardly_ever_sends_hides_nothing():
+    channel = Channel([[1 - 1e-270, 1e-270], [0.5, 0.5]])
+    assert delta_of_pair(channel, 1, 0, 650.0, others=[5, 0]) == 0.0  # below its own loss, which is log(5e269)
+
+
+@pytest.mark.parametrize(("epsilon", "other"), [(40.0, 39.0), (25.0, 40.0), (0.3, 0.3001)])
+def test_a_vulnerability_of_another_epsilon_is_refused(epsilon, other):
+    found = strong_vulnerability(bridge_prior(other), FLIP, others=[2, 0])
+    with pytest.raises(InvalidParameterError, match="the prior that bridge_prior gives"):
+        delta_from_vulnerability(found, epsilon)
+
+
+def test_a_vulnerability_from_which_no_sure_delta_follows_is_refused():
+    halves = [[0.5, 0.5], [1.0, 0.0]]
+    four = Channel(response(3, 0.6))
+    quick = {"num_users": 40, "method": "quick"}
+    cases = [
+        (worst_strong_vulnerability(bridge_prior(0.0), FLIP, **quick), "exact or an upper bound"),
+        (replace(strong_vulnerability(None, FLIP, others=[3, 0]), kind=Kind.ESTIMATE), "exact or an upper bound"),
+        (shuffled_vulnerability(None, FLIP, num_users=5), "knows everybody else's value"),
+        (strong_vulnerability(None, FLIP, halves, others=[3, 0]), "the gain of a right guess"),
+        (strong_vulnerability([0.5, 0.25, 0.25], four, others=[3, 0, 0]), "guesses between two"),
+    ]
+    for found, message in cases:
+        with pytest.raises(InvalidParameterError, match=message):
+            delta_from_vulnerability(found, 0.0)
+
+
+def test_the_delta_of_a_vulnerability_is_that_of_its_pair_and_of_a_bound_a_bound():
+    matrix = Channel(UNEVEN)
+    for epsilon in (0.0, 0.7, 30.0):
+        there, back = bridge_prior(epsilon)
+        for prior, pair in (((there, back, 0.0), (0, 1)), ((back, there, 0.0), (1, 0))):
+            found = strong_vulnerability(prior, matrix, others=[1, 1, 1])
+            expected = delta_of_pair(matrix, *pair, epsilon, others=[1, 1, 1])
+            assert delta_from_vulnerability(found, epsilon) == pytest.approx(expected, abs=1e-12)
+            loose = replace(found, kind=Kind.UPPER_BOUND, upper=found.value + 1e-3)
+            assert delta_from_vulnerability(loose, epsilon) >= expected
+
+
 def test_there_and_back():
     for epsilon in EPSILONS:
         for delta in (0.0, 1e-9, 0.3, 1.0):
@@ -126,9 +184,6 @@ def test_a_uniform_prior_on_three_values_says_nothing_exact():
     assert 2 * two - 1 == near(worst_delta(Channel(response(2, 0.6)), 0.0, others=[3, 0]))
 
 
-FLIP = Channel(response(2, 0.75))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -140,7 +195,7 @@ FLIP = Channel(response(2, 0.75))
         (lambda: delta_from_vulnerability(0.4, 0.0), "vulnerability must be at least what the prior gives, 0.5"),
         (
             lambda: delta_from_vulnerability(strong_vulnerability(None, FLIP, others=[1, 0]), 1.0),
-            "prior must be one with the prior 0.731",
+            "must be one with the prior that bridge_prior gives",
         ),
         (lambda: delta_of_pair(FLIP, 0, 2, 0.0, others=[1, 0]), "second must be below the number of inputs, 2"),
         (lambda: delta_of_pair(FLIP, 1, 1, 0.0, others=[1, 0]), "second must be another value than first=1"),

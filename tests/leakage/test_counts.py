@@ -23,6 +23,14 @@ def test_binomial_probabilities_are_those_of_fractions():
     assert binomial([0, 1, 2], 2, 1.0).tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize("chance", [5e-324, 1e-310, 1e-302, 1e-290])
+def test_chances_near_the_least_float_stay_chances(chance):
+    for trials in (1, 5, 1000, 10**10):
+        assert binomial([0, 1], trials, chance).tolist() == [1.0, near(trials * chance)]
+    assert binomial(2, 1000, chance) == 0.0
+    assert binomial(0, 0, 0.3) == 1.0
+
+
 def test_poisson_probabilities_are_those_of_fractions():
     for mean in (0.001, 1.0, 20.0):
         for count in (0, 1, 2, 15, 16, 17, 60):

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from leakage.test_guessing import beliefs, protocol
+from shuffledp.channels import Channel
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.leakage import examine_target, target_capacity, target_vulnerability
 from shuffledp.models import ProtocolModel
-from shuffledp.shufflers import imperfect_shuffler
+from shuffledp.randomizers import ChannelModel
+from shuffledp.shufflers import UniformShuffleModel, imperfect_shuffler
 from shuffledp.statements import Kind
 
 
@@ -26,6 +28,14 @@ def test_no_belief_about_the_person_gains_more_than_the_capacity_and_the_uniform
     assert max(factors) <= found.value + 1e-12
     assert channel.max(axis=0).sum() == pytest.approx(found.value, abs=1e-12)
     assert found.kind is Kind.EXACT
+
+
+def test_a_capacity_counts_what_the_others_hardly_ever_hold():
+    """Nobody else holds the second value but for a miracle, and reports tell the two values apart but for as much."""
+    rare = 1e-310
+    local = ChannelModel(matrix=Channel([[1 - rare, rare], [0.5, 0.5]]))
+    model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=6))
+    assert target_capacity(model, prior=(1 - rare, rare)).value == pytest.approx(1.5, abs=1e-12)
 
 
 def test_a_capacity_without_a_known_law_of_places_is_of_the_uniform_prior_only():

@@ -178,6 +178,12 @@ def test_the_larger_of_two_bins_is_that_of_their_joint_law(chances, monkeypatch)
     assert expected_max_load(balls, chances) == near(expected, 1e-11)
 
 
+def test_the_larger_of_two_keeps_its_digits_for_many_balls():
+    """Tails that are multiplied by all balls lose a relative 8e-13 here; the reference multiplies by differences."""
+    balls, top, second = 10**8, 0.4, 0.4 - 1e-5
+    assert expected_max_load(balls, [top, second, 1 - top - second]) == near(40003090.504418075, 5e-14)
+
+
 @pytest.mark.parametrize(
     ("balls", "chances", "expected"),
     [

@@ -5,6 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shuffledp.channels import Channel
+from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage.enumerating import exact_mean_best, expected_excess, num_states
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, scores
 
@@ -96,6 +98,15 @@ def test_windows_leave_out_nothing_that_counts(monkeypatch):
 def test_the_exact_mean_is_that_of_two_dice():
     half = Fraction(1, 2)
     assert exact_mean_best(np.array([half, half]), np.eye(2, dtype=object), 2) == Fraction(3, 4)
+
+
+def test_a_prior_of_fractions_sums_to_exactly_1():
+    nearly = [Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**10)]
+    with pytest.raises(InvalidParameterError, match="prior must sum to exactly 1"):
+        checked_prior(nearly, 2)
+    assert checked_prior([float(each) for each in nearly], 2).sum() == 1
+    with pytest.raises(InvalidParameterError, match="sum to 1"):
+        Channel([nearly, [Fraction(1), Fraction(0)]])
 
 
 def test_priors_and_gains_keep_fractions_and_get_defaults():

@@ -9,7 +9,7 @@ import pytest
 from leakage.brute import bayes, known_views, response, vulnerability
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage import strong, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage import shuffled_vulnerability, strong, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.strong import data_sets
 from shuffledp.statements import Kind
 from shuffledp.testing import SeededSource
@@ -54,6 +54,37 @@ def test_it_is_what_the_definition_says_whatever_the_others_hold(case):
         found = worst_strong_vulnerability([float(p) for p in prior], channel, gain, num_users=people + 1)
         assert found.value == near(worst)
         assert found.kind is Kind.EXACT
+
+
+@pytest.mark.parametrize("rare", [4e-322, 1e-302, 1e-290, 1e-150, 1e-100])
+def test_reports_that_only_the_target_sends_but_for_a_miracle_give_it_away(rare):
+    """In fractions, the others' miracle changes nothing above 1e-97."""
+    both = Channel([[1.0, rare], [rare, 1.0]])
+    one = Channel([[1 - rare, rare], [0.5, 0.5]])
+    for others in ([5, 0], [1000, 0]):
+        assert strong_vulnerability(None, both, others=others).value == near(1.0)
+        found = strong_vulnerability([0.9, 0.1], one, others=others)
+        assert (found.kind, found.value) == (Kind.EXACT, near(0.95))
+    assert worst_strong_vulnerability([0.9, 0.1], one, num_users=4).value == near(0.95)
+
+
+@pytest.mark.parametrize("method", ["auto", "enumeration"])
+def test_nothing_tells_more_than_one_report_by_itself(method):
+    for rare in (5e-324, 1e-305, 1e-141, 1e-139, 1e-20):
+        channel = Channel([[1 - rare, rare], [0.5, 0.5]])
+        for others in ([3, 0], [0, 3], [2, 1]):
+            found = strong_vulnerability([0.3, 0.7], channel, others=others, method=method)
+            alone = strong_vulnerability([0.3, 0.7], channel, others=[0, 0])
+            assert found.lower <= found.value <= found.upper <= alone.value
+
+
+@pytest.mark.parametrize("ask", [worst_strong_vulnerability, shuffled_vulnerability])
+def test_more_people_than_floats_count_are_refused_at_once(ask):
+    for people in (10**10 + 1, 10**12, 10**18, 10**30):
+        with pytest.raises(InvalidParameterError, match=r"num_users must be at most 10,000,000,000"):
+            ask(None, Channel(response(2, 0.7)), num_users=people)
+    with pytest.raises(InvalidParameterError, match=r"num_users must be at most 10,000,000,000"):
+        strong_vulnerability(None, Channel(response(2, 0.7)), others=[10**10, 0])
 
 
 def test_the_printed_formula_fails_below_one_over_k():

@@ -35,6 +35,14 @@ def test_a_sentence_says_the_kind_and_enough_digits(value, kind, said):
     assert wording.after_seeing(vulnerability(value, kind=kind), "the shuffled table") == start + said
 
 
+def test_bounds_far_apart_are_both_said():
+    wide = Vulnerability(
+        value=0.2109, lower=0.2019, upper=0.2109, kind=Kind.UPPER_BOUND, prior=0.2, method="pairs", note="Too long."
+    )
+    said = wording.after_seeing(wide, "the shuffled table")
+    assert said.endswith("is right between 20.1 % and 21.1 % of the time instead of 20.0 %.")
+
+
 def test_other_gains_are_worth_a_number_and_not_a_share():
     said = wording.after_seeing(vulnerability(2.5, prior=2.0), "the shuffled table", counts_right=False)
     assert said.endswith("is worth 2.5 on average instead of 2.")

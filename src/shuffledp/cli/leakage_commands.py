@@ -9,6 +9,7 @@ from shuffledp._validate import one_of
 from shuffledp.cli.protocols import Asked
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import METHODS, Comparison, TargetExamination, compare_ways, examine_target
+from shuffledp.leakage.iid import MOST_PEOPLE
 from shuffledp.tables import read_gain
 
 __all__ = ["leakage", "without_shuffle"]
@@ -21,6 +22,11 @@ def leakage(
 ) -> TargetExamination | Comparison:
     """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
     one_of(METHODS, method=method)
+    if asked.users is not None and asked.users > MOST_PEOPLE:
+        raise InvalidParameterError(
+            f"--users must be at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell "
+            f"less); got users={asked.users}."
+        )
     model = asked.model()
     about: dict[str, Any] = {
         "prior": None if prior is None else _shares(prior),

@@ -21,6 +21,7 @@ _SERIES = 0.1
 _TERMS = 10
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _TABLE = 16
+_TINY = 1e-290
 
 
 def _stirling_errors() -> Floats:
@@ -58,7 +59,8 @@ def _deviance(x: Floats, mean: ArrayLike) -> Floats:
         series = series * v**2 + 1 / (2 * term + 1)
     near = (x - mean) * v + 2 * x * v**3 * series
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / mean), 0.0) + mean - x
+        low = np.maximum(mean, _TINY)  # the quotient by less could overflow
+        far = np.where(x > 0, x * (np.log(np.where(x > 0, x, 1) / low) + np.log(low / mean)), 0.0) + mean - x
     out: Floats = np.where(np.abs(v) < _SERIES, near, far)
     return out
 
@@ -77,8 +79,8 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
     if chance <= 0 or chance >= 1:
         certain: Floats = (x == (n if chance >= 1 else 0)).astype(np.float64)
         return certain
-    y, tiny = n - x, 1e-300
-    deviance = _deviance(x, np.maximum(n * chance, tiny)) + _deviance(y, np.maximum(n * (1 - chance), tiny))
+    y, least = n - x, np.nextafter(0.0, 1.0)  # in place of means of 0, of no trials
+    deviance = _deviance(x, np.maximum(n * chance, least)) + _deviance(y, np.maximum(n * (1 - chance), least))
     inner = (x > 0) & (y > 0)
     scale = np.where(inner, 2 * np.pi * x * y / np.maximum(n, 1), 1.0)
     out: Floats = np.exp(_stirling(n) - _stirling(x) - _stirling(y) - deviance) / np.sqrt(scale)

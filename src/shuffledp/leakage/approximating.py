@@ -58,7 +58,7 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     slack = 1e-15 + (_SLACK + _POWER_SLACK * sum(count for _, count in slots)) * reach
     normal, apart = normal_excess(shift, spread), _from_normal(chances, centered, slots)
     lower = max(0.0, shift, upper - grown - slack, normal - apart)
-    return lower, max(lower, min(max(upper, shift, 0.0) + slack, normal + apart))
+    return lower, max(min(max(upper, shift, 0.0) + slack, normal + apart), lower)  # in this order nan stays nan
 
 
 def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:

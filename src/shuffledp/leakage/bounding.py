@@ -107,7 +107,7 @@ def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
     means, spreads = _moments(chances, values[1:] - values[0], squares)
     rival = 1 + int(np.argmax(normal_excesses(total * means, spreads)))
     lower = by_convolution(chances, values[[0, rival]], slots, points)[0]
-    return Interval(lower, max(lower, upper), "pairs")
+    return Interval(lower, max(upper, lower), "pairs")  # in this order nan stays nan
 
 
 def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floats, Floats]:

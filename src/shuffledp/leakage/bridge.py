@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _validate
 from shuffledp.channels import Channel
-from shuffledp.errors import UnsupportedModelError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage.scores import matrix_of
 from shuffledp.leakage.strong import all_feasible, data_sets, strong_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.statements import Kind
 
 __all__ = [
     "bridge_prior",
@@ -56,11 +57,14 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
     It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
 
     Args:
-        vulnerability: with exactly that prior; a `Vulnerability` keeps digits that the difference loses.
+        vulnerability: with exactly that prior, of somebody who knows everybody else's value; a number is taken at its
+            word. A `Vulnerability` keeps digits that the difference loses; of an upper bound, delta is one too.
         epsilon: in nats, from 0 to 700.
 
     Raises:
-        InvalidParameterError: if an argument is out of range, or the vulnerability is below what the prior gives.
+        InvalidParameterError: if an argument is out of range, the vulnerability is below what the prior gives, or a
+            `Vulnerability` says nothing sure about delta from above: an estimate or a lower bound, another gain than
+            that of a right guess, another prior, or an adversary who does not know the others' values.
 
     Example:
         >>> round(delta_from_vulnerability(0.75, 0.0), 9)
@@ -68,15 +72,30 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
     """
     before = bridge_prior(epsilon)[1]
     if isinstance(vulnerability, Vulnerability):
-        if abs(vulnerability.prior - before) > _SAME_PRIOR:
-            raise _validate.invalid(f"one with the prior {before:.12g} of bridge_prior", prior=vulnerability.prior)
-        excess = vulnerability.additive_leakage
+        excess = _sure_excess(vulnerability, epsilon)
     else:
         _validate.probability(vulnerability=vulnerability)
         if vulnerability < before - _SAME_PRIOR:
             raise _validate.invalid(f"at least what the prior gives, {before:.12g}", vulnerability=vulnerability)
         excess = vulnerability - before
-    return min(1.0, max(0.0, (1 + math.exp(epsilon)) * excess))
+    return min(max((1 + math.exp(epsilon)) * excess, 0.0), 1.0)
+
+
+def _sure_excess(found: Vulnerability, epsilon: float) -> float:
+    """An upper bound of what seeing the release adds to the guess between the two values of `bridge_prior`."""
+    if found.kind not in (Kind.EXACT, Kind.UPPER_BOUND):
+        raise InvalidParameterError(f"vulnerability must be exact or an upper bound; got one of kind {found.kind}.")
+    if not found.counts_right:
+        raise InvalidParameterError("vulnerability must be of the gain of a right guess, which is 1, and 0 otherwise.")
+    if found.between is None:
+        raise InvalidParameterError(
+            "vulnerability must be of somebody who knows everybody else's value and guesses between two: that of "
+            "strong_vulnerability, with a prior above 0 on two values."
+        )
+    odds, wanted = min(found.between) / max(found.between), math.exp(-epsilon)
+    if abs(odds - wanted) > _SAME_PRIOR * wanted:
+        raise InvalidParameterError("vulnerability must be one with the prior that bridge_prior gives for epsilon.")
+    return found.additive_leakage + (found.upper - found.value)
 
 
 def vulnerability_from_delta(delta: float, epsilon: float) -> float:
@@ -85,7 +104,7 @@ def vulnerability_from_delta(delta: float, epsilon: float) -> float:
     For a mechanism that is (epsilon, delta)-private it is an upper bound for every pair and for all others' values.
 
     Args:
-        delta: from 0 to 1.
+        delta: from 0 to 1; that of the mechanism or an upper bound of it, as of a lower one it would be none.
         epsilon: in nats, from 0 to 700.
 
     Raises:
@@ -103,7 +122,8 @@ def vulnerability_from_delta(delta: float, epsilon: float) -> float:
 def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, others: ArrayLike) -> float:
     """The hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
 
-    Exact to about 1e-12, or an upper bound where reports are of so many kinds that `strong_vulnerability` gives one.
+    Exact to about 1e-12, or an upper bound where reports are of so many kinds that `strong_vulnerability` gives one,
+    and for epsilon above 250 where the others send some report less than once in 10^140 times.
 
     Args:
         channel: the local randomizer of everybody.
@@ -131,7 +151,7 @@ def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, 
     found = strong_vulnerability(prior, channel, guesses, others=others)
     matrix = matrix_of(channel).astype(np.float64)
     own = float(np.maximum(matrix[first] / large - matrix[second] * large, 0.0).sum())  # of the report by itself
-    return min(1.0, max(0.0, large * min(found.additive_leakage, own)))
+    return min(max(large * min(found.additive_leakage, own), 0.0), 1.0)
 
 
 def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float:

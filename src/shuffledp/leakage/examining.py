@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,12 @@ from numpy.typing import ArrayLike
 from shuffledp import _validate
 from shuffledp._version import __version__
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage.enumerating import Slots
 from shuffledp.leakage.guessing import BestGuess, best_guesses
+from shuffledp.leakage.hiding import best_among
+from shuffledp.leakage.iid import Best
 from shuffledp.leakage.positions import best_at, slots_of
-from shuffledp.leakage.scores import checked_prior, matrix_of, scores
+from shuffledp.leakage.scores import checked_prior, matrix_of
 from shuffledp.leakage.target import channel_of, target_vulnerability, worst_exchange_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.leakage.ways import Comparison, compare_ways
@@ -199,9 +203,14 @@ def target_capacity(
     belief = checked_prior(prior, len(matrix)).astype(np.float64)
     possible = np.flatnonzero(belief > 0)
     uniform = np.full(len(possible), 1 / len(possible))
-    of_target = scores(matrix[possible], uniform, np.eye(len(possible)), law=belief @ matrix)
+    alike = np.eye(len(possible))
+
+    def within(slots: Slots) -> Best:
+        chosen = partial(best_at, slots=slots, method=method, source=source)
+        return best_among(matrix[possible], uniform, alike, belief @ matrix, chosen)
+
     laws = [slots_of(law) for law in model.shuffle.position_laws()]
-    best = max((best_at(of_target, law, method=method, source=source) for law in laws), key=lambda each: each.excess)
+    best = max((within(slots) for slots in laws), key=lambda each: each.excess)
     return Capacity(value=1 + len(possible) * best.excess, kind=best.kind)
 
 

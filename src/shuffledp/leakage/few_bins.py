@@ -19,17 +19,18 @@ _BLOCK = 1.5  # of smooth sums, in units of the spread of the sum
 def larger_of_two(balls: int, first: float, second: float) -> float:
     """The expected larger load of two bins of several, over how many balls fall into these two.
 
-    Of M balls the first bin holds X, and E(X; X >= c) = M s P(Bin(M - 1, s) >= c - 1). Even and odd M are each smooth.
+    Of M balls the first bin holds X ~ Bin(M, s): E max(X, M - X) = M / 2 + E[X - M / 2; X >= M / 2]
+    + E[M - X - M / 2; M - X > M / 2], so that tails are multiplied by differences only. Even and odd M are each smooth.
     """
     both = first + second
     low, high = window(balls, both)
     low, high = max(low, 1), min(high, balls)
     smoothness = _BLOCK * math.sqrt(balls * both * max(1 - both, 0.0)) / 2
-    total = 0.0
+    total = balls * both / 2
     for start in (low, low + 1):
         nodes, weights = integer_quadrature(max(0, (high - start) // 2 + 1), smoothness)
         held = start + 2 * nodes
-        total += float((binomial(held, balls, both) * weights) @ _larger(held, first / both, second / both))
+        total += float((binomial(held, balls, both) * weights) @ _above_half(held, first / both))
     return total
 
 
@@ -39,6 +40,9 @@ def largest_of_three(balls: int, shares: list[float]) -> float:
     Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
     = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
     are. It is smooth in M below and above 2 n / 3, of even and of odd M.
+
+    The shares must be above 0 and sum to 1, and be so near each other that each bin may be the fullest: few balls may
+    fall into any, or terms less smooth than the nodes take them for.
     """
     first, second, last = shares
     both = first + second
@@ -63,7 +67,7 @@ def _beyond(held: Integers, least: Integers, share: float) -> Floats:
     return total
 
 
-def _exceeding(trials: Integers, place: Integers, chance: float, least: Integers) -> Floats:
+def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integers | Floats") -> Floats:
     """E[X - c; X >= a] for X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), where the mean hardly counts."""
     from scipy.special import betainc
 
@@ -74,13 +78,7 @@ def _exceeding(trials: Integers, place: Integers, chance: float, least: Integers
     return np.where(possible, exceeding, 0.0)
 
 
-def _larger(held: Integers, first: float, second: float) -> Floats:
-    """The expected larger of two loads that add up to so many."""
-    from scipy.special import betainc
-
-    total = np.zeros(held.size)
-    for share, least in ((first, (held + 1) // 2), (second, held // 2 + 1)):
-        most = least > held
-        tail = betainc(np.maximum(least - 1, 1), np.where(most, 1, held - least + 1), share)
-        total += held * share * np.where(most, 0.0, np.where(least <= 1, 1.0, tail))
-    return total
+def _above_half(held: Integers, share: float) -> Floats:
+    """By how much the larger of two loads that add up to so many exceeds half of them, on average."""
+    first = _exceeding(held, (held + 1) // 2, share, held / 2)
+    return first + _exceeding(held, held // 2 + 1, 1 - share, held / 2)

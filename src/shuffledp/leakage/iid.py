@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "MOST_PEOPLE",
     "Best",
     "as_vulnerability",
     "best_guess",
+    "check_people",
     "largest",
     "missed",
     "shuffled_fraction",
@@ -56,8 +58,10 @@ _MOST_BINS, _QUICK_BINS = 50_000, 2_000  # people
 _TIGHT = 1e-3
 _EXACT_TO = 1e-12  # of what one report tells
 _MOST_EXACT = 200_000
+MOST_PEOPLE = 10**10
 _LEAST_FOR_A_PATTERN = 3
 _ALIKE = 1e-11
+_OVERFLOWS = "The exact value needs larger numbers than floats are, so this is a bound of it: of one report by itself."
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
@@ -90,7 +94,7 @@ def shuffled_vulnerability(
         prior: of every person's value, one probability for each input of the channel; None is uniform.
         channel: the local randomizer of everybody.
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
-        num_users: n, 1 or more.
+        num_users: n, from 1 to 10^10.
         method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms) and "max-load" (if
             each guess is favored by one report), for all guesses or for those that ever win. If none is, the value is
             an upper bound with a lower one: by "convolution" for two guesses (about 1e-6 apart), by fullest bins or
@@ -114,6 +118,7 @@ def shuffled_vulnerability(
         0.625
     """
     _validate.integer_at_least(1, num_users=num_users)
+    check_people(int(num_users))
     _validate.instance_of(Channel, channel=channel)
     size = len(channel.inputs)
     found = scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
@@ -168,10 +173,39 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: "Ra
         UnsupportedModelError: if its sum would take too long.
     """
     _validate.one_of(METHODS, method=method)
-    small = found.reduced()
-    if method in ("auto", "quick"):
-        return _automatic(small, slots, quick=method == "quick")
-    return _by_name(small, slots, method, source)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        small = found.reduced()
+        if method in ("auto", "quick"):
+            best = _automatic(small, slots, quick=method == "quick")
+        else:
+            best = _by_name(small, slots, method, source)
+        return best if _is_finite(best) else _as_if_alone(small)
+
+
+def check_people(num_users: int) -> None:
+    """Refuse more people than floats count right.
+
+    Raises:
+        InvalidParameterError: for more than 10^10.
+    """
+    if num_users > MOST_PEOPLE:
+        raise _validate.invalid(
+            f"at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell less)",
+            num_users=num_users,
+        )
+
+
+def _is_finite(best: Best) -> bool:
+    """Whether no number overflowed on the way; the upper end may be infinite where nothing bounds it."""
+    return math.isfinite(best.excess) and math.isfinite(best.lower) and not math.isnan(best.upper)
+
+
+def _as_if_alone(small: Scores) -> Best:
+    """An upper bound: as if the target's report were known."""
+    alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
+    if not math.isfinite(alone):
+        raise InvalidParameterError("gain must have entries of usual size; sums of these overflow.")
+    return Best(excess=alone, lower=0.0, upper=alone, kind=Kind.UPPER_BOUND, method="one report", note=_OVERFLOWS)
 
 
 def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
@@ -317,7 +351,7 @@ def _by_enumeration(small: Scores, slots: Slots) -> Best:
         limit = f" (up to {_feasible(small):,} people are feasible)" if len(slots) == 1 else ""
         raise InvalidParameterError(f"method must be another one: an enumeration would take too long{limit}.")
     found, missing = expected_excess(small.chances, small.values, slots)
-    excess = max(0.0, found)
+    excess = max(found, 0.0)  # in this order nan stays nan
     if missing <= _EXACT_TO * float((small.values - small.values[0]).max(axis=0) @ small.chances):
         return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="enumeration")
     upper, note = excess + missing, "What is very unlikely to be seen is left out, and counts as if it told the most."
@@ -341,7 +375,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
     total = sum(kind.probability * kind.count for kind in kinds)
     kinds = tuple(Cells(kind.probability / total, kind.count, kind.weight) for kind in kinds)
     best = weight * (count * float(base @ small.chances) + expected_largest(count, kinds))
-    return max(0.0, best - weight * count * float(small.prior))
+    return max(best - weight * count * float(small.prior), 0.0)
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:

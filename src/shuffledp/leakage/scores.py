@@ -76,18 +76,16 @@ class Scores:
         return Scores(mass, merged)
 
 
-def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any], law: NDArray[Any] | None = None) -> Scores:
-    """The scores of reports with this channel, prior and gain; exact for fractions.
+def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Scores:
+    """The scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
 
     Args:
         matrix: the channel, shape (values, reports).
         prior: shape (values,).
         gain: shape (guesses, values).
-        law: of the reports that hide the person's own; None if the others have the same prior. Where it is 0, scores
-            are left out.
     """
     weighted = (gain * prior) @ matrix
-    chances = prior @ matrix if law is None else law
+    chances = prior @ matrix
     kept = chances > 0
     return Scores(chances[kept], weighted[:, kept] / chances[kept])
 
@@ -110,7 +108,8 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     """A prior over so many values, uniform if None; fractions stay fractions.
 
     Raises:
-        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1.
+        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1: exactly, of fractions, and
+            to 1e-9 else.
     """
     if prior is None:
         return np.full(size, 1 / size)
@@ -120,6 +119,8 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     if not all(each >= 0 for each in given):
         raise InvalidParameterError("prior must be probabilities of 0 or more.")
     total = given.sum()
+    if given.dtype == object and total != 1:
+        raise InvalidParameterError("prior must sum to exactly 1, as it is of fractions; it does not.")
     if not abs(total - 1) <= _SUM_TOLERANCE:
         raise InvalidParameterError(f"prior must sum to 1; got a sum of {float(total):.12g}.")
     return given if given.dtype == object else given / total

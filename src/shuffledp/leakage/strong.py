@@ -18,15 +18,16 @@ from shuffledp import _validate
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage._worth import check_mixtures, check_views
-from shuffledp.leakage.iid import Best, best_guess, largest, missed
-from shuffledp.leakage.scores import checked_gain, checked_prior, matrix_of, numbers_of, scores
+from shuffledp.leakage.hiding import best_among, excess_of_views
+from shuffledp.leakage.iid import Best, best_guess, check_people, largest, missed
+from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, matrix_of, numbers_of
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.statements import Kind
 
 if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
-__all__ = ["checked_others", "data_sets", "strong_vulnerability", "worst_strong_vulnerability"]
+__all__ = ["checked_others", "data_sets", "pair_of", "strong_vulnerability", "worst_strong_vulnerability"]
 
 Floats = NDArray[np.float64]
 Counts = tuple[int, ...]
@@ -35,6 +36,7 @@ _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
 _FEW_VALUES = 3
+_PAIR = 2
 _FEWER_KNOWN = (
     "The exact value would take too long, so this is a bound of it: as if all others' reports were known, except for "
     "others who hold one value."
@@ -58,7 +60,7 @@ def strong_vulnerability(
         prior: of the target's value; None is uniform.
         channel: the local randomizer of everybody.
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
-        others: how many of the others hold each value, one number for each input of the channel.
+        others: how many of the others hold each value, one number for each input of the channel; below 10^10 together.
         method: as for `shuffledp.leakage.shuffled_vulnerability`; where others hold different values, there is one.
         source: randomness of "monte-carlo".
 
@@ -78,7 +80,9 @@ def strong_vulnerability(
     """
     _validate.instance_of(Channel, channel=channel)
     about = _about(channel, prior, gain)
-    found = _best(*about, checked_others(others, len(channel.inputs)), method=method, source=source)
+    known = checked_others(others, len(channel.inputs))
+    check_people(sum(known) + 1)
+    found = _best(*about, known, method=method, source=source)
     return _vulnerability(about, found, (KNOWN,), right=gain is None)
 
 
@@ -103,7 +107,7 @@ def worst_strong_vulnerability(
         prior: as for `strong_vulnerability`.
         channel: as there.
         gain: as there.
-        num_users: n, 1 or more.
+        num_users: n, from 1 to 10^10.
         method: as there.
         source: as there.
 
@@ -112,6 +116,7 @@ def worst_strong_vulnerability(
         UnsupportedModelError: if the method is "quick", values are more than three, and one tells more than another.
     """
     _validate.integer_at_least(1, num_users=num_users)
+    check_people(int(num_users))
     _validate.instance_of(Channel, channel=channel)
     size, others = len(channel.inputs), int(num_users) - 1
     every = method != "quick" and all_feasible(channel, others)
@@ -201,7 +206,7 @@ def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
 def _excess(weighted: Floats, first: int) -> float:
     """What the best guess after each view (column) adds to the one that was best beforehand."""
     check_views(weighted)
-    return float((weighted - weighted[first]).max(axis=0).sum())
+    return excess_of_views(weighted, first)
 
 
 def _exact(excess: float, method: str) -> Best:
@@ -209,19 +214,15 @@ def _exact(excess: float, method: str) -> Best:
 
 
 def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """All others hold one value; reports that they never send can only be the target's."""
+    """All others hold one value."""
     law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
-    found = scores(matrix, prior, gain, law)
     slots = ((1 / people, people),)
-    check_mixtures(found, slots)
-    best = best_guess(found, slots, **choices)
-    weighted = ((gain * prior) @ matrix)[:, law <= 0]
-    if not weighted.size:
-        return best
-    first = int(np.argmax(gain @ prior))  # differences are summed, since sums may be far larger
-    shift = _excess(weighted, first) + float((found.values[found.best] - found.values[first]) @ found.chances)
-    lower, excess, upper = (max(0.0, each + shift) for each in (best.lower, best.excess, best.upper))
-    return Best(excess=excess, lower=lower, upper=upper, kind=best.kind, method=best.method)
+
+    def choose(found: Scores) -> Best:
+        check_mixtures(found, slots)
+        return best_guess(found, slots, **choices)
+
+    return best_among(matrix, prior, gain, law, choose)
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
@@ -244,7 +245,8 @@ def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) ->
         for _ in range(count):
             law = _with_another(law, row)
     views = np.array([_with_another(law, row).ravel() for row in matrix])
-    return _excess((gain * prior) @ views, int(np.argmax(gain @ prior)))
+    weighted, first = gain * prior, int(np.argmax(gain @ prior))
+    return min(_excess(weighted @ views, first), excess_of_views(weighted @ matrix, first))  # but for rounding
 
 
 def _with_another(law: Floats, row: Floats) -> Floats:
@@ -295,4 +297,11 @@ def _vulnerability(
         excess=best.excess,
         counts_right=right,
         note=best.note,
+        between=pair_of(given),
     )
+
+
+def pair_of(prior: Floats) -> tuple[float, float] | None:
+    """What a prior says of two values, if they are all that is possible."""
+    possible = prior[prior > 0].tolist()
+    return (possible[0], possible[1]) if len(possible) == _PAIR else None

@@ -17,13 +17,14 @@ from shuffledp.leakage.iid import (
     OBLIVIOUS,
     Best,
     as_vulnerability,
+    check_people,
     largest,
     shuffled_vulnerability,
 )
 from shuffledp.leakage.max_load import expected_max_load
 from shuffledp.leakage.positions import best_at, slots_of, worst_within
 from shuffledp.leakage.scores import Scores, checked_gain, checked_prior, decay, matrix_of, scores
-from shuffledp.leakage.strong import KNOWN, checked_others, strong_vulnerability, worst_strong_vulnerability
+from shuffledp.leakage.strong import KNOWN, checked_others, pair_of, strong_vulnerability, worst_strong_vulnerability
 from shuffledp.leakage.vulnerability import Vulnerability
 from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.statements import Kind
@@ -245,6 +246,7 @@ def _wide_response(model: ProtocolModel) -> Vulnerability | None:
     if not isinstance(local, FrequencyModel) or shape is None or not model.shuffle.is_uniform:
         return None
     size = local.domain_size
+    check_people(model.num_users)
     if shape.overlap or abs(shape.share * size - 1) > 1e-12 or size < 3:
         return None
     excess = (local.p - local.q) * (expected_max_load(model.num_users, size) / model.num_users - 1 / size)
@@ -332,4 +334,6 @@ def _strong(
     reason = "it is known which report is the target's"
     hypotheses = (KNOWN, reason if alone else f"as if {reason}")
     falls = "none" if alone else "unknown"
-    return as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)
+    between = pair_of(checked_prior(prior, len(channel.inputs)).astype(np.float64))
+    seen = as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)
+    return replace(seen, between=between)

@@ -27,6 +27,7 @@ _IN_SENTENCES = {
     "both": "both together",
 }
 _MOST_DECIMALS = 10
+_WIDE = 1.1
 _ADVERSARIES = {"uninformed": "who knows nobody's answer", "strong": "who knows everybody else's answer"}
 
 
@@ -62,10 +63,18 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
     if not counts_right:
         return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
     after, before = change(found)
+    if found.kind is Kind.UPPER_BOUND and _is_wide(found):
+        least = as_share(found.lower, "at least", decimals=len(after.partition(".")[2]) - 2)
+        return f"{start} right between {least} and {after} of the time instead of {before}."
     if after == before and found.kind in (Kind.EXACT, Kind.UPPER_BOUND):
         often = "as often as before" if found.additive_leakage <= 0 else "hardly more often than before"
         return f"{start} right {before} of the time, {often}."
     return f"{start} right {relation}{after} of the time instead of {before}."
+
+
+def _is_wide(found: Vulnerability) -> bool:
+    """Whether the bounds of what is gained are so far apart that one of them alone would mislead."""
+    return found.lower > found.prior and found.upper - found.prior > _WIDE * (found.lower - found.prior)
 
 
 def answer(found: Comparison, *, counts_right: bool = True) -> list[str]:
