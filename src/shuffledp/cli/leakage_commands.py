@@ -21,7 +21,7 @@ def leakage(
 ) -> TargetExamination | Comparison:
     """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
     one_of(METHODS, method=method)
-    model = asked.model()
+    model = asked.model_of_run()
     about: dict[str, Any] = {
         "prior": None if prior is None else _shares(prior),
         "gain": None if gain == "bayes" else read_gain(Path(gain)),

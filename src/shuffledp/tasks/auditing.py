@@ -184,7 +184,7 @@ def audit_task(
     columns = []
     for part in parts:
         require_planned(part, num_users)
-        pipeline = part.pipeline(_shuffler(part, grouping, graphs))
+        pipeline = part.pipeline(shuffler_of(part, grouping, graphs))
         report = audit(
             pipeline,
             _statements(part, pipeline, num_users),
@@ -207,14 +207,6 @@ def audit_task(
             )
         columns.append(ColumnAudit(value=part.value, report=report, leakage=guessed))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
-
-
-def _shuffler(part: Task, grouping: Grouping | None, graphs: Graphs | None) -> Shuffler:
-    """The real one, as a run has it."""
-    section = part.shuffler
-    if graphs is None or not isinstance(section, NetworkSection):
-        return section.shuffler(grouping)
-    return walking(section, graphs, part.randomizer.randomizer(), part.release.delta)
 
 
 def _statements(part: Task, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:
