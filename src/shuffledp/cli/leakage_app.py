@@ -13,6 +13,10 @@ Kind = Annotated[
     str | None,
     typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, hadamard, subset, as far as written out."),
 ]
+People = Annotated[
+    Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
+]
+Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="For a task of several private columns: which one.")]
 
 
 def leakage(
@@ -52,12 +56,8 @@ def leakage(
             "estimates: gaussian (two guesses), monte-carlo."
         ),
     ] = "auto",
-    input: Annotated[  # noqa: A002
-        Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
-    ] = None,
-    value: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="For a task of several private columns: which one.")
-    ] = None,
+    input: People = None,  # noqa: A002
+    value: Column = None,
     json: Json = False,
 ) -> None:
     """What can be guessed about one person, before and after seeing what is released, without any data."""

@@ -291,7 +291,9 @@ def _by_places(
     best, law = largest([found for found, _ in each]), max(each, key=lambda pair: pair[0].excess)[1]
     alone = law.counts == (1,)
     falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
-    assumed = _hypotheses(f"{OBLIVIOUS}; about {law.whose}")
+    assumed = _hypotheses(OBLIVIOUS)
+    if law.whose != "anybody":
+        assumed += (f"the person is {law.whose}",)
     return as_vulnerability(found, best, hypotheses=assumed, decay=falls, counts_right=counts_right)
 
 
