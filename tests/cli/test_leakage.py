@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from cli.running import refused, shuffledp, write_task
+from cli.networks import PEOPLE, make_folder
+from cli.running import refused, shuffledp, write_csv, write_task
 from shuffledp.leakage import examine_target, target_vulnerability
 from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import model_of_kind
@@ -116,7 +117,7 @@ def test_the_comparison_without_a_shuffle_has_no_rows_of_one(folder):
 def test_what_would_take_too_long_is_bounded_and_says_why(folder):
     options = (*THREE, "--users", 1000, "--prior", "0.3,0.34,0.36")
     printed = shuffledp(*options, "--shuffler", "mallows:0.5", "--json").json
-    assert (printed["kind"], printed["method"]) == ("upper-bound", "pairs")
+    assert (printed["kind"], printed["method"]) == ("upper-bound", "heaviest")
     assert printed["posterior_lower"] < printed["posterior"] < 0.5761
     said = text(*options, "--shuffler", "mallows:0.5", "--compare")
     assert "right between 41.3% and 43.7% of the time" in said
@@ -251,3 +252,55 @@ def test_options_beside_a_task_are_refused(folder):
         said = refused(2, "leakage", "task.toml", "--users", 5, *option)
         assert "left out beside a task file" in said
         assert f"got {option[0]} {option[1]}" in said
+
+
+def test_a_task_with_groups_reads_public_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "km.csv", ["km"], [[f"{place / 2:.1f}"] for place in range(40)])
+    write_task(
+        tmp_path, public=["km"], shuffler={"kind": "mallows", "alpha": 4.0}, groups={"columns": ["km"], "radius": 2.0}
+    )
+    assert "--input must be given for a task with [groups]" in refused(2, "leakage", "task.toml")
+    printed = shuffledp("leakage", "task.toml", "--input", "km.csv", "--compare", "--json").json
+    assert (printed["num_users"], printed["model"]["shuffle"]["kind"]) == (40, "mallows")
+    assert printed["prior"] < printed["posterior"] <= printed["comparison"]["ways"][0]["uninformed"]["value"]
+    assert "--users must be left out, or 40" in refused(2, "leakage", "task.toml", "--input", "km.csv", "--users", 41)
+
+
+def test_a_task_with_a_graph_reads_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path)
+    printed = shuffledp("leakage", "task.toml", "--json").json
+    assert (printed["num_users"], printed["model"]["shuffle"]["kind"]) == (PEOPLE, "network")
+    assert printed["posterior"] > printed["prior"]
+    assert "--input must be left out" in refused(2, "leakage", "task.toml", "--input", "people.csv")
+
+
+def test_one_of_several_columns_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = "".join(
+        f'[[value]]\ncolumn = "{name}"\nrandomizer = {{kind = "k-rr", epsilon0 = 1.0, categories = ["a", "b"]}}\n'
+        for name in ("smokes", "drinks")
+    )
+    (tmp_path / "task.toml").write_text(f'name = "two"\n{blocks}[release]\ndelta = 1e-6\n')
+    assert "--value COLUMN" in refused(2, "leakage", "task.toml", "--users", 9)
+    said = text("leakage", "task.toml", "--users", 9, "--value", "drinks")
+    assert "reports seen of a, b" in said
+    assert "value must be one of 'smokes', 'drinks'" in refused(2, "leakage", "task.toml", "--value", "km")
+    assert "--value must be left out without a task file" in refused(2, *THREE, "--users", 9, "--value", "km")
+
+
+def test_a_comparison_says_why_no_sample_is_in_it(folder):
+    for shuffler in ("mallows:1", "imperfect:0.5"):
+        said = text(*THREE, "--users", 20, "--shuffler", shuffler, "--compare")
+        assert "Left out: a random sample: it is compared with a uniform shuffle only." in said
+    assert "Left out" not in text(*THREE, "--users", 20, "--compare")
+
+
+def test_kendalls_distance_may_be_named(folder):
+    both = (
+        shuffledp(*THREE, "--users", 6, "--shuffler", f"{kind}:0.5", "--json").json
+        for kind in ("mallows", "mallows-kendall")
+    )
+    named, meant = ({**each, "seconds": 0} for each in both)
+    assert named == meant

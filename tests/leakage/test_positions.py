@@ -11,8 +11,19 @@ from leakage.brute import bayes, response, shuffled_views, vulnerability
 from shuffledp.channels import Channel
 from shuffledp.errors import InvalidParameterError
 from shuffledp.laws import kendall_position_law, mallows_law
+from shuffledp.leakage import bounding
 from shuffledp.leakage.iid import best_guess
-from shuffledp.leakage.positions import _mixture_bound, _normal_bound, _uniform, best_at, slots_of, worst_within
+from shuffledp.leakage.positions import (
+    _above_corners,
+    _corner,
+    _mixture_bound,
+    _normal_bound,
+    _searched,
+    _uniform,
+    best_at,
+    slots_of,
+    worst_within,
+)
 from shuffledp.leakage.scores import scores
 from shuffledp.models import PositionLaw
 from shuffledp.statements import Kind
@@ -182,3 +193,46 @@ def test_places_that_are_no_law_are_refused(places):
 def test_a_law_of_places_is_slots():
     assert slots_of(PositionLaw(weights=(0.5, 0.25), counts=(1, 2))) == ((0.5, 1), (0.25, 2))
     assert Channel(response(2, 0.75)).epsilon() == near(math.log(3))
+
+
+def test_many_people_are_bounded_by_little_more_than_the_worst_corner():
+    """The exact maximum is what 300 people have; bounds of more go on from there."""
+    for prior in (None, [0.4, 0.6]):
+        small = found(response(2, 0.9), prior).reduced()
+        for cost in (0.3, 1.0, 3.0):
+            exact = max(best_guess(small, _corner(150, heavy, cost)).upper for heavy in range(150))
+            assert exact <= _searched(small, 150, cost) <= 1.002 * exact
+    small = found(response(2, math.e / (1 + math.e))).reduced()
+    few, more = (worst_within(small, people, 1.0) * math.sqrt(people) for people in (300, 301))
+    assert 0.999 * few < more < 1.002 * few
+
+
+def test_laws_above_corners_are_more_concentrated():
+    for low, high in ((1, 1), (1, 9), (3, 5), (4, 8)):
+        above = sorted(_above_corners(10, low, high, 1.5), reverse=True)
+        sums = np.cumsum(np.concatenate([np.full(count, weight) for weight, count in above]))
+        assert sums[-1] == pytest.approx(1, abs=1e-12)
+        for heavy in range(low, high + 1):
+            corner = sorted(_corner(10, heavy, 1.5), reverse=True)
+            assert (np.cumsum(np.concatenate([np.full(n, weight) for weight, n in corner])) <= sums + 1e-12).all()
+
+
+@pytest.mark.parametrize("matrix", [response(3, 0.7), response(5, 0.5)], ids=["k=3", "k=5"])
+@pytest.mark.parametrize("theta", [0.1, 0.7])
+def test_the_heaviest_slots_bound_from_both_sides(matrix, theta):
+    """A law of which histograms can all be enumerated, and one of which they cannot."""
+    each = found(matrix)
+    few = slots_of(kendall_position_law(6, theta, 0))
+    exact = best_guess(each, few, method="enumeration")
+    for kept in range(1, 6):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bounding, "_MOST_STATES", 1.01 * len(matrix) ** (kept + 1))
+            bound = bounding.by_heaviest(each.reduced(), few)
+        assert bound.lower <= exact.upper + 1e-13
+        assert exact.lower <= bound.upper + 1e-13
+    assert bound.lower > 0.5 * exact.excess
+    bound = best_at(each, slots_of(kendall_position_law(1000, theta, 0)))
+    sampled = best_guess(each, slots_of(kendall_position_law(200, theta, 0)), method="monte-carlo")
+    assert bound.lower <= sampled.upper
+    assert sampled.lower <= bound.upper
+    assert bound.upper - bound.lower < 0.2 * bound.upper

@@ -4,7 +4,10 @@ import pytest
 
 from report.outcomes import make_outcome
 from shuffledp.leakage import compare_ways
-from shuffledp.report.sections.leakage import leakage_section
+from shuffledp.models import ProtocolModel
+from shuffledp.report.sections.leakage import _bars, _worst, leakage_section
+from shuffledp.shufflers import CayleyShuffler, ImperfectShuffleModel
+from shuffledp.statements import Kind
 from shuffledp.testing import SeededSource
 
 THREE = ("red", "green", "blue")
@@ -70,14 +73,46 @@ def test_many_people_are_bounded_for_the_strong_adversary_only():
 def test_a_randomizer_without_a_table_and_too_many_answers_are_told():
     hashing = of(50, randomizer={"kind": "olh", "epsilon0": 2.0, "categories": list(THREE)})
     assert hashing.context["tables"] == []
-    assert "table" in hashing.context["left_out"][0]
+    assert "table" in hashing.context["why"]
     wide = of(50, categories=tuple(map(str, range(65))))
-    assert "65 answers" in wide.context["left_out"][0]
+    assert "65 answers" in wide.context["why"]
 
 
-def test_means_have_no_such_section():
+def test_numbers_have_one_sentence_on_why_there_is_none():
     outcome = make_outcome([0.5] * 50, randomizer={"kind": "one-bit-mean", "epsilon0": 2.0, "lower": 0, "upper": 1})
-    assert leakage_section(outcome) is None
+    context = leakage_section(outcome).context
+    assert context["tables"] == []
+    assert "how near is near enough" in context["why"]
+    assert context["in_vain"]
+
+
+def test_the_command_on_the_page_says_how_many_people():
+    assert of(50).context["command"] == "shuffledp leakage TASK.toml --users 50"
+
+
+def test_a_lower_bound_is_shown_with_its_upper_end_and_drawn_up_to_it():
+    outcome = make_outcome([0] * 2000, categories=THREE)
+    strong = compare_ways(outcome.model, sampling=False, method="quick").way("both").strong
+    bar = leakage_section(outcome).context["tables"][1]["bars"][3]
+    assert strong.kind is Kind.LOWER_BOUND
+    assert bar.note == "lower and upper bound"
+    assert " to " in bar.share
+    assert float(bar.before) + float(bar.more) == pytest.approx(100 * strong.upper, abs=0.011)
+
+
+def test_both_together_are_never_shown_as_worse_than_randomizing_alone():
+    outcome = make_outcome([0] * 30, epsilon0=1.0)
+    shuffle = ImperfectShuffleModel(num_users=30, imperfection=40.0, construction="assumed")
+    found = compare_ways(ProtocolModel(local=outcome.model.local, shuffle=shuffle), sampling=False)
+    bars = _bars(found, "strong")
+    assert (bars[1].share, bars[3].share, bars[3].note) == ("73.1%", "73.1%", "at most")
+
+
+def test_an_imperfect_shuffler_of_a_known_law_says_the_worst_of_its_kind():
+    outcome = make_outcome([0] * 60, epsilon0=1.0)
+    cayley = CayleyShuffler(imperfection=2.0).model(60)
+    assert "%" in _worst(ProtocolModel(local=outcome.model.local, shuffle=cayley))
+    assert _worst(outcome.model) == ""
 
 
 def test_without_a_shuffle_nothing_is_said_of_one():

@@ -1,15 +1,15 @@
 """What `audit` does: read the task, call the library once, draw the page."""
 
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from shuffledp.attacks import Mode
 from shuffledp.cli.screen import watching
+from shuffledp.cli.surroundings import check_people, read_surroundings
 from shuffledp.errors import InvalidParameterError
 from shuffledp.report import is_audit_page, write_audit_page
-from shuffledp.tables import new_file, read_graphs, read_grouping
-from shuffledp.tasks import NetworkSection, TaskAudit, audit_task, read_task
+from shuffledp.tables import new_file
+from shuffledp.tasks import TaskAudit, audit_task, read_task
 from shuffledp.testing import SeededSource
 
 __all__ = ["audit"]
@@ -30,9 +30,7 @@ def audit(
 ) -> TaskAudit:
     """What attacks found; of the people only public columns are read."""
     task = read_task(task_file)
-    if (task.groups is None) != (people is None):
-        wanted = "left out for a task without [groups]" if task.groups is None else "given for a task with [groups]"
-        raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
+    check_people(task, people)
     if output is not None and output.suffix.lower() != ".html":
         raise InvalidParameterError(f"output must be the name of a page, ending in .html; got output={str(output)!r}.")
     with ExitStack() as stack:
@@ -41,12 +39,9 @@ def audit(
         if output is not None:
             page = stack.enter_context(new_file(output, force=force, is_ours=is_audit_page))
         watch = stack.enter_context(watching("runs"))
-        grouping = None
-        if people is not None:
-            grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
-        graphs = None
-        if isinstance(task.shuffler, NetworkSection):
-            graphs = read_graphs(task.shuffler, users or task.people.expected, task_file.parent)
+        grouping, graphs = read_surroundings(
+            task, task_file.parent, users=users, people=people, progress=watch.progress
+        )
         audited = audit_task(
             task,
             users,

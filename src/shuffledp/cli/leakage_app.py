@@ -13,6 +13,10 @@ Kind = Annotated[
     str | None,
     typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, hadamard, subset, as far as written out."),
 ]
+People = Annotated[
+    Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
+]
+Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="For a task of several private columns: which one.")]
 
 
 def leakage(
@@ -52,6 +56,8 @@ def leakage(
             "estimates: gaussian (two guesses), monte-carlo."
         ),
     ] = "auto",
+    input: People = None,  # noqa: A002
+    value: Column = None,
     json: Json = False,
 ) -> None:
     """What can be guessed about one person, before and after seeing what is released, without any data."""
@@ -67,6 +73,8 @@ def leakage(
         categories=categories,
         channel=channel,
         shuffler=shuffler,
+        people=input,
+        column=value,
     )
     found = leakage_commands.leakage(
         asked, prior=prior, adversary=adversary, gain=gain, compare=compare, method=method, whole=json

@@ -27,7 +27,7 @@ def leakage(
             f"--users must be at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell "
             f"less); got users={asked.users}."
         )
-    model = asked.model()
+    model = asked.model_of_run()
     about: dict[str, Any] = {
         "prior": None if prior is None else _shares(prior),
         "gain": None if gain == "bayes" else read_gain(Path(gain)),

@@ -9,6 +9,8 @@ from rich.text import Text
 from shuffledp._numerals import in_digits
 from shuffledp.cli.screen import print_json
 from shuffledp.leakage import BestGuess, Comparison, TargetExamination, Vulnerability, wording
+from shuffledp.leakage.guessing import MOST_LISTED
+from shuffledp.statements import Kind
 
 __all__ = ["show_leakage"]
 
@@ -90,7 +92,11 @@ def _show_guesses(console: Console, found: TargetExamination, answers: tuple[str
     if found.guesses is None:
         if found.adversary == "uninformed":
             listed = found.model.shuffle.is_uniform
-            why = "too many histograms can be seen to list them" if listed else "not listed where the order matters too"
+            why = (
+                f"more than the {MOST_LISTED} histograms that are listed can be seen"
+                if listed
+                else "not listed where the order matters too"
+            )
             console.print(Text(f"Best guesses: {why}."))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -147,6 +153,8 @@ def _show_comparison(console: Console, found: Comparison, *, counts_right: bool)
 def _vulnerability(found: Vulnerability | None, *, counts_right: bool) -> str:
     if found is None:
         return "-"
+    if counts_right and found.kind is Kind.LOWER_BOUND:
+        return _joined(wording.between(found, decimals=2))
     sign = {"at most": "<= ", "at least": ">= ", "about": "~ "}.get(found.kind.relation, "")
     return sign + _cell(found.value, found.kind.relation, counts_right=counts_right)
 

@@ -6,17 +6,24 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp._validate import integer_at_least, one_of
+from shuffledp.cli.screen import watching
+from shuffledp.cli.surroundings import check_people, read_surroundings
 from shuffledp.errors import InvalidParameterError
 from shuffledp.groups import Groups
 from shuffledp.models import LocalModel, ProtocolModel, ShuffleModel
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
 from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, MallowsShuffler, UniformShuffleModel
 from shuffledp.tables import read_channel
-from shuffledp.tasks import Task, read_task
+from shuffledp.tasks import Task, read_task, shuffler_of
 
 __all__ = ["Asked"]
 
-_DISTANCES = {"mallows": "kendall", "mallows-hamming": "hamming", "mallows-cayley": "cayley"}
+_DISTANCES = {
+    "mallows": "kendall",
+    "mallows-kendall": "kendall",
+    "mallows-hamming": "hamming",
+    "mallows-cayley": "cayley",
+}
 _SHUFFLERS = {
     "uniform": None,
     "none": None,
@@ -42,6 +49,8 @@ class Asked:
         honest_fraction: share of the people who do not collude.
         published_only: whether to leave out what only this project proves.
         shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
+        people: a table of the people with their public columns, for a task with groups.
+        column: which one, of a task of several private columns; None where it must have one.
     """
 
     task: Path | None = None
@@ -55,6 +64,8 @@ class Asked:
     honest_fraction: float = 1.0
     published_only: bool = False
     shuffler: str | None = None
+    people: Path | None = None
+    column: str | None = None
 
     @property
     def kind(self) -> str:
@@ -73,7 +84,7 @@ class Asked:
         if elsewhere:
             raise InvalidParameterError(
                 f"--randomizer must be a kind without parameters that only a task file gives ({', '.join(elsewhere)}): "
-                f"for this one, shuffledp account TASK.toml; got randomizer={self.kind!r}."
+                f"for this one, give a task file in place of options; got randomizer={self.kind!r}."
             )
         for name, option in _OPTIONS.items():
             given = getattr(self, option) is not None
@@ -86,12 +97,30 @@ class Asked:
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
         if self.task is not None:
-            self._require_nothing(
-                "a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta", "shuffler"
-            )
+            self._require_only_a_task()
             task = self._task()
             return task.model(self._people(task.people.expected))
         return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
+
+    def model_of_run(self) -> ProtocolModel:
+        """The protocol's public description as a run has it: with the groups of an input, or a graph."""
+        if self.task is None:
+            for name, option in (("people", "input"), ("column", "value")):
+                if (given := getattr(self, name)) is not None:
+                    raise _wrong(option, "left out without a task file", given)
+            return self.model()
+        self._require_only_a_task()
+        whole, part = read_task(self.task), self._task()
+        check_people(whole, self.people)
+        with watching() as watch:
+            grouping, graphs = read_surroundings(
+                whole, self.task.parent, users=self.users, people=self.people, progress=watch.progress
+            )
+        known = next((each[0].num_users for each in (graphs, grouping and (grouping.groups,)) if each), None)
+        if known is not None and self.users not in (None, known):
+            raise _wrong("users", f"left out, or {known}, the people of the task's input or graph", self.users)
+        num_users = self._people(part.people.expected) if known is None else known
+        return part.model(num_users, shuffler_of(part, grouping, graphs))
 
     def answers(self) -> tuple[str, ...]:
         """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
@@ -112,11 +141,21 @@ class Asked:
         self._require_nothing("--channel", "randomizer", "epsilon0", "categories", "local_delta")
         return ChannelModel(matrix=read_channel(self.channel))
 
+    def _require_only_a_task(self) -> None:
+        self._require_nothing(
+            "a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta", "shuffler"
+        )
+
     def _task(self) -> Task:
         task = read_task(self.task) if self.task is not None else None
+        if self.column is not None and task is not None:
+            parts = {part.value: part for part in task.parts()}
+            one_of(parts, value=self.column)
+            return parts[self.column]
         if not isinstance(task, Task):
             raise InvalidParameterError(
-                "the task must have one private column; for several, `shuffledp plan` adds their losses up."
+                "the task must have one private column; for several, `shuffledp plan` adds their losses up, and "
+                "`shuffledp leakage` takes --value COLUMN."
             )
         return task
 

@@ -1,9 +1,11 @@
 """The expectation of the largest of several sums between two bounds, where its exact evaluation would take too long.
 
-Three things are true for any number of guesses and of reports:
+Four things are true for any number of guesses and of reports:
 
 * Guesses that hardly ever win may be left out: E[(S_w - S_0)_+] <= E[exp(s (S_w - S_0))] / (e s) for all s > 0.
 * For any sum A, E[max S_w] <= E[A] + sum over w of E[(S_w - A)_+], and each of these is an expectation about one sum.
+* If X is a sum over heavy slots and Y one over all others, max (X + Y) is max (X + E Y) at least on average, and that
+  plus E[max (Y - E Y)] at most (Jensen, both times).
 * If scores are nearly those of a fullest bin, the expectation is that of a fullest bin but for the mean of the largest
   of what is left, which is at most the root of the sum of its variances.
 
@@ -12,6 +14,7 @@ References:
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +22,11 @@ from numpy.typing import NDArray
 
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.leakage.approximating import by_convolution, normal_excesses
-from shuffledp.leakage.enumerating import Slots
+from shuffledp.leakage.enumerating import Slots, expected_excess, num_states
 from shuffledp.leakage.max_load import Cells, expected_highest
 from shuffledp.leakage.scores import Scores
 
-__all__ = ["Interval", "by_fullest_bin", "by_pairs", "without_losers"]
+__all__ = ["Interval", "by_fullest_bin", "by_heaviest", "by_pairs", "without_losers"]
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +36,7 @@ _LEVELS = np.linspace(-4, 8, 241)  # in standard deviations
 _FEW_GUESSES = 8
 _POINTS, _FEWER_POINTS, _FEWEST_POINTS = 2**18, 2**16, 2**14
 _MOST_BINS = 12
+_MOST_STATES = 2e6  # histograms of the heaviest slots, times guesses
 _ROUNDING = 1e-12
 
 
@@ -145,6 +149,53 @@ def by_fullest_bin(small: Scores, people: int) -> Interval | None:
     middle = highest + float((base - values[0]) @ chances)
     margin = math.sqrt(float(spreads @ spreads)) + _ROUNDING * float(np.abs(values).max(axis=0) @ chances)
     return Interval(max(0.0, middle - margin), middle + margin, "bins")
+
+
+def by_heaviest(small: Scores, slots: Slots) -> Interval | None:
+    """By as many of the heaviest slots as can be enumerated one by one, with all others at their mean.
+
+    From below also by a number of the heaviest slots as if they were equally heavy, which is a less concentrated law:
+    the number for which the mean leaves out the least. None if not even one slot can be enumerated.
+    """
+    heaviest = sorted(slots, reverse=True)
+    kept = 0
+    while kept < len(heaviest) and _states(small, heaviest[: kept + 1]) <= _MOST_STATES:
+        kept += 1
+    if not kept:
+        return None
+    heads, rest = tuple(heaviest[:kept]), heaviest[kept:]
+    middle, missing = _with_rest(small, heads)
+    means, spreads = _moments(small.chances, small.values, sum(count * weight**2 for weight, count in rest))
+    centered = float((small.values - means[:, None]).max(axis=0) @ small.chances)
+    most = min(math.sqrt(float(spreads @ spreads)), centered * sum(count * weight for weight, count in rest))
+    lower = max(middle, _with_rest(small, _evened(small, heaviest))[0])
+    return Interval(lower, max(lower, middle + missing + most + _ROUNDING * centered), "heaviest")
+
+
+def _states(small: Scores, slots: Sequence[tuple[float, int]]) -> float:
+    return num_states(len(small.chances), tuple(slots), small.chances) * len(small.values)
+
+
+def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
+    """The expected excess with all further slots at their mean, and what unlikely histograms may add."""
+    mass = sum(count * weight for weight, count in slots)
+    relative = small.values - small.values[0]
+    shift = (1 - mass) / mass * (relative @ small.chances)
+    found, missing = expected_excess(small.chances, relative + shift[:, None], slots)
+    return max(0.0, found), missing
+
+
+def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
+    """Some of the heaviest slots with their weights made equal: those whose sum varies most, if they are not many."""
+    best: tuple[float, Slots] = (-1.0, (heaviest[0],))
+    mass, number = 0.0, 0
+    for weight, count in heaviest:
+        mass, number = mass + weight * count, number + count
+        evened = ((mass / number, number),)
+        if _states(small, evened) > _MOST_STATES:
+            break
+        best = max(best, (mass**2 / number, evened))
+    return best[1]
 
 
 def _owners(chances: Floats, values: Floats) -> NDArray[np.int64] | None:

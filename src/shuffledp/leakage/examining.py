@@ -74,7 +74,7 @@ class TargetExamination:
         """The one object that `shuffledp leakage` prints with ``--json`` (``leakage`` in docs/schema.json)."""
         found, ratio = self.found, self.found.multiplicative_leakage
         return {
-            "prior": found.prior,
+            "prior": float(f"{found.prior:.15g}"),  # what floats add is no further digit
             "posterior": found.value,
             "posterior_lower": found.lower,
             "posterior_upper": found.upper if math.isfinite(found.upper) else "inf",
@@ -154,7 +154,7 @@ def examine_target(
 
 def _worst_like(model: ProtocolModel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability | None:
     """If only the imperfection is promised, and not how the order is drawn."""
-    if model.shuffle.kind != "imperfect" or not model.shuffle.position_laws():
+    if model.shuffle.kind != "imperfect" or model.shuffle.is_uniform or not model.shuffle.position_laws():
         return None
     return worst_exchange_vulnerability(model, prior=prior, gain=gain)
 

@@ -14,9 +14,9 @@ from shuffledp.leakage.strong import data_sets
 from shuffledp.leakage.target import channel_of, check_supported
 from shuffledp.models import ProtocolModel
 
-__all__ = ["BestGuess", "best_guesses"]
+__all__ = ["MOST_LISTED", "BestGuess", "best_guesses"]
 
-_MOST_LISTED = 60
+MOST_LISTED = 60
 _TIED = 1e-12
 
 
@@ -71,12 +71,12 @@ def best_guesses(
     check_supported(model)
     alone = [law.counts for law in model.shuffle.position_laws()] == [(1,)]
     people = 1 if alone else model.num_users
-    if not (model.shuffle.is_uniform or alone) or people > _MOST_LISTED:
+    if not (model.shuffle.is_uniform or alone) or people > MOST_LISTED:
         return None
     matrix = matrix_of(channel_of(model.local)).astype(np.float64)
     belief = checked_prior(prior, len(matrix)).astype(np.float64)
     worth = checked_gain(gain, len(matrix)).astype(np.float64)
-    if math.comb(people + matrix.shape[1] - 1, people) > _MOST_LISTED:
+    if math.comb(people + matrix.shape[1] - 1, people) > MOST_LISTED:
         return None
     law, joint = belief @ matrix, (worth * belief) @ matrix
     found = (_after(np.array(seen), law, joint) for seen in list(data_sets(matrix.shape[1], people))[::-1])

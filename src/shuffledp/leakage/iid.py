@@ -62,6 +62,10 @@ MOST_PEOPLE = 10**10
 _LEAST_FOR_A_PATTERN = 3
 _ALIKE = 1e-11
 _OVERFLOWS = "The exact value needs larger numbers than floats are, so this is a bound of it: of one report by itself."
+_LESS_EFFORT = (
+    "This is a bound, found with little effort; the method 'auto' takes longer and may find the exact value, and "
+    "'monte-carlo' estimates it."
+)
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
@@ -214,7 +218,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
     if chosen in (None, "convolution"):
         contenders, added, most = without_losers(small, slots)
         chosen = _chosen(contenders, slots, quick=quick)
-    note = _too_long(small, slots)
+    note = _LESS_EFFORT if quick else _too_long(small, slots)
     if chosen == "enumeration":
         return _by_name(contenders, slots, chosen, None)
     if chosen == "max-load":
@@ -248,10 +252,10 @@ def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
 
 
 def _too_long(small: Scores, slots: Slots) -> str:
-    """Why a value is only a bound; for a uniform shuffle with the number of people for whom it need not be."""
-    feasible = f", and is feasible for up to {_feasible(small):,} people" if len(slots) == 1 else ""
-    start = f"The exact value would take too long{feasible}, so this is a bound of it"
-    return f"{start}; the method 'monte-carlo' estimates it."
+    """Why a value is only a bound; for a uniform shuffle with what can be enumerated, whatever guesses may win."""
+    start = "The exact value would take too long, so this is a bound of it"
+    feasible = f"; enumerating all that can be seen is feasible for up to {_feasible(small):,} people"
+    return f"{start}{feasible if len(slots) == 1 else ''}; the method 'monte-carlo' estimates it."
 
 
 def _feasible(small: Scores) -> int:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage.approximating import normal_excess
+from shuffledp.leakage.approximating import by_binomials, normal_excess
+from shuffledp.leakage.bounding import Interval, by_heaviest
 from shuffledp.leakage.enumerating import Slots
 from shuffledp.leakage.iid import Best, best_guess
 from shuffledp.leakage.scores import Scores, numbers_of
@@ -32,8 +33,10 @@ __all__ = ["best_at", "slots_of", "worst_within"]
 Floats = NDArray[np.float64]
 
 _MOST_EXACT = 300  # people for whom all corners are tried
+_MOST_SEARCHED = 10_000_000  # people for whom corners are searched
 _MOST_POINTS = 48
 _CLOSE = 0.01
+_CLOSER = 0.001
 _SUM_TOLERANCE = 1e-9
 _MOST_WEIGHTS = 64
 _TINY = 1e-300
@@ -82,13 +85,14 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
     upper = best_guess(found, above, method=method, source=source)
     lower = best_guess(found, below, method=method, source=source)
     note = upper.note or "The likeliest places are taken one by one and all others in groups, so this is a bound."
+    known = [Interval(lower.lower, upper.upper, upper.method)]
+    heaviest = by_heaviest(found.reduced(), slots)
+    if heaviest is not None:
+        known.append(heaviest)
+    least = min(known, key=lambda each: each.upper)
+    below = min(least.upper, max(each.lower for each in known))
     return Best(
-        excess=upper.upper,
-        lower=lower.lower,
-        upper=upper.upper,
-        kind=Kind.UPPER_BOUND,
-        method=upper.method,
-        note=note,
+        excess=least.upper, lower=below, upper=least.upper, kind=Kind.UPPER_BOUND, method=least.method, note=note
     )
 
 
@@ -118,9 +122,10 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
         cost: 0 or more, infinity included.
 
     Returns:
-        The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, the least of
-        three: the report's own (place known), a mixture of uniform laws on fewer places, and, for two guesses, the
-        normal law with Goldstein's bound on the distance from it.
+        The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, for up to
+        10 million places and two kinds of reports about a thousandth above it. It is the least of these: the report's
+        own (place known), laws that are more concentrated than all corners of a range, a mixture of uniform laws on
+        fewer places, and, for two guesses, the normal law with Goldstein's bound on the distance from it.
     """
     small = found.reduced()
     if len(small.values) == 1:
@@ -132,6 +137,8 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
         return min(local, _uniform(small)(size))
     if len(small.chances) == 2 and size <= _MOST_EXACT:
         return max(best_guess(small, _corner(size, heavy, cost)).upper for heavy in range(size))
+    if len(small.chances) == 2 and size <= _MOST_SEARCHED and _is_moderate(size, cost):
+        return min(local, _searched(small, size, cost))
     bounds = [local, _mixture_bound(_uniform(small), size, cost)]
     if len(small.values) == 2:
         bounds.append(_normal_bound(small, size, cost))
@@ -142,6 +149,46 @@ def _corner(size: int, heavy: int, cost: float) -> Slots:
     """So many places are exp(cost) times as likely as the others."""
     light = 1 / (heavy * math.exp(min(cost, 700.0)) + size - heavy)
     slots = ((math.exp(min(cost, 700.0)) * light, heavy), (light, size - heavy))
+    return tuple(slot for slot in slots if slot[1])
+
+
+def _is_moderate(size: int, cost: float) -> bool:
+    """Whether the worst corner has several heavy places; about size / (1 + exp(cost / 2)) of them."""
+    return cost < 2 * math.log(size)
+
+
+def _searched(small: Scores, size: int, cost: float) -> float:
+    """The largest over all corners, or little more: ranges of corners are halved where their bound is largest."""
+
+    def excess(slots: Slots) -> float:
+        if len(small.values) > 2:
+            return best_guess(small, slots, method="quick").upper
+        return by_binomials(small.chances, small.values, slots)
+
+    attained = excess(_corner(size, max(1, round(size / (1 + math.exp(cost / 2)))), cost))
+    ranges = [(math.inf, 1, size - 1)]
+    for _ in range(_MOST_POINTS):
+        worst, low, high = ranges.pop(ranges.index(max(ranges)))
+        if worst <= (1 + _CLOSER) * attained or low == high:
+            return worst
+        middle = max(low, min(high - 1, int(math.sqrt(low * high))))
+        for start, end in ((low, middle), (middle + 1, high)):
+            ranges.append((excess(_above_corners(size, start, end, cost)), start, end))
+        attained = max(attained, excess(_corner(size, middle, cost)))
+    return max(ranges)[0]
+
+
+def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
+    """A law more concentrated than every corner with so many heavy places, from ``low`` to ``high``.
+
+    With h heavy places a heavy one has exp(cost) b(h), and a light one b(h) = 1 / (h exp(cost) + size - h), which falls
+    with h. So j places have at most j exp(cost) b(low) together, and all others at least b(high) each.
+    """
+    heavy = math.exp(cost) / (low * math.exp(cost) + size - low)
+    light = 1 / (high * math.exp(cost) + size - high)
+    many = min(size - 1, int((1 - size * light) / (heavy - light)))
+    middle = 1 - many * heavy - (size - many - 1) * light
+    slots = ((heavy, many), (max(light, middle), 1), (light, size - many - 1))
     return tuple(slot for slot in slots if slot[1])
 
 

@@ -1,6 +1,7 @@
 """What the release of a protocol tells about one person, for every randomizer and every shuffler."""
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from shuffledp.leakage.iid import (
     OBLIVIOUS,
     Best,
     as_vulnerability,
+    best_guess,
     check_people,
     largest,
     shuffled_vulnerability,
@@ -38,6 +40,7 @@ __all__ = [
     "check_supported",
     "seen_alone",
     "seen_through",
+    "shows_all",
     "target_vulnerability",
     "worst_exchange_vulnerability",
 ]
@@ -45,6 +48,12 @@ __all__ = [
 ADVERSARIES = ("uninformed", "strong")
 
 _LARGEST_MATRIX = 20_000_000
+_ONLY_ONE_REPORT = "Of this shuffle no more is known than what one's own report tells, so this is a bound{}."
+_ONLY_EXCHANGES = (
+    "Of this shuffle no more is known than what exchanging two people's reports costs, so this is a bound over all "
+    "that cost as much{}."
+)
+_SURE = ", and the lower end is what is sure"
 
 
 def target_vulnerability(
@@ -69,7 +78,8 @@ def target_vulnerability(
            else is worse off), and imperfect shuffles of the Mallows law.
         2. Of other shuffles an upper bound over all that their description allows: imperfect and noisy ones by what it
            costs to exchange two people, random walks given how many reports everybody hands in. Seeing the order of
-           reports never tells more than knowing which report is the target's, which is what is left else.
+           reports never tells more than knowing which report is the target's, which is what is left else. The lower end
+           of the interval is what a uniform shuffle tells, where everybody's report comes out.
         3. What would take too long exactly is an upper bound, and `Vulnerability.note` says so.
         4. Where people are mixed differently, the value is for those who are mixed least.
 
@@ -283,7 +293,9 @@ def _by_places(
     best, law = largest([found for found, _ in each]), max(each, key=lambda pair: pair[0].excess)[1]
     alone = law.counts == (1,)
     falls = "zero" if decay(found) == "zero" else "none" if alone else "unknown"
-    assumed = _hypotheses(f"{OBLIVIOUS}; about {law.whose}")
+    assumed = _hypotheses(OBLIVIOUS)
+    if law.whose != "anybody":
+        assumed += (f"the person is {law.whose}",)
     return as_vulnerability(found, best, hypotheses=assumed, decay=falls, counts_right=counts_right)
 
 
@@ -296,11 +308,30 @@ def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> 
         upper = max(_least(found, each.sizes, each.costs, local.excess) for each in windows)
         if upper < worst:
             worst, reason = upper, "the worst law of places that the cost of exchanging two people allows"
+    lower = _in_any_order(shuffle, found) if worst else 0.0
+    note = _ONLY_EXCHANGES if worst < local.excess else _ONLY_ONE_REPORT
     best = Best(
-        excess=worst, lower=0.0, upper=worst, kind=Kind.UPPER_BOUND, method="exchanges" if windows else "one report"
+        excess=worst,
+        lower=min(lower, worst),
+        upper=worst,
+        kind=Kind.UPPER_BOUND,
+        method="exchanges" if windows else "one report",
+        note=note.format(_SURE if lower else ""),
     )
     falls = "zero" if decay(found) == "zero" else "unknown"
     return as_vulnerability(found, best, hypotheses=_hypotheses(reason), decay=falls, counts_right=counts_right)
+
+
+def shows_all(shuffle: ShuffleModel) -> bool:
+    """Whether everybody's report comes out and no other does: then whoever sees an order sees the histogram too."""
+    return shuffle.arrival_share == 1 and shuffle.dummies is None
+
+
+def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
+    """What reports in any order tell at least: what their histogram tells, as after a uniform shuffle."""
+    if not shows_all(shuffle):
+        return 0.0
+    return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
@@ -330,10 +361,34 @@ def _strong(
     found = _scores_of(channel, prior, gain)
     alone = any(law.counts == (1,) for law in shuffle.position_laws())
     check_views(found.values) if alone else check_mixtures(found)
-    best = _local(found) if alone else replace(_local(found), lower=0.0, kind=Kind.UPPER_BOUND)
+    best = _local(found)
+    if not alone:
+        lower = _sure_of_strong(shuffle, channel, prior, gain, others) if best.excess > 0 else 0.0
+        lower = min(lower, best.excess)
+        note = _ONLY_ONE_REPORT.format(_SURE if lower else "")
+        best = replace(best, lower=lower, kind=Kind.UPPER_BOUND, note=note)
     reason = "it is known which report is the target's"
     hypotheses = (KNOWN, reason if alone else f"as if {reason}")
     falls = "none" if alone else "unknown"
     between = pair_of(checked_prior(prior, len(channel.inputs)).astype(np.float64))
     seen = as_vulnerability(found, best, hypotheses=hypotheses, decay=falls, counts_right=gain is None)
     return replace(seen, between=between)
+
+
+def _sure_of_strong(
+    shuffle: ShuffleModel, channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None, others: ArrayLike | None
+) -> float:
+    """An excess that somebody who knows the others' values has at least: that of the histogram, or of knowing less."""
+    sure = 0.0
+    if shows_all(shuffle):
+        with suppress(UnsupportedModelError):
+            if others is None:
+                mixed = worst_strong_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method="quick")
+            else:
+                mixed = strong_vulnerability(prior, channel, gain, others=others, method="quick")
+            sure = mixed.lower - mixed.prior
+    if others is None and shuffle.position_laws():
+        # The worst of the others' values is no better than those that the prior draws, and knowing them is no loss.
+        less = seen_through(shuffle, channel, prior, gain, method="quick")
+        sure = max(sure, less.lower - less.prior)
+    return sure

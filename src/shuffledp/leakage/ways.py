@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from shuffledp.leakage.target import (
     check_supported,
     seen_alone,
     seen_through,
+    shows_all,
     target_vulnerability,
 )
 from shuffledp.leakage.vulnerability import Vulnerability
@@ -35,6 +36,9 @@ __all__ = ["Comparison", "Way", "compare_ways"]
 
 Floats = NDArray[np.float64]
 
+_LOST = "Not everybody's report comes out, or others do too, so this is a bound."
+_NO_ERROR = "how much the estimates err, which it should match, is not known."
+_NOT_UNIFORM = "it is compared with a uniform shuffle only."
 _SAMPLED = "the sample is random, and nobody learns who is in it"
 
 
@@ -157,18 +161,21 @@ class _Asked:
         return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
 
     def shuffling(self, reasons: list[str]) -> Way:
-        """Whoever knows all other values takes them off, and knows the last one."""
+        """Whoever knows all other values takes them off, and knows the last one, if everybody's comes out."""
         found = _tried(
             "shuffling only",
             lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
             reasons,
         )
         error = None if self.error is None else 0.0
-        return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=self.openly)
+        strong = self.openly if shows_all(self.model.shuffle) else _at_most(self.openly)
+        return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=strong)
 
     def sample(self, reasons: list[str]) -> Way | None:
         """A report from the sample is the target's with the chance to be in it, else it says what everybody knows."""
         if self.error is None or not self.model.shuffle.is_uniform:
+            if self.model.shuffle.kind != "none":
+                reasons.append(f"a random sample: {_NO_ERROR if self.error is None else _NOT_UNIFORM}")
             return None
         spread = math.sqrt(float(self.belief @ (1 - self.belief)) / self.size)
         size = _sample_size(self.error, spread, self.people)
@@ -221,6 +228,11 @@ class _Asked:
             for adversary in ADVERSARIES
         )
         return Way(name="both", people=self.people, error=self.error, uninformed=uninformed, strong=strong)
+
+
+def _at_most(found: Vulnerability) -> Vulnerability:
+    """Of reports that may be lost, or among which are others."""
+    return replace(found, lower=found.prior, kind=Kind.UPPER_BOUND, note=_LOST)
 
 
 def _tried(what: str, evaluate: Callable[[], Vulnerability], reasons: list[str]) -> Vulnerability | None:

@@ -8,7 +8,7 @@ from shuffledp.leakage.ways import Comparison, Way
 from shuffledp.models import ProtocolModel
 from shuffledp.statements import Kind
 
-__all__ = ["CORRELATED", "NAMES", "after_seeing", "answer", "as_share", "change", "seen_in"]
+__all__ = ["CORRELATED", "NAMES", "after_seeing", "answer", "as_share", "between", "change", "seen_in"]
 
 CORRELATED = (
     "People whose answers go together, such as households, leak more than this: then one person's report tells about "
@@ -46,6 +46,13 @@ def change(found: Vulnerability) -> tuple[str, str]:
         if float(after[:-1]) > float(before[:-1]):
             return after, before
     return as_share(found.value, relation), as_share(found.prior)
+
+
+def between(found: Vulnerability, *, decimals: int = 1) -> str:
+    """The interval in percent, rounded outward; one number if its ends look alike."""
+    low = as_share(found.lower, "at least", decimals=decimals)
+    high = as_share(min(found.upper, 1.0), "at most", decimals=decimals)
+    return high if low == high else f"{low[:-2]} to {high}"
 
 
 def seen_in(model: ProtocolModel) -> str:

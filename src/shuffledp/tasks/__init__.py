@@ -43,6 +43,7 @@ from shuffledp.tasks.randomizers import (
     RandomizerSection,
 )
 from shuffledp.tasks.shufflers import ROW, IdentitySection, ImperfectSection, ShufflerSection, UniformSection
+from shuffledp.tasks.surroundings import shuffler_of
 from shuffledp.tasks.task import Missing, PeopleSection, ReleaseSection, Task
 
 __all__ = [
@@ -117,5 +118,6 @@ __all__ = [
     "plan_network",
     "read_earlier",
     "read_task",
+    "shuffler_of",
     "walking",
 ]

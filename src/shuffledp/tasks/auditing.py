@@ -9,7 +9,6 @@ from shuffledp._version import __version__
 from shuffledp.accounting import account_all
 from shuffledp.attacks import AuditReport, Verdict, audit
 from shuffledp.attacks.findings import outcome_of, tally
-from shuffledp.flow import Shuffler
 from shuffledp.pipeline import Pipeline
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.statements import PrivacyStatement
@@ -19,6 +18,7 @@ from shuffledp.tasks.leakage_auditing import LeakageFinding, audit_leakage
 from shuffledp.tasks.network import Graphs, NetworkSection
 from shuffledp.tasks.network_rounds import walking
 from shuffledp.tasks.planning import planned_people, require_planned
+from shuffledp.tasks.surroundings import shuffler_of
 from shuffledp.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def audit_task(
     columns = []
     for part in parts:
         require_planned(part, num_users)
-        pipeline = part.pipeline(_shuffler(part, grouping, graphs))
+        pipeline = part.pipeline(shuffler_of(part, grouping, graphs))
         report = audit(
             pipeline,
             _statements(part, pipeline, num_users),
@@ -207,14 +207,6 @@ def audit_task(
             )
         columns.append(ColumnAudit(value=part.value, report=report, leakage=guessed))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
-
-
-def _shuffler(part: Task, grouping: Grouping | None, graphs: Graphs | None) -> Shuffler:
-    """The real one, as a run has it."""
-    section = part.shuffler
-    if graphs is None or not isinstance(section, NetworkSection):
-        return section.shuffler(grouping)
-    return walking(section, graphs, part.randomizer.randomizer(), part.release.delta)
 
 
 def _statements(part: Task, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:

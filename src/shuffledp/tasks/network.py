@@ -170,7 +170,7 @@ class NetworkSection(ShufflerSection):
         del grouping
         raise InvalidParameterError(
             "graphs must be given for a 'network' shuffle, which is about them; got none. The commands `shuffledp "
-            "plan`, `shuffledp run` and its stages read them."
+            "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
 
     def could_have_made(self, view: View) -> bool:
