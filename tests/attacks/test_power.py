@@ -98,8 +98,8 @@ def test_a_twin_with_the_loss_that_is_called_detectable_is_refuted_about_so_ofte
     claim = account_all(honest.model(10), delta=1e-6)[-1]
     found = audit(honest, claim, num_users=10, trials=trials, source=SeededSource(2)).findings[0].detectable
     audits = 40
-    # At a true chance of 0.85, less than 28 of 40 come once in 300; at 0.7, as many as 35 come once in 20.
-    assert 28 <= found_of(claimed, found, domain_size, trials, audits)
+    # At a true chance of 0.85, less than 28 of 40 come in one of some 200 tests like this one.
+    assert found_of(claimed, found, domain_size, trials, audits) >= 28
     assert found_of(claimed, (claimed + found) / 2, domain_size, trials, audits) < 28
 
 
