@@ -185,7 +185,7 @@ def test_a_category_is_not_also_a_missing_value():
 @pytest.mark.parametrize("categories", [[], ["Yes"]])
 def test_fewer_than_two_categories_are_refused(categories):
     text = refusal(randomizer={"categories": categories})
-    assert text.startswith(f"[randomizer] categories must be two or more; got categories={categories}")
+    assert text.startswith("[randomizer] categories must be two or more; got categories of type list with ")
 
 
 @pytest.mark.parametrize("categories", [["No", "No"], [1, 2, 1], [True, True], ["a", "b", "b", "b"]])

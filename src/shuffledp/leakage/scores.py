@@ -121,7 +121,7 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
         raise InvalidParameterError("prior must be probabilities of 0 or more.")
     total = given.sum()
     if not abs(total - 1) <= _SUM_TOLERANCE:
-        raise InvalidParameterError(f"prior must sum to 1; got a sum of {float(total):.12g}.")
+        raise InvalidParameterError("prior must sum to 1; got another sum.")
     return given if given.dtype == object else given / total
 
 

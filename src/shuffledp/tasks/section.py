@@ -10,7 +10,8 @@ from shuffledp.errors import InvalidParameterError
 
 __all__ = ["Section", "is_garbled", "one_line", "some_text"]
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they make text read as what it is not
+_CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_DIRECTIONS}]")
 _HALF_LETTERS = re.compile("[\ud800-\udfff]")  # surrogates, which no file can hold
 
 
