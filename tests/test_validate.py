@@ -34,7 +34,10 @@ def test_numbers_in_range_pass(check, value):
     ("check", "value"), [(check, value) for check, values in REFUSED.items() for value in [*values, *NOT_NUMBERS]]
 )
 def test_numbers_out_of_range_and_everything_else_are_refused_by_name(check, value):
-    with pytest.raises(InvalidParameterError, match=r"^parameter must be a (finite )?number .*; got parameter(=| of shape | of type list with )"):
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^parameter must be a (finite )?number .*; got parameter(=| of shape | of type list with )",
+    ):
         check(parameter=value)
 
 

@@ -146,10 +146,21 @@ def test_columns_of_people_and_public_ones_have_names():
     assert refusal(public=["region", ""]).startswith("public must be text that is not empty")
 
 
-@pytest.mark.parametrize("text", ["two\nlines", "\x1b[31mred", "nul\x00", "bell\x07", "\x85", "half \ud83d"])
+@pytest.mark.parametrize(
+    "text", ["two\nlines", "\x1b[31mred", "nul\x00", "bell\x07", "\x85", "half \ud83d", "\u202eesrever", "\u2066a"]
+)
 def test_names_that_are_shown_have_no_control_characters(text):
     assert refusal(name=text).startswith("name must be text")
     assert refusal(randomizer={"categories": ["No", text]}).startswith("[randomizer] categories must be text")
+
+
+@pytest.mark.parametrize("control", [*"\u202a\u202b\u202c\u202d\u202e", *"\u2066\u2067\u2068\u2069"])
+def test_no_name_turns_the_text_around_it_around(control):
+    named = "must be text that is not empty"
+    assert refusal(name=f"a{control}").startswith(f"name {named}")
+    assert refusal(value=f"a{control}").startswith(f"value {named}")
+    assert refusal(public=[f"a{control}"]).startswith(f"public {named}")
+    assert refusal(randomizer={"categories": ["No", control]}).startswith(f"[randomizer] categories {named}")
 
 
 def test_names_may_be_in_any_script_and_of_any_length():
