@@ -10,10 +10,11 @@ from shuffledp._numerals import in_digits
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import to_width
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.models import ProtocolModel
+from shuffledp.models import ProtocolModel, ShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
 from shuffledp.statements import PrivacyStatement
 
-__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "tally"]
+__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "played", "tally"]
 
 
 class Verdict(StrEnum):
@@ -41,6 +42,13 @@ def outcome_of(counts: Mapping[Verdict, int]) -> str:
     if not refuted:
         held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
     return f"{held}; {left} not audited." if left else f"{held}."
+
+
+def played(shuffle: ShuffleModel) -> str:
+    """What reports go through, of which several rounds may be side by side."""
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"through {shuffle.num_rounds:,} {shuffle.round.kind} rounds side by side"
+    return f"through {shuffle.kind}" if shuffle.kind != IdentityShuffleModel.kind else "without a shuffle"
 
 
 class Mode(StrEnum):
@@ -87,7 +95,8 @@ class Evidence(Described):
     epsilon_upper: float
     roc: tuple[tuple[float, ...], ...]
 
-    def __str__(self) -> str:
+    def told(self, symbol: str) -> str:
+        """What was shown, in a sentence, of a loss of this name."""
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
         detected, mistaken = (
             to_width(rate, least, most, percent=True)
@@ -97,10 +106,13 @@ class Evidence(Described):
             )
         )
         return (
-            f"The strongest attack ({self.attack}) shows epsilon >= {lower} (measured "
+            f"The strongest attack ({self.attack}) shows {symbol} >= {lower} (measured "
             f"{to_width(self.epsilon, self.epsilon_lower, self.epsilon_upper)}, limits {lower} to {upper}): its event "
             f"came in {detected} of {self.trials:,} runs with one data set, and in {mistaken} of those with the other."
         )
+
+    def __str__(self) -> str:
+        return self.told("epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +135,11 @@ class Finding(Described):
     detectable: float | None = None
 
     @property
+    def symbol(self) -> str:
+        """What the loss is called: of orders alpha, else epsilon."""
+        return "alpha" if isinstance(self.statement.guarantee, DSigmaPrivacy) else "epsilon"
+
+    @property
     def power(self) -> str:
         """What these trials could have found, in a sentence; "" where the claim is refuted or was not audited."""
         if self.detectable is None or self.evidence is None:
@@ -139,11 +156,13 @@ class Finding(Described):
     def __str__(self) -> str:
         claim = self.statement.guarantee
         shown, relation = claim.type, self.statement.kind.relation
-        if isinstance(claim, DSigmaPrivacy):
+        if claim.is_trivial:
+            shown = f"{claim.type}, without a bound"
+        elif isinstance(claim, DSigmaPrivacy):
             shown = f"{claim.type}, alpha {relation} {in_digits(claim.alpha, relation)} at delta = {claim.delta:g}"
         elif isinstance(claim, DifferentialPrivacy):
             shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
-        said = " ".join(filter(None, [str(self.evidence or self.reason), self.power]))
+        said = " ".join(filter(None, [self.evidence.told(self.symbol) if self.evidence else self.reason, self.power]))
         return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {said}"
 
 
@@ -180,8 +199,8 @@ class AuditReport(Described):
         """What was played, what came of it, and what the verdicts mean."""
         counts = self.verdicts
         opening = (
-            f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users:,} people: "
-            f"{outcome_of(counts)}"
+            f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with {self.model.num_users:,} "
+            f"{'person' if self.model.num_users == 1 else 'people'}: {outcome_of(counts)}"
         )
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:
             opening += f" All limits hold together with confidence {self.confidence:g}."
