@@ -8,7 +8,7 @@ from shuffledp.attacks.findings import outcome_of, played
 from shuffledp.report.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.report.parts import Section
 from shuffledp.report.rendering import render_page
-from shuffledp.report.sections.reproduction import canonical_text, parameters_of, versions
+from shuffledp.report.sections.reproduction import NOTHING, canonical_text, parameters_of, versions
 from shuffledp.report.words import count, count_of, listed, number
 from shuffledp.tasks import TaskAudit
 from shuffledp.tasks.leakage_auditing import LeakageFinding
@@ -77,7 +77,8 @@ def _about(audited: TaskAudit) -> Section:
         "statistics": reports[0].mode is Mode.STATISTICS,
         "facts": {
             "Randomizer": kinds + _strength(audited),
-            "Shuffler": listed(sorted({played(model.shuffle) for model in models})),
+            "Shuffler": listed(sorted({played(model.shuffle).removeprefix("through ") for model in models}))
+            + _settings(audited),
             "People": count(audited.num_users),
             "Runs that count, with each of two data sets": _runs(audited),
             "Confidence of all limits together": f"{audited.confidence:g}" + _shared(len(audited.columns)),
@@ -93,7 +94,13 @@ def _strength(audited: TaskAudit) -> str:
     losses = [column.report.model.local.epsilon0 for column in audited.columns]
     if not all(map(math.isfinite, losses)):
         return ""
-    return f", epsilon0 {'at most ' if len(set(losses)) > 1 else ''}{number(max(losses))}"
+    return f", epsilon0 {'at most' if len(set(losses)) > 1 else '='} {number(max(losses))}"
+
+
+def _settings(audited: TaskAudit) -> str:
+    """What the task says of its shuffler besides the kind."""
+    settings = {key: text for key, text in parameters_of(audited.task.shuffler.to_dict()) if text != NOTHING}
+    return "".join(f", {key} = {text}" for key, text in settings.items() if key not in ("kind", "sha256"))
 
 
 def _runs(audited: TaskAudit) -> str:

@@ -13,11 +13,12 @@ from shuffledp.report.words import count, count_of
 from shuffledp.statements import Trust
 from shuffledp.tasks import JointOutcome, Outcome
 
-__all__ = ["canonical_text", "parameters_of", "reproduction_section", "versions"]
+__all__ = ["NOTHING", "canonical_text", "parameters_of", "reproduction_section", "versions"]
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
 _AGAIN = "A further release about the same people adds to the loss: what is promised here covers {}."
+NOTHING = "\N{EN DASH}"
 _MOST_ITEMS = 16
 
 
@@ -80,7 +81,7 @@ def _command(outcome: Outcome | JointOutcome) -> tuple[tuple[str, ...], str]:
 
 def _by_column(task: Mapping[str, Any]) -> Mapping[str, Any]:
     """The task, with the randomizers of several private columns under the names of the columns."""
-    if not isinstance(task["value"], list):
+    if not isinstance(task.get("value"), list):
         return task
     return dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
 
@@ -96,7 +97,7 @@ def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str
 
 def _as_text(value: Any) -> str:
     if value is None or value == []:
-        return "\N{EN DASH}"
+        return NOTHING
     if isinstance(value, list):
         more = f" and {count(len(value) - _MOST_ITEMS)} more" if len(value) > _MOST_ITEMS else ""
         return ", ".join(_as_text(item) for item in value[:_MOST_ITEMS]) + more
