@@ -328,8 +328,6 @@ def test_a_claim_that_stands_says_what_the_trials_could_have_found():
     few, many = (finding.detectable for finding in found)
     assert 1 < many < few < 2
     assert f"With 1,000 trials, a true epsilon of {in_digits(few, 'at most', digits=3)} or more" in str(found[0])
-    frequent = replace(found[0], detectable=math.inf)
-    assert "can hardly refute the claim" in str(frequent)
     refuted = audit(pipeline(), central(0.1), num_users=1, trials=400, source=SeededSource(2)).findings[0]
     assert (refuted.verdict, refuted.detectable, refuted.power) == ("refuted", None, "")
 

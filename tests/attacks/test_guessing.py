@@ -1,10 +1,13 @@
 """Guesses of answers: which answers are played, and how many at a time. That they are as good as stated: soundness."""
 
 import numpy as np
+import pytest
 
 import shuffledp as sdp
-from attacks.twins import pipeline
-from shuffledp.attacks import guess_answers
+from attacks.twins import InArrivalOrder, InOneOrder, LastIsPutBack, LastStays, UnderNames, pipeline
+from shuffledp.attacks import Verdict, guess_answers
+from shuffledp.leakage import target_vulnerability
+from shuffledp.shufflers import CayleyShuffler
 from shuffledp.testing import SeededSource
 
 
@@ -46,3 +49,48 @@ def test_progress_is_told_to_the_end():
     told = []
     played(10, runs=300, progress=lambda *step: told.append(step))
     assert told == [(256, 300), (300, 300)]
+
+
+# ---- shufflers that do not shuffle ----------------------------------------------------------------------------------
+
+PEOPLE = 20
+UNSHUFFLED = {
+    "arrival": InArrivalOrder(),
+    "names": UnderNames(),
+    "reversed": InOneOrder(lambda people: np.arange(people)[::-1]),
+    "drawn once": InOneOrder(lambda people: np.random.default_rng(3).permutation(people)),
+}
+
+
+def guessed(shuffler, seed=1, **options):
+    played = pipeline(shuffler=shuffler, epsilon0=3.0, domain_size=3)
+    claimed = target_vulnerability(played.model(PEOPLE)).value
+    options = {"num_users": PEOPLE, "exact": True, "trials": 300, "source": SeededSource(seed)} | options
+    return guess_answers(played, claimed, **options)
+
+
+@pytest.mark.parametrize("shuffler", UNSHUFFLED.values(), ids=UNSHUFFLED)
+def test_a_shuffler_that_does_not_shuffle_is_refuted_by_guesses_from_rows_or_labels(shuffler):
+    found = guessed(shuffler)
+    assert found.verdict is Verdict.REFUTED
+    assert not found.optimal
+    assert found.success > 0.85  # the truth is told in 0.91 of all reports
+
+
+def test_somebody_who_is_never_moved_is_looked_for_and_else_the_one_named_is_guessed():
+    found = guessed(LastStays())
+    assert (found.verdict, found.person) == ("refuted", PEOPLE - 1)
+    first = guessed(LastStays(), person=0)
+    assert (first.verdict, first.person) == ("consistent", 0)
+
+
+def test_a_uniform_shuffle_looks_even_and_is_refuted_no_more_often_than_stated():
+    found = [guessed(sdp.UniformShuffler(), seed, confidence=0.8) for seed in range(60)]
+    assert sum(not each.optimal for each in found) <= 1
+    assert sum(each.verdict is Verdict.REFUTED for each in found) <= 20  # at most 12 expected; 21 come once in 200
+
+
+def test_a_report_that_keeps_part_of_its_order_is_guessed_about_whoever_is_moved_least():
+    assert guessed(CayleyShuffler(imperfection=0.5)).verdict is Verdict.CONSISTENT
+    found = guessed(LastIsPutBack(imperfection=0.5))
+    assert (found.verdict, found.person) == ("refuted", PEOPLE - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shuffledp.attacks.intervals import clopper_pearson, least_found, loss, most_shown, runs_needed, to_width
+from shuffledp.attacks.intervals import clopper_pearson, loss, most_shown, runs_needed, to_width
 
 RUNS = 40
 TAIL = 0.01
@@ -69,44 +69,6 @@ def test_the_runs_needed_show_the_claim_and_fewer_do_not(epsilon, delta):
 def test_what_could_be_shown_at_most_is_what_an_attack_that_never_errs_shows():
     lower, upper = clopper_pearson([500, 0], 500, tail=TAIL)
     assert most_shown(500, 1e-3, tail=TAIL) == pytest.approx(float(loss(lower[0], upper[1], delta=1e-3)), rel=1e-9)
-
-
-# ---- power ----------------------------------------------------------------------------------------------------------
-
-
-def chance_of_refuting(claimed, detected, mistaken, *, runs, delta, tail):
-    """The exact probability, over both counts, that the lower limit of the loss is above the claim."""
-    counts = np.arange(runs + 1)
-    lower, upper = clopper_pearson(counts, runs, tail=tail)
-    refuting = loss(lower[:, None], upper[None, :], delta=delta) > claimed
-    weights = stats.binom.pmf(counts, runs, detected)[:, None] * stats.binom.pmf(counts, runs, mistaken)[None, :]
-    return float(weights[refuting].sum())
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.01])
-@pytest.mark.parametrize("mistaken", [0.02, 0.2, 0.4])
-@pytest.mark.parametrize("claimed", [0.1, 0.5])
-def test_the_loss_that_is_found_is_refuted_so_probably_and_a_much_smaller_one_is_not(claimed, mistaken, delta):
-    runs, tail = 400, 0.001
-    found = least_found(claimed, mistaken, runs, delta, tail=tail)
-
-    def chance(epsilon):
-        return chance_of_refuting(
-            claimed, np.exp(epsilon) * mistaken + delta, mistaken, runs=runs, delta=delta, tail=tail
-        )
-
-    assert found > claimed
-    assert 0.9 <= chance(found) <= 0.995
-    assert chance(claimed + 0.7 * (found - claimed)) < 0.9
-    assert chance(claimed) < 0.01
-
-
-def test_where_no_event_so_frequent_refutes_the_loss_that_is_found_is_infinite():
-    assert math.isinf(least_found(1.0, 0.5, 1000, 0.0, tail=1e-3))  # a half times e is more than 1
-    assert math.isinf(least_found(700.5, 0.0, 1000, 0.0, tail=1e-3))
-    assert math.isfinite(least_found(1.0, 0.0, 1000, 0.0, tail=1e-3))  # taken as once in all runs
-    many, few = (least_found(0.1, 0.3, runs, 1e-6, tail=1e-3) for runs in (100_000, 1000))
-    assert 0.1 < many < few
 
 
 def test_measured_numbers_lose_the_digits_that_their_limits_leave_open():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from attacks.twins import InOneOrder, LastStays, exact_central_claim, pipeline
+from attacks.twins import InOneOrder, LastIsPutBack, LastStays, exact_central_claim, pipeline
 from shuffledp.accounting import account
 from shuffledp.attacks import NeighboringInputs, audit
-from shuffledp.attacks.slot_games import RowGame, _looks_even, place_counts
-from shuffledp.shufflers import UniformShuffler
+from shuffledp.attacks.places import looks_even, place_counts
+from shuffledp.attacks.slot_games import RowGame
+from shuffledp.shufflers import CayleyShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 
 ORDERS = {
@@ -61,7 +62,7 @@ def test_rows_of_a_real_shuffle_look_even_and_read_as_the_histogram():
     for seed, people in enumerate((2, 10, 100, 1500)):
         counts = place_counts(UniformShuffler(), people, [0], 200, SeededSource(seed), search=False)
         assert counts.sum() == 200
-        assert _looks_even(counts[0])
+        assert looks_even(counts[0])
     game = RowGame(pipeline=pipeline(), num_users=30, source=SeededSource(2), progress=None)
     pairs = [NeighboringInputs(first=0, second=1, others=0)]
     assert game.different(pairs) == pairs
@@ -70,5 +71,17 @@ def test_rows_of_a_real_shuffle_look_even_and_read_as_the_histogram():
 
 
 def test_rows_that_are_uneven_do_not_look_even():
-    assert not _looks_even(np.array([300, 700]))
-    assert not _looks_even(np.array([0] * 40 + [100] + [0] * 59))
+    assert not looks_even(np.array([300, 700]))
+    assert not looks_even(np.array([0] * 40 + [100] + [0] * 59))
+
+
+def test_by_labels_too_somebody_who_is_never_moved_is_looked_for():
+    played = {}
+    for shuffler in (CayleyShuffler(imperfection=0.01), LastIsPutBack(imperfection=0.01)):
+        pipe = pipeline(shuffler=shuffler)
+        claim = account(pipe.model(100), delta=1e-3)
+        played[type(shuffler)] = audit(pipe, claim, num_users=100, trials=600, source=SeededSource(1))
+    assert not played[CayleyShuffler].refuted
+    assert played[CayleyShuffler].findings[0].evidence.inputs.person == 0
+    assert played[LastIsPutBack].refuted
+    assert played[LastIsPutBack].findings[0].evidence.inputs.person == 99

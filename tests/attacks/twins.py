@@ -196,3 +196,13 @@ class LastStays(InOneOrder):
 
     def order(self, people):
         return np.append(self.draw.permutation(people - 1), people - 1)
+
+
+class LastIsPutBack(CayleyShuffler):
+    """An imperfect shuffle, after which the last person's report is put back where it was."""
+
+    def draw(self, num_users, *, source=None):
+        order = np.array(super().draw(num_users, source=source))
+        place = int(np.flatnonzero(order == num_users - 1)[0])
+        order[place], order[-1] = order[-1], num_users - 1
+        return order

@@ -10,12 +10,13 @@ from shuffledp._numerals import in_digits
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.games import LOOKS, MOST_TRIALS, Game, Progress, RandomizerAndShuffler
 from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
-from shuffledp.attacks.intervals import least_found, most_shown, runs_needed
+from shuffledp.attacks.intervals import most_shown, runs_needed
 from shuffledp.attacks.known_games import games_of
+from shuffledp.attacks.power import least_found, others_of, trials_to_tell
 from shuffledp.attacks.shares import LARGEST_MODULUS
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer, Shuffler
-from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.randomness import resolve_source
@@ -30,6 +31,7 @@ __all__ = ["audit"]
 Games = Mapping[str, type[Game]]
 
 _TAILS = 4  # two limits of each of two probabilities
+_WRONG = 0.1  # what a loss of nothing is to be told from
 _COUNTABLE = 1e15  # runs; more are not written out
 _PEOPLE = re.compile(r"\bnum_users=(\d+)")  # as hypotheses show it
 
@@ -125,7 +127,7 @@ def audit(
     findings = [
         Finding(statement=claim, verdict=Verdict.NOT_AUDITED, reason=reason)
         if reason
-        else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)], tail)
+        else _judged(claim, evidence[claim.guarantee.type, _delta_of(claim)], _unshuffled(claim, model), tail)
         for claim, reason in zip(claims, reasons, strict=True)
     ]
     return AuditReport(
@@ -247,7 +249,10 @@ def _why_unreadable(model: LocalModel) -> str:
     if isinstance(model, SplitAndMixModel):
         if model.modulus <= LARGEST_MODULUS:
             return ""
-        return f"Attacks on shares take a modulus of at most {LARGEST_MODULUS}; here modulus={model.modulus}."
+        return (
+            f"Attacks on shares take a modulus of at most {LARGEST_MODULUS:,}; here modulus={model.modulus:,}. A smaller "
+            "precision, or fewer people, makes do with a smaller one."
+        )
     if model.num_messages != 1:
         return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
     return ""
@@ -268,9 +273,21 @@ def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail
     )
 
 
-def _judged(claim: PrivacyStatement, evidence: Evidence, tail: float) -> Finding:
-    claimed, delta = _loss_of(claim), _delta_of(claim)
+def _judged(claim: PrivacyStatement, evidence: Evidence, unshuffled: float, tail: float) -> Finding:
+    claimed, delta, trials = _loss_of(claim), _delta_of(claim), evidence.trials
     if evidence.epsilon_lower > claimed:
         return Finding(statement=claim, verdict=Verdict.REFUTED, evidence=evidence)
-    detectable = least_found(claimed, evidence.false_positive_rate, evidence.trials, delta, tail=tail)
-    return Finding(statement=claim, verdict=Verdict.CONSISTENT, evidence=evidence, detectable=detectable)
+    shape = others_of(evidence.true_positive_rate, evidence.false_positive_rate)
+    wrong = max(2 * claimed, unshuffled) or _WRONG
+    return Finding(
+        statement=claim,
+        verdict=Verdict.CONSISTENT,
+        evidence=evidence,
+        detectable=least_found(claimed, trials, delta, tail=tail, others=shape),
+        trials_needed=trials_to_tell(claimed, wrong, trials, delta, tail=tail),
+    )
+
+
+def _unshuffled(claim: PrivacyStatement, model: ProtocolModel) -> float:
+    """The loss that one person would have in a view that betrays their report; 0 where nothing is said of views."""
+    return model.local.epsilon0 if isinstance(claim.guarantee, CentralDP) else 0.0

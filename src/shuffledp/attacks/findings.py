@@ -1,6 +1,5 @@
 """What an audit says: a verdict on each claim, with what the strongest attack showed."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +8,7 @@ from shuffledp._described import Described
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import to_width
-from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import ProtocolModel, ShuffleModel
 from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
 from shuffledp.statements import PrivacyStatement
@@ -31,8 +30,13 @@ def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
     return {verdict: given.count(verdict) for verdict in Verdict}
 
 
-def outcome_of(counts: Mapping[Verdict, int]) -> str:
-    """A `tally` in one sentence, which never lets silence pass for success."""
+def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
+    """A `tally` in one sentence, which never lets silence pass for success.
+
+    Args:
+        counts: of the verdicts.
+        weak: how many of the consistent claims could hardly have been refuted, see `Finding.weak`.
+    """
     refuted, stood, left = (counts[verdict] for verdict in Verdict)
     if not refuted + stood:
         return (
@@ -41,6 +45,8 @@ def outcome_of(counts: Mapping[Verdict, int]) -> str:
     held = f"{refuted} of {refuted + stood} audited claims refuted"
     if not refuted:
         held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
+    if weak:
+        held += f"; {weak} could hardly have been, with so few trials"
     return f"{held}; {left} not audited." if left else f"{held}."
 
 
@@ -124,8 +130,12 @@ class Finding(Described):
         verdict: refuted, consistent or not audited.
         reason: why it was not audited; else "".
         evidence: what the strongest attack showed; None if it was not audited.
-        detectable: the loss from which on these trials would have refuted the claim with probability 90 % at least, by
-            an event as frequent as the one that decided; infinite if none; None if the claim is not consistent.
+        detectable: the true loss from which on these trials refute the claim with probability 90 %, by an attack whose
+            event shows all of that loss and is of the shape of the one that decided
+            (`shuffledp.attacks.power.others_of`); None if the claim is not consistent.
+        trials_needed: how many trials it would take, for the claim to be refuted with probability 90 % by the best
+            event there could be if the true loss were twice what is claimed, or for central claims that of a report
+            that is not shuffled, if that is more; None if these trials are enough, or the claim is not consistent.
     """
 
     statement: PrivacyStatement
@@ -133,6 +143,12 @@ class Finding(Described):
     reason: str = ""
     evidence: Evidence | None = None
     detectable: float | None = None
+    trials_needed: int | None = None
+
+    @property
+    def weak(self) -> bool:
+        """Whether the claim stood because it could hardly have been refuted, however good the attack."""
+        return self.trials_needed is not None
 
     @property
     def symbol(self) -> str:
@@ -144,14 +160,20 @@ class Finding(Described):
         """What these trials could have found, in a sentence; "" where the claim is refuted or was not audited."""
         if self.detectable is None or self.evidence is None:
             return ""
-        runs = f"{self.evidence.trials:,} trials"
-        if math.isinf(self.detectable):
-            return f"By an event as frequent as this one, {runs} can hardly refute the claim, however wrong it is."
         least = in_digits(self.detectable, "at most", digits=3)
-        return (
-            f"With {runs}, a true epsilon of {least} or more at such an event would have been found with probability "
-            "90 %; a smaller break may well have gone unseen."
+        said = (
+            f"With {self.evidence.trials:,} trials, a true {self.symbol} of {least} or more would have been found with a "
+            "probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a larger "
+            "break may go unseen."
         )
+        if self.trials_needed is not None:
+            central = isinstance(self.statement.guarantee, CentralDP)
+            unshuffled = ", or that of reports that are not shuffled" if central else ""
+            said += (
+                f" These are too few to conclude anything: even the best attack there could be needs "
+                f"{self.trials_needed:,} to find a true {self.symbol} that is twice as large{unshuffled}."
+            )
+        return said
 
     def __str__(self) -> str:
         claim = self.statement.guarantee
@@ -195,12 +217,17 @@ class AuditReport(Described):
         return tally(finding.verdict for finding in self.findings)
 
     @property
+    def weak(self) -> int:
+        """How many consistent claims could hardly have been refuted by so few trials."""
+        return sum(finding.weak for finding in self.findings)
+
+    @property
     def opening(self) -> str:
         """What was played, what came of it, and what the verdicts mean."""
         counts = self.verdicts
         opening = (
             f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with {self.model.num_users:,} "
-            f"{'person' if self.model.num_users == 1 else 'people'}: {outcome_of(counts)}"
+            f"{'person' if self.model.num_users == 1 else 'people'}: {outcome_of(counts, self.weak)}"
         )
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:
             opening += f" All limits hold together with confidence {self.confidence:g}."

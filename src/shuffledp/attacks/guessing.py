@@ -9,11 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import _validate
 from shuffledp.attacks.games import Progress, RandomizerAndShuffler
-from shuffledp.attacks.scores import DIGITS, log_likelihood_of, sum_per_view
-from shuffledp.attacks.slot_games import DISTINCT, place_chances
+from shuffledp.attacks.places import (
+    DISTINCT,
+    everybody,
+    log_shares,
+    looks_even,
+    place_chances,
+    place_counts,
+    probes_for,
+    surest_of,
+)
+from shuffledp.attacks.scores import DIGITS, labels_of, log_likelihood_of, sum_per_view
 from shuffledp.attacks.successes import Success, check_counting, counted
 from shuffledp.errors import UnsupportedModelError
-from shuffledp.flow import View
+from shuffledp.flow import Shuffler, View
 from shuffledp.models import FrequencyModel, LocalModel
 from shuffledp.randomness import resolve_source
 from shuffledp.shufflers import IdentityShuffler
@@ -37,7 +46,8 @@ class Guessing(Success):
     Args:
         person: whose answer.
         exact: whether what is claimed is the success of the best guess, and not only the most that it can be.
-        optimal: whether no attack on these views is right more often.
+        optimal: whether no attack on these views is right more often, as far as is known: that the shuffle is uniform
+            is what its model says, and rows look even, which an order that keeps neighbors together may do as well.
     """
 
     person: int
@@ -61,7 +71,7 @@ def guess_answers(
     exact: bool = False,
     prior: ArrayLike | None = None,
     others: int | None = None,
-    person: int = 0,
+    person: int | None = None,
     trials: int = DEFAULT_GUESSES,
     confidence: float = 0.99,
     source: "RandomSource | None" = None,
@@ -70,8 +80,9 @@ def guess_answers(
     """Guess one person's answer from views of the pipeline, and hold the success against a claimed vulnerability.
 
     The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
-    answer given all reports, each weighed by the chance that it is this person's: the same for all after a uniform
-    shuffle, and learned from shuffles of marked reports where labels keep part of the order.
+    answer given all reports, each weighed by the chance that it is this person's. That is learned from shuffles of
+    marked reports, whatever the shuffler's model says: by labels where there are any, else by rows; and it is the same
+    for all where the model says that the shuffle is uniform and no place looks likelier than others.
 
     Guarantees:
         1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the
@@ -87,7 +98,8 @@ def guess_answers(
         exact: whether the claim is said to be exact.
         prior: a probability for each answer; None is uniform.
         others: the answer of everybody else, which the attacker then knows; None draws theirs from the prior.
-        person: about whom; matters where people are not mixed alike.
+        person: about whom; matters where people are not mixed alike. None is the one whose place is the surest, looked
+            for among 1,024 people at most, and else the first.
         trials: independent runs, 2 or more.
         confidence: strictly between 0 and 1.
         source: randomness; None is the cryptographic source.
@@ -112,9 +124,10 @@ def guess_answers(
     """
     _validate.instance_of(RandomizerAndShuffler, pipeline=pipeline)
     _validate.integer_at_least(1, num_users=num_users)
-    _validate.integer_at_least(0, person=person)
-    if person >= num_users:
-        raise _validate.invalid(f"one of num_users={num_users} people", person=person)
+    if person is not None:
+        _validate.integer_at_least(0, person=person)
+        if person >= num_users:
+            raise _validate.invalid(f"one of num_users={num_users} people", person=person)
     check_counting(claimed, trials, confidence)
     model, source = pipeline.randomizer.model, resolve_source(source)
     law = _checked_prior(prior, _size_of(model))
@@ -122,7 +135,8 @@ def guess_answers(
         _validate.integer_at_least(0, others=others)
         if others >= law.size:
             raise _validate.invalid(f"an answer, below {law.size}", others=others)
-    guesser = _Guesser(model, law, others, _places(pipeline, num_users, person, source))
+    person, places, optimal = _followed(pipeline.shuffler, num_users, person, trials, source)
+    guesser = _Guesser(model, law, others, places)
     # Of the source itself: a part of it, by name, would give every game that shares a source the same answers.
     draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     wins, at_a_time = 0, max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
@@ -139,7 +153,6 @@ def guess_answers(
         wins += int((guesser.guesses(views) == answers[:, person]).sum())
         if progress is not None:
             progress(start + runs, trials)
-    optimal = pipeline.shuffler.model(num_users).is_uniform or isinstance(pipeline.shuffler, IdentityShuffler)
     return Guessing(
         **counted(wins, trials, claimed=claimed, confidence=confidence, both_ways=exact and optimal),
         by_chance=float(law.max()),
@@ -158,7 +171,8 @@ class _Guesser:
         model: the randomizer's.
         prior: of the answers.
         others: everybody else's answer; None if it is drawn from the prior.
-        places: the log of the chance that a label is the person's, up to a constant; None where all are alike.
+        places: the log of the chance that a label, or without labels a row, is the person's, up to a constant; None
+            where all are alike.
     """
 
     model: LocalModel
@@ -180,7 +194,8 @@ class _Guesser:
         crowd = np.logaddexp.reduce(logs + log_prior[:, None]) if self.others is None else logs[self.others]
         weights = logs - crowd
         if self.places is not None:
-            weights = weights + self.places[np.concatenate([views[place].labels for place in filled])]
+            lying = np.concatenate([labels_of(views[place]) for place in filled])
+            weights = weights + self.places[np.minimum(lying, self.places.size - 1)]
         starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
         likely = np.array([sum_per_view(each, starts) for each in weights]) + log_prior[:, None]
         found[filled] = np.round(likely, DIGITS).argmax(axis=0)
@@ -202,16 +217,25 @@ def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
     return cast(Floats, law / law.sum())
 
 
-def _places(pipeline: RandomizerAndShuffler, num_users: int, person: int, source: "RandomSource") -> Floats | None:
-    """The log of the chance of each label; None where all are alike."""
-    shuffle = pipeline.shuffler.model(num_users)
-    if shuffle.is_uniform:
-        return None
-    if isinstance(pipeline.shuffler, IdentityShuffler):
-        return np.where(np.arange(num_users) == person, 0.0, -np.inf)
-    if shuffle.labels not in DISTINCT:
+def _followed(
+    shuffler: Shuffler, num_users: int, named: int | None, trials: int, source: "RandomSource"
+) -> tuple[int, Floats | None, bool]:
+    """Whose answer is guessed, the log of the chance of each place (None where all are alike), and if that is best."""
+    if isinstance(shuffler, IdentityShuffler):
+        person = named or 0
+        return person, np.where(np.arange(num_users) == person, 0.0, -np.inf), True
+    model = shuffler.model(num_users)
+    if not model.is_uniform and model.labels not in DISTINCT:
         raise UnsupportedModelError(
             f"answers can be guessed after uniform shuffles, or where each report has a label of its own; got a "
-            f"{shuffle.kind!r} shuffle."
+            f"{model.kind!r} shuffle."
         )
-    return place_chances(pipeline.shuffler, num_users, person, source)
+    # Of a source of its own, so that runs are the same whoever is looked for.
+    people, probing = [named or 0], source.substream("guessed-places")
+    counts = place_counts(shuffler, num_users, people, probes_for(trials // 2), probing, search=named is None)
+    followed = dict(zip(everybody(num_users, people) if named is None else people, counts, strict=True))
+    person = surest_of(followed, 0, num_users) if named is None else named
+    if not model.is_uniform:
+        return person, place_chances(shuffler, num_users, person, source), False
+    even = looks_even(followed[person])
+    return person, None if even else log_shares(followed[person]), even

@@ -5,13 +5,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
-from scipy.stats import binom
 
-__all__ = ["clopper_pearson", "least_found", "loss", "most_shown", "runs_needed", "to_width"]
+__all__ = ["LARGEST_EXPONENT", "clopper_pearson", "loss", "most_shown", "runs_needed", "to_width"]
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_LARGEST_EXPONENT = 700.0  # beyond, exp overflows
+LARGEST_EXPONENT = 700.0  # beyond, exp overflows
 _DECIMALS = 2  # of what has no limits
 
 
@@ -73,39 +72,6 @@ def most_shown(runs: int, delta: float, *, tail: float) -> float:
     """The largest epsilon that so many runs with each data set could show: where `runs_needed` gives ``runs``."""
     never_failed = tail ** (1 / runs)
     return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))
-
-
-def least_found(claimed: float, mistaken: float, runs: int, delta: float, *, tail: float, power: float = 0.9) -> float:
-    """The smallest loss of an event as frequent as this one for which so many runs refute a claim, this probably.
-
-    With probability ``power`` at least, neither count is beyond its quantile at half of what is missing to 1. So the
-    detection rate is looked for whose lower quantile still refutes beside the upper quantile of the mistakes.
-
-    Args:
-        claimed: the loss that is claimed, 0 or more.
-        mistaken: how often the event comes where it is the less likely, from 0 to 1; less than once in ``runs`` is
-            taken as once.
-        runs: with each data set.
-        delta: from 0 to 1, not included.
-        tail: as in `clopper_pearson`.
-        power: strictly between 0 and 1.
-
-    Returns:
-        Above ``claimed``; infinity if no event as frequent as that could refute the claim.
-    """
-    missed = (1 - power) / 2
-    rate = max(mistaken, 1 / runs)
-    at_most = float(clopper_pearson(binom.isf(missed, runs, rate), runs, tail=tail)[1])
-    needed = delta + math.exp(min(claimed, _LARGEST_EXPONENT)) * at_most
-    few, enough = -1, runs  # the fewest detections that refute, by bisection
-    if needed >= float(clopper_pearson(runs, runs, tail=tail)[0]):
-        return math.inf
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        refutes = float(clopper_pearson(middle, runs, tail=tail)[0]) > needed
-        few, enough = (few, middle) if refutes else (middle, enough)
-    detected = float(clopper_pearson(enough - 1, runs, tail=missed)[1])  # here so few, or fewer, are this improbable
-    return max(claimed, float(loss(detected, rate, delta=delta)))
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from shuffledp.attacks.findings import Mode
 from shuffledp.attacks.games import CentralGame, Game, LocalGame, OrderGame, RandomizerAndShuffler, SharesGame
-from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
+from shuffledp.attacks.places import DISTINCT
+from shuffledp.attacks.slot_games import RowGame, SlotGame
 from shuffledp.attacks.statistics import StatisticsGame, has_statistics
 from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.errors import UnsupportedModelError

@@ -22,6 +22,7 @@ __all__ = [
     "ORDER_SCORES",
     "SCORES",
     "Seen",
+    "labels_of",
     "log_likelihood_of",
     "order_scores",
     "report_scores",
@@ -140,12 +141,13 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
     first, second, others = (
         log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
     )
-    labels = np.concatenate([_labels(views[place]) for place in filled])
+    labels = np.concatenate([labels_of(views[place]) for place in filled])
     starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
     return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
 
 
-def _labels(view: View) -> NDArray[np.int64]:
+def labels_of(view: View) -> NDArray[np.int64]:
+    """The label of each report; without labels the row."""
     return np.arange(len(view)) if view.labels is None else view.labels.astype(np.int64)
 
 

@@ -2,39 +2,60 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from shuffledp.attacks.games import CentralGame, Scorer
 from shuffledp.attacks.inputs import NeighboringInputs
+from shuffledp.attacks.places import (
+    Counts,
+    everybody,
+    log_shares,
+    looks_even,
+    place_chances,
+    place_counts,
+    probes_for,
+    surest_of,
+)
 from shuffledp.attacks.scores import DIGITS, SCORES, Seen, seen_in, sum_per_view, view_scores
-from shuffledp.flow import Reports, Shuffler, View
-from shuffledp.models import LabelMeaning
-from shuffledp.randomizers import KaryRandomizedResponseModel
+from shuffledp.flow import View
 
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["DISTINCT", "PROBES", "RowGame", "SlotGame", "place_chances"]
-
-DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # a different label beside each report
-
-PROBES = 1_000  # shuffles by which the law of one person's place is learned
-_FEW_PROBES = 100  # show an order that is always the same
-_NOT_SEEN = 0.5  # counted for a place in which no probe ended
-_LARGEST_SEARCH = 1024  # people among whom the one is looked for whose row is the surest
-_UNEVEN = 4.0  # standard errors from which on rows are not taken for even
-_BY_CHANCE = 1e-6  # a count that even rows would reach so rarely is none of theirs
-_SURER = 1.25  # how much surer somebody else's row must be than that of the person named
+__all__ = ["RowGame", "SlotGame"]
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
-class SlotGame(CentralGame):
+class _PlaceGame(CentralGame):
+    """Where everybody's report ends is learned from shuffles of marked reports.
+
+    Played is the person named; up to 1,024 people, also the one whose place is the surest, if it is surer than that of
+    the person named and than chance would have it.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._counts: dict[int, Counts] = {}
+        self._rows = self.source.substream("rows")  # of its own, so that runs are the same whether rows are looked at
+
+    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
+        """Each pair of answers, of the person named and of the one whose place is the surest."""
+        people = sorted({pair.person for pair in pairs})
+        counts = place_counts(self.pipeline.shuffler, self.num_users, people, self._probes(), self._rows)
+        self._counts = dict(zip(everybody(self.num_users, people), counts, strict=True))
+        return [
+            replace(pair, person=person)
+            for pair in pairs
+            for person in dict.fromkeys([pair.person, surest_of(self._counts, pair.person, self.num_users)])
+        ]
+
+    def _probes(self) -> int:
+        """No more than pay off beside so many runs."""
+        return probes_for(self.training)
+
+
+class SlotGame(_PlaceGame):
     """Seen is the view, with a different label beside each report.
 
     "slots" is the exact log-likelihood ratio of everything that is seen, for the law of one person's place: given that
@@ -68,46 +89,24 @@ class SlotGame(CentralGame):
         return self._known[person]
 
 
-class RowGame(CentralGame):
+class RowGame(_PlaceGame):
     """Seen is a view without labels, whose rows should tell nothing; those of a shuffler with one order tell all.
 
-    Where everybody's report ends is learned from shuffles of marked reports. "rows" is the log-likelihood ratio of
-    everything that is seen in the light of that, and "likeliest-row" that of what lies in one person's likeliest row.
-    Both are the "histogram" where rows look even. Played is, up to 1,024 people, also the person whose row is the
-    surest, if it is surer than that of the person named and than chance would have it.
+    "rows" is the log-likelihood ratio of everything that is seen in the light of where reports end, and "likeliest-row"
+    that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.
     """
 
     scores = (*SCORES, "rows", "likeliest-row")
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._known: dict[int, Counts] = {}
-        self._rows = self.source.substream("rows")  # of its own, so that runs are the same whether rows are looked at
-
-    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Each pair of answers, of the person named and of the one whose row is the surest."""
-        people = sorted({pair.person for pair in pairs})
-        counts = place_counts(self.pipeline.shuffler, self.num_users, people, self._probes(), self._rows)
-        surest = counts.max(axis=1)
-        self._known = dict(zip(_everybody(self.num_users, people), counts, strict=True))
-        worst = int(surest.argmax())
-        if self.num_users > _LARGEST_SEARCH or surest[worst] <= self._by_chance():
-            return pairs
-        return [
-            replace(pair, person=person)
-            for pair in pairs
-            for person in ([pair.person, worst] if surest[worst] > _SURER * surest[pair.person] else [pair.person])
-        ]
-
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """See `CentralGame.reading`."""
         model, person = self.pipeline.randomizer.model, inputs.person
-        if person not in self._known:
-            (self._known[person],) = place_counts(
+        if person not in self._counts:
+            (self._counts[person],) = place_counts(
                 self.pipeline.shuffler, self.num_users, [person], self._probes(), self._rows, search=False
             )
-        counts = self._known[person]
-        even, chances, likeliest = _looks_even(counts), _log_shares(counts), int(counts.argmax())
+        counts = self._counts[person]
+        even, chances, likeliest = looks_even(counts), log_shares(counts), int(counts.argmax())
 
         def read(views: Sequence[View]) -> Floats:
             known = view_scores(views, model, inputs)
@@ -120,85 +119,9 @@ class RowGame(CentralGame):
 
         return read
 
-    def _probes(self) -> int:
-        """No more than pay off beside so many runs."""
-        return min(PROBES, max(_FEW_PROBES, self.training))
-
-    def _by_chance(self) -> float:
-        """The most that somebody's likeliest row is found where all are even."""
-        return float(binom.isf(_BY_CHANCE / self.num_users**2, self._probes(), 1 / self.num_users))
-
-
-def _everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
-    return range(num_users) if num_users <= _LARGEST_SEARCH else people
-
 
 def _weighed(seen: Seen, chances: Floats) -> Floats:
     """The log-likelihood ratio of views in which one person's report has these log-chances of its places."""
     weights = chances[np.minimum(seen.labels, len(chances) - 1)] - seen.others
     one, other = (sum_per_view(weights + answer, seen.starts) for answer in (seen.first, seen.second))
     return one - other
-
-
-def _log_shares(counts: Counts) -> Floats:
-    found: Floats = np.log((counts + _NOT_SEEN) / (counts + _NOT_SEEN).sum())
-    return found
-
-
-def _looks_even(counts: Counts) -> bool:
-    """Whether Pearson's statistic is near its mean under even places, with its variance there."""
-    probes, places = int(counts.sum()), len(counts)
-    if probes < 2 or places < 2:
-        return True
-    statistic = float((counts.astype(np.float64) ** 2).sum()) * places / probes - probes
-    spread = np.sqrt(2 * (places - 1) * (probes - 1) / probes)
-    return bool(statistic - (places - 1) <= _UNEVEN * spread)
-
-
-def place_counts(
-    shuffler: Shuffler,
-    num_users: int,
-    people: Sequence[int],
-    probes: int,
-    source: "RandomSource",
-    *,
-    search: bool = True,
-) -> Counts:
-    """How often people's reports got each label, or without labels each row, in shuffles of marked reports.
-
-    Args:
-        shuffler: gives each report a different label, or none.
-        num_users: people in the batch.
-        people: whose reports are followed.
-        probes: shuffles.
-        source: randomness.
-        search: follow everybody's, in a batch of at most 1,024.
-
-    Returns:
-        Shape (people followed, num_users), in the order of ``people`` or of everybody.
-    """
-    followed = np.array(_everybody(num_users, people) if search else people, dtype=np.int64)
-    model = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=max(2, num_users))
-    marked = Reports({"value": np.arange(num_users)}, model)
-    counts = np.zeros((len(followed), num_users), dtype=np.int64)
-    for _ in range(probes):
-        view = shuffler.shuffle(marked, source=source)
-        labels = np.arange(len(view)) if view.labels is None else view.labels
-        places = np.full(num_users, num_users)  # beyond all: lost
-        places[view.reports["value"]] = labels
-        found = places[followed]
-        there = np.flatnonzero(found < num_users)
-        counts[there, found[there]] += 1
-    return counts
-
-
-def place_chances(shuffler: Shuffler, num_users: int, person: int, source: "RandomSource") -> Floats:
-    """The log of the chance that one person's report gets each label, learned from shuffles of marked reports.
-
-    Args:
-        shuffler: gives each report a different label.
-        num_users: people in the batch.
-        person: whose report is followed.
-        source: randomness.
-    """
-    return _log_shares(place_counts(shuffler, num_users, [person], PROBES, source, search=False)[0])

@@ -25,9 +25,7 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     console.print(Text(audited.task.name, style="bold"), f"(task {audited.task.sha256[:12]})")
-    if (
-        len(audited.columns) > 1 or audited.columns[0].leakage is not None or audited.not_audited
-    ):  # else the column's opening says it
+    if len(audited.columns) > 1 or audited.columns[0].leakage is not None or audited.not_audited:  # else said below
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
         shared = f", shared among {len(audited.columns)} columns" if len(audited.columns) > 1 else ""
         limits = f"All limits hold together with confidence {audited.confidence:g}{shared}."
@@ -38,20 +36,22 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
         console.print(Text(f"\n{column.value if column.value.isprintable() else repr(column.value)}", style="bold"))
         console.print(Text(column.report.opening))
         for finding in column.report.findings:
-            _show(console, _short(finding, audited.confidence), str(finding), finding.verdict)
+            style = _STYLES[Verdict.NOT_AUDITED if finding.weak else finding.verdict]
+            _show(console, _short(finding, audited.confidence), str(finding), style)
         if column.leakage is not None:
-            _show(console, _guessed(column.leakage, audited.confidence), str(column.leakage), column.leakage.verdict)
+            style = _STYLES[column.leakage.verdict]
+            _show(console, _guessed(column.leakage, audited.confidence), str(column.leakage), style)
     for reason in audited.not_audited:
         console.print(Text(f"\nNOT-AUDITED: {reason}", style=_STYLES[Verdict.NOT_AUDITED]))
     if page is not None:
         console.print(Text(f"\nPage: {page}"), soft_wrap=True)
 
 
-def _show(console: Console, short: tuple[str, str], told: str, verdict: Verdict) -> None:
+def _show(console: Console, short: tuple[str, str], told: str, style: str) -> None:
     """A line that says it in short, or two if it is wider than a terminal, and the paragraph."""
     line = "; ".join(short)
     console.print(Text("\n" + (line if len(line) <= _WIDTH else ";\n  ".join(short)), style="bold"), soft_wrap=True)
-    console.print(Text(told, style=_STYLES[verdict]))
+    console.print(Text(told, style=style))
 
 
 def _short(finding: Finding, confidence: float) -> tuple[str, str]:

@@ -58,9 +58,9 @@ def _kicker(audited: TaskAudit) -> str:
         return f"Audit: {count_of(refuted, 'claim is', 'claims are')} refuted"
     if not stood:
         return "Audit: nothing was audited"
-    return f"Audit: nothing found against {count_of(stood, 'claim', 'claims')}" + (
-        f", {left} not audited" if left else ""
-    )
+    hardly = f", {audited.weak} with too few trials" if audited.weak else ""
+    unknown = f", {left} not audited" if left else ""
+    return f"Audit: nothing found against {count_of(stood, 'claim', 'claims')}{hardly}{unknown}"
 
 
 def _about(audited: TaskAudit) -> Section:
@@ -137,7 +137,7 @@ def _section(audited: TaskAudit, place: int) -> Section:
         "rows": [*map(_row, findings), *([_leakage_row(column.leakage)] if column.leakage is not None else [])],
         "names": [chart.name for chart in charts],
         "titles": {chart.name: chart.title for chart in charts},
-        "outcome": outcome_of(column.verdicts) if len(audited.columns) > 1 else "",
+        "outcome": outcome_of(column.verdicts, column.weak) if len(audited.columns) > 1 else "",
     }
     return Section(name="audit", title=column.value, context=context, charts=tuple(charts), anchor=f"audit-{place}")
 
@@ -154,10 +154,10 @@ def _row(finding: Finding) -> dict[str, object]:
         "claim": f"{finding.symbol} {relation} {number(claimed, relation)}" if math.isfinite(claimed) else "no bound",
         "delta": f"delta {delta:g}" if math.isfinite(claimed) else "",
         "shown": f"{finding.symbol} at least {number(evidence.epsilon_lower, 'at least')}" if evidence else "",
-        "attack": evidence.attack if evidence else "",
         "reason": finding.reason,
         "evidence": evidence.told(finding.symbol) if evidence else "",
         "power": finding.power,
+        "weak": finding.weak,
     }
 
 
@@ -174,8 +174,8 @@ def _leakage_row(finding: LeakageFinding) -> dict[str, object]:
         "claim": "" if stated is None else f"chance {relation} {number(stated.value, relation)}",
         "delta": "" if stated is None else "of a right guess",
         "shown": "" if shown is None else f"chance at least {number(shown.success_limits[0], 'at least')}",
-        "attack": "",
         "reason": finding.reason,
         "evidence": "" if shown is None else f"The likeliest answer was right in {shown.measured}.",
         "power": "" if shown is None else finding.power,
+        "weak": False,
     }

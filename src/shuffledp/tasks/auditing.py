@@ -47,6 +47,11 @@ class ColumnAudit:
         found = [finding.verdict for finding in self.report.findings]
         return tally(found if self.leakage is None else [*found, self.leakage.verdict])
 
+    @property
+    def weak(self) -> int:
+        """How many of the consistent ones could hardly have been refuted by so few trials."""
+        return self.report.weak
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAudit:
@@ -76,13 +81,20 @@ class TaskAudit:
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many claims about single columns met each verdict."""
-        return {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
+        """How many claims met each verdict, those about all columns or several releases among them."""
+        counts = {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
+        counts[Verdict.NOT_AUDITED] += len(self.not_audited)
+        return counts
+
+    @property
+    def weak(self) -> int:
+        """How many of the consistent claims could hardly have been refuted by so few trials."""
+        return sum(column.weak for column in self.columns)
 
     @property
     def outcome(self) -> str:
         """The verdicts in one sentence."""
-        return outcome_of(self.verdicts)
+        return outcome_of(self.verdicts, self.weak)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -124,6 +136,7 @@ class TaskAudit:
             "refuted": self.refuted,
             "audited": self.audited,
             "verdicts": {verdict.value: number for verdict, number in self.verdicts.items()},
+            "weak": self.weak,
             "seeded": self.seeded,
             "columns": [
                 {
@@ -181,6 +194,10 @@ def audit_task(
     task = task.expecting(num_users)
     parts = task.parts()
     each = 1 - (1 - confidence) / len(parts) / (2 if leakage else 1)
+    if not each < 1:  # rounded; what attacks would refuse is a number that nobody gave
+        raise _validate.invalid(
+            f"so far from 1 that {len(parts) * (1 + leakage)} audits can share the rest", confidence=confidence
+        )
     columns = []
     for part in parts:
         require_planned(part, num_users)
