@@ -162,9 +162,9 @@ class Finding(Described):
             return ""
         least = in_digits(self.detectable, "at most", digits=3)
         said = (
-            f"With {self.evidence.trials:,} trials, a true {self.symbol} of {least} or more would have been found with a "
-            "probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a larger "
-            "break may go unseen."
+            f"With {self.evidence.trials:,} trials, a true {self.symbol} of {least} or more would have been found with "
+            "a probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a "
+            "larger break may go unseen."
         )
         if self.trials_needed is not None:
             central = isinstance(self.statement.guarantee, CentralDP)

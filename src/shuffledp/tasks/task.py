@@ -255,7 +255,8 @@ class Task(Described):
         if num_users < least:
             raise BatchTooSmallError(
                 f"a release by {self.randomizer.kind!r} needs the noise of at least {least} people in column "
-                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. Of so few, nothing is released."
+                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. "
+                "Of so few, nothing is released."
             )
 
     def expecting(self, num_users: int) -> "Task":
