@@ -139,7 +139,7 @@ def test_a_channel_with_one_input_reveals_nothing():
         ([[1.1, -0.1]], "0 or more; got another one in row 0"),
         ([[0.5, 0.5], [np.nan, 1.0]], "0 or more; got another one in row 1"),
         ([[np.inf, 0.0]], "rows that sum to 1"),
-        ([[0.5, 0.5], [0.5, 0.4]], "rows that sum to 1; got a sum of 0.9 in row 1"),
+        ([[0.5, 0.5], [0.5, 0.4]], "rows that sum to 1; got another sum in row 1"),
         ([[HALF, HALF - Fraction(1, 10**30)]], "rows that sum to 1"),
         ([[THREE_QUARTERS, QUARTER], [Fraction(5, 4), -QUARTER]], "0 or more"),
     ],
@@ -279,8 +279,8 @@ def test_a_joint_distribution_is_exact_if_both_are():
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ([HALF, QUARTER], "prior must sum to 1; got a sum of 3/4"),
-        ([0.5, 0.4], "prior must sum to 1; got a sum of 0.9"),
+        ([HALF, QUARTER], "prior must sum to 1; got another sum"),
+        ([0.5, 0.4], "prior must sum to 1; got another sum"),
         ([HALF, HALF - Fraction(1, 10**30)], "prior must sum to 1"),
         ([0.5, 0.5 + 1e-6], "prior must sum to 1"),
         ([1.5, -0.5], "prior must have entries that are 0 or more"),

@@ -34,7 +34,10 @@ def test_numbers_in_range_pass(check, value):
     ("check", "value"), [(check, value) for check, values in REFUSED.items() for value in [*values, *NOT_NUMBERS]]
 )
 def test_numbers_out_of_range_and_everything_else_are_refused_by_name(check, value):
-    with pytest.raises(InvalidParameterError, match=r"^parameter must be a (finite )?number .*; got parameter="):
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^parameter must be a (finite )?number .*; got parameter(=| of shape | of type list with )",
+    ):
         check(parameter=value)
 
 
@@ -103,3 +106,25 @@ def test_a_class_is_not_taken_for_its_instance():
 def test_an_invalid_parameter_is_a_value_error_and_an_error_of_the_library():
     assert issubclass(InvalidParameterError, ValueError)
     assert issubclass(InvalidParameterError, ShuffleDPError)
+
+
+SECRET = 47114711
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([SECRET, 1]),
+        np.array([str(SECRET)]),
+        [SECRET] * 3,
+        (str(SECRET), 1),
+        {str(SECRET): 1},
+        {SECRET},
+        [[SECRET], [1]],
+    ],
+)
+@pytest.mark.parametrize("check", [*ACCEPTED, partial(_validate.integer_at_least, 1)])
+def test_of_collections_an_error_tells_the_size_and_no_entry(check, value):
+    with pytest.raises(InvalidParameterError, match=r"parameter of (shape|type) ") as error:
+        check(parameter=value)
+    assert str(SECRET) not in str(error.value)

@@ -14,16 +14,29 @@ from shuffledp.errors import InvalidParameterError
 
 _LARGEST_INTEGER = 10**300
 _TOO_LONG_TO_SHOW = 10**40
+_COLLECTIONS = (np.ndarray, list, tuple, dict, set, frozenset)
 
 
 def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
-    """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ..."."""
+    """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ...".
+
+    Of a collection it shows the size only.
+    """
     ((name, shown),) = value.items()
     shown = shown.item() if isinstance(shown, Real) and hasattr(shown, "item") else shown  # numpy's numbers
+    if isinstance(shown, _COLLECTIONS) and not name.startswith("shape_of"):
+        return InvalidParameterError(f"{name} must be {condition}; got {name} {_in_outline(shown)}.")
     if isinstance(shown, int) and abs(shown) >= _TOO_LONG_TO_SHOW:
         digits = math.ceil(abs(shown).bit_length() * math.log10(2))
         return InvalidParameterError(f"{name} must be {condition}; got {name} with about {digits} digits.")
     return InvalidParameterError(f"{name} must be {condition}; got {name}={shown!r}.")
+
+
+def _in_outline(value: Any) -> str:
+    """What kind of collection was given, without its entries, which may be people's answers."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"of shape {value.shape}"
+    return f"of type {type(value).__name__}" + ("" if isinstance(value, np.ndarray) else f" with {len(value)} entries")
 
 
 def _number(value: Any) -> bool:

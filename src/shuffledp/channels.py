@@ -234,7 +234,7 @@ def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:
         raise InvalidParameterError("prior must have entries that are 0 or more; got another one.")
     total = belief.sum()
     if (total != 1) if belief.dtype == object else not abs(total - 1) <= _ROW_SUM_TOLERANCE:
-        raise InvalidParameterError(f"prior must sum to 1; got a sum of {total}.")
+        raise InvalidParameterError("prior must sum to 1; got another sum.")
     return belief
 
 
@@ -341,6 +341,5 @@ def _as_matrix(entries: Sequence[Sequence[Any]] | NDArray[Any]) -> NDArray[Any]:
         if not (row >= 0).all():
             raise InvalidParameterError(f"matrix must have entries that are 0 or more; got another one in row {index}.")
         if (total != one) if exact else not abs(total - 1) <= _ROW_SUM_TOLERANCE:
-            shown = Fraction(total, one) if exact else total
-            raise InvalidParameterError(f"matrix must have rows that sum to 1; got a sum of {shown} in row {index}.")
+            raise InvalidParameterError(f"matrix must have rows that sum to 1; got another sum in row {index}.")
     return matrix

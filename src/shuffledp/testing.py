@@ -25,6 +25,9 @@ class SeededSource(KeyedSource):
     The keystream of `shuffledp.randomness.SecureSource` under a key that is the SHA-256 of a label and the seed. A
     forked child repeats the words of its parent; give each its own `substream`.
 
+    Guarantees:
+        1. Neither a source nor its substreams show the seed when printed: whoever reads it can undo the randomization.
+
     Args:
         seed: an integer of 0 or more, of any size.
 
@@ -42,17 +45,16 @@ class SeededSource(KeyedSource):
         given: Any = seed  # also numpy's integers; and unlike other integers, of any size
         if not isinstance(given, Integral) or isinstance(given, bool) or given < 0:
             raise invalid("an integer that is 0 or more", seed=seed)
-        self._shown = f"SeededSource({int(seed)})"
         super().__init__(hashlib.sha256(b"shuffledp/1/SeededSource/%d" % seed).digest())
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
+        del labels  # the key is made of them
         derived = type(self).__new__(type(self))
-        derived._shown = f"{self._shown}.substream({', '.join(map(repr, labels))})"
         KeyedSource.__init__(derived, key)
         return derived
 
     def __repr__(self) -> str:
-        return self._shown
+        return f"{type(self).__name__}(seed hidden)"
 
 
 class _Record:

@@ -206,7 +206,7 @@ def test_the_shuffle_around_an_order_moves_reports_between_ranks():
         (lambda: d_sigma_loss({(0, 1): 0.5, (0,): 0.5}, []), "of one n"),
         (lambda: d_sigma_loss({(0, 1): 1.5, (1, 0): -0.5}, []), "0 or more"),
         (lambda: d_sigma_loss({(0, 1): math.nan}, []), "0 or more"),
-        (lambda: d_sigma_loss({(0, 1): Fraction(1, 3)}, []), "sum to 1; got a sum of 0.333"),
+        (lambda: d_sigma_loss({(0, 1): Fraction(1, 3)}, []), "sum to 1; got another sum"),
         (lambda: d_sigma_loss({(0, 1, 2): 1.0}, [[0, 1], [0, 3]]), "groups must hold owners from 0 to 2; group 1 does"),
         (
             lambda: d_sigma_loss({(0, 1, 2): 1.0}, Groups.from_labels([0, 0, 1, 1])),

@@ -184,7 +184,7 @@ FLIP = Channel(response(2, 0.75))
     ("call", "message"),
     [
         (lambda: shuffled_vulnerability(None, FLIP, num_users=0), "num_users must be an integer that is 1 or more"),
-        (lambda: shuffled_vulnerability([0.5, 0.6], FLIP, num_users=2), "prior must sum to 1; got a sum of 1.1"),
+        (lambda: shuffled_vulnerability([0.5, 0.6], FLIP, num_users=2), "prior must sum to 1; got another sum"),
         (lambda: shuffled_vulnerability([1.5, -0.5], FLIP, num_users=2), "prior must be probabilities of 0 or more"),
         (lambda: shuffled_vulnerability([1.0], FLIP, num_users=2), "prior must be 2 probabilities"),
         (lambda: shuffled_vulnerability([math.nan, 1], FLIP, num_users=2), "prior must be"),

@@ -12,6 +12,7 @@ from report.outcomes import make_outcome
 from report.reading import Page
 from shuffledp._version import __version__
 from shuffledp.report import write_page
+from shuffledp.report.rendering import render_page
 from shuffledp.report.sections import SECTIONS
 from shuffledp.report.words import number
 from shuffledp.testing import SeededSource
@@ -284,6 +285,13 @@ def test_text_of_the_task_stays_text(tmp_path):
     assert not read.all("script")
     assert read.all("h1")[0].text == f"{HOSTILE} & $x^2$ {{{{ 7*7 }}}}"
     assert "#0072b2" in re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)[0]
+
+
+@pytest.mark.parametrize("control", ["\x1b", "\x9b", "\u202e", "\u2066"])
+def test_what_commands_a_terminal_or_turns_text_around_is_on_no_page(control):
+    html = render_page([], name=f"a{control}b", kicker="", summary="", values=[control]).decode()
+    assert control not in html
+    assert html.count("a\N{REPLACEMENT CHARACTER}b") == 2
 
 
 # ---- withdrawn ------------------------------------------------------------------------------------------------------

@@ -146,10 +146,21 @@ def test_columns_of_people_and_public_ones_have_names():
     assert refusal(public=["region", ""]).startswith("public must be text that is not empty")
 
 
-@pytest.mark.parametrize("text", ["two\nlines", "\x1b[31mred", "nul\x00", "bell\x07", "\x85", "half \ud83d"])
+@pytest.mark.parametrize(
+    "text", ["two\nlines", "\x1b[31mred", "nul\x00", "bell\x07", "\x85", "half \ud83d", "\u202eesrever", "\u2066a"]
+)
 def test_names_that_are_shown_have_no_control_characters(text):
     assert refusal(name=text).startswith("name must be text")
     assert refusal(randomizer={"categories": ["No", text]}).startswith("[randomizer] categories must be text")
+
+
+@pytest.mark.parametrize("control", [*"\u202a\u202b\u202c\u202d\u202e", *"\u2066\u2067\u2068\u2069"])
+def test_no_name_turns_the_text_around_it_around(control):
+    named = "must be text that is not empty"
+    assert refusal(name=f"a{control}").startswith(f"name {named}")
+    assert refusal(value=f"a{control}").startswith(f"value {named}")
+    assert refusal(public=[f"a{control}"]).startswith(f"public {named}")
+    assert refusal(randomizer={"categories": ["No", control]}).startswith(f"[randomizer] categories {named}")
 
 
 def test_names_may_be_in_any_script_and_of_any_length():
@@ -185,7 +196,7 @@ def test_a_category_is_not_also_a_missing_value():
 @pytest.mark.parametrize("categories", [[], ["Yes"]])
 def test_fewer_than_two_categories_are_refused(categories):
     text = refusal(randomizer={"categories": categories})
-    assert text.startswith(f"[randomizer] categories must be two or more; got categories={categories}")
+    assert text.startswith("[randomizer] categories must be two or more; got categories of type list with ")
 
 
 @pytest.mark.parametrize("categories", [["No", "No"], [1, 2, 1], [True, True], ["a", "b", "b", "b"]])

@@ -261,7 +261,10 @@ def _why_unreadable(model: LocalModel) -> str:
     if isinstance(model, SplitAndMixModel):
         if model.modulus <= LARGEST_MODULUS:
             return ""
-        return f"Attacks on shares take a modulus of at most {LARGEST_MODULUS}; here modulus={model.modulus}."
+        return (
+            f"Attacks on shares take a modulus of at most {LARGEST_MODULUS:,}; here modulus={model.modulus:,}. "
+            "A smaller precision, or fewer people, makes do with a smaller one."
+        )
     if model.num_messages != 1:
         return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
     return ""

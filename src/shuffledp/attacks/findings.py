@@ -9,10 +9,11 @@ from shuffledp._numerals import in_digits
 from shuffledp.attacks.inputs import NeighboringInputs
 from shuffledp.attacks.intervals import to_width
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.models import ProtocolModel
+from shuffledp.models import ProtocolModel, ShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
 from shuffledp.statements import PrivacyStatement
 
-__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "tally"]
+__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "played", "tally"]
 
 
 class Verdict(StrEnum):
@@ -47,6 +48,13 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
     if weak:
         held += f"; {weak} could hardly have been, with so few trials"
     return f"{held}; {left} not audited." if left else f"{held}."
+
+
+def played(shuffle: ShuffleModel) -> str:
+    """What reports go through, of which several rounds may be side by side."""
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"through {shuffle.num_rounds:,} {shuffle.round.kind} rounds side by side"
+    return f"through {shuffle.kind}" if shuffle.kind != IdentityShuffleModel.kind else "without a shuffle"
 
 
 class Mode(StrEnum):
@@ -93,7 +101,8 @@ class Evidence(Described):
     epsilon_upper: float
     roc: tuple[tuple[float, ...], ...]
 
-    def __str__(self) -> str:
+    def told(self, symbol: str) -> str:
+        """What was shown, in a sentence, of a loss of this name."""
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
         detected, mistaken = (
             to_width(rate, least, most, percent=True)
@@ -103,10 +112,13 @@ class Evidence(Described):
             )
         )
         return (
-            f"The strongest attack ({self.attack}) shows epsilon >= {lower} (measured "
+            f"The strongest attack ({self.attack}) shows {symbol} >= {lower} (measured "
             f"{to_width(self.epsilon, self.epsilon_lower, self.epsilon_upper)}, limits {lower} to {upper}): its event "
             f"came in {detected} of {self.trials:,} runs with one data set, and in {mistaken} of those with the other."
         )
+
+    def __str__(self) -> str:
+        return self.told("epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +151,19 @@ class Finding(Described):
         return self.trials_needed is not None
 
     @property
+    def symbol(self) -> str:
+        """What the loss is called: of orders alpha, else epsilon."""
+        return "alpha" if isinstance(self.statement.guarantee, DSigmaPrivacy) else "epsilon"
+
+    @property
     def power(self) -> str:
         """What these trials could have found, in a sentence; "" where the claim is refuted or was not audited."""
         if self.detectable is None or self.evidence is None:
             return ""
         least = in_digits(self.detectable, "at most", digits=3)
         said = (
-            f"With {self.evidence.trials:,} trials, a true epsilon of {least} or more would have been found with a "
-            "probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a "
+            f"With {self.evidence.trials:,} trials, a true {self.symbol} of {least} or more would have been found with "
+            "a probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a "
             "larger break may go unseen."
         )
         if self.trials_needed is not None:
@@ -154,18 +171,20 @@ class Finding(Described):
             unshuffled = ", or that of reports that are not shuffled" if central else ""
             said += (
                 f" These are too few to conclude anything: even the best attack there could be needs "
-                f"{self.trials_needed:,} to find a true epsilon that is twice as large{unshuffled}."
+                f"{self.trials_needed:,} to find a true {self.symbol} that is twice as large{unshuffled}."
             )
         return said
 
     def __str__(self) -> str:
         claim = self.statement.guarantee
         shown, relation = claim.type, self.statement.kind.relation
-        if isinstance(claim, DSigmaPrivacy):
+        if claim.is_trivial:
+            shown = f"{claim.type}, without a bound"
+        elif isinstance(claim, DSigmaPrivacy):
             shown = f"{claim.type}, alpha {relation} {in_digits(claim.alpha, relation)} at delta = {claim.delta:g}"
         elif isinstance(claim, DifferentialPrivacy):
             shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
-        said = " ".join(filter(None, [str(self.evidence or self.reason), self.power]))
+        said = " ".join(filter(None, [self.evidence.told(self.symbol) if self.evidence else self.reason, self.power]))
         return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {said}"
 
 
@@ -207,8 +226,8 @@ class AuditReport(Described):
         """What was played, what came of it, and what the verdicts mean."""
         counts = self.verdicts
         opening = (
-            f"Audit of {self.model.local.kind} through {self.model.shuffle.kind} with {self.model.num_users:,} people: "
-            f"{outcome_of(counts, self.weak)}"
+            f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with {self.model.num_users:,} "
+            f"{'person' if self.model.num_users == 1 else 'people'}: {outcome_of(counts, self.weak)}"
         )
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:
             opening += f" All limits hold together with confidence {self.confidence:g}."

@@ -213,7 +213,7 @@ def _size_of(model: LocalModel) -> int:
 def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
     law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
     if law.shape != (size,) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
-        raise _validate.invalid(f"{size} probabilities that add up to 1", prior=prior)
+        raise _validate.invalid(f"{size} probabilities that add up to 1", shape_of_prior=law.shape)
     return cast(Floats, law / law.sum())
 
 

@@ -39,7 +39,8 @@ class _Screen(Watch):
         if self._bars is None:
             return
         if step not in self._steps:
-            self._steps[step] = self._bars.add_task(step, total=total)
+            shown = step if step.isprintable() else repr(step)[1:-1]  # it may name a column
+            self._steps[step] = self._bars.add_task(shown, total=total)
         self._bars.update(self._steps[step], completed=done, total=total)
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
@@ -54,7 +55,7 @@ class _Screen(Watch):
 def watching(unit: str = "rows") -> Iterator[Watch]:
     """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn(f"{{task.completed:,.0f}} {unit}"),
         TimeRemainingColumn(),
@@ -154,7 +155,8 @@ def _attached(outcome: Outcome) -> str:
     if outcome.model.shuffle.labels is LabelMeaning.POSITION:
         return " They are released in the order in which the shuffler put them out."
     public = outcome.task.public if outcome.task.shuffler.keeps_public else ()
-    beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *public])
+    names = (name if name.isprintable() else repr(name) for name in public)
+    beside = ", ".join([f"the number of its {outcome.model.shuffle.labels}", *names])
     return f" Released beside each report: {beside}."
 
 

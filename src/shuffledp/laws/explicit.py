@@ -118,7 +118,7 @@ def checked_law(law: Law) -> int:
     total = sum(law.values())
     exact = isinstance(total, Rational)
     if (exact and total != 1) or not abs(float(total) - 1) <= _SUM_ERROR:
-        raise InvalidParameterError(f"law must have probabilities that sum to 1; got a sum of {float(total)!r}.")
+        raise InvalidParameterError("law must have probabilities that sum to 1; got another sum.")
     return sizes.pop()
 
 

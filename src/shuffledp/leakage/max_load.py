@@ -184,7 +184,7 @@ def _checked_probabilities(bins: ArrayLike) -> Floats:
     if probabilities.ndim != 1 or not probabilities.size or not (probabilities >= 0).all():
         raise InvalidParameterError("bins must be a number of bins, or probabilities of 0 or more in one dimension.")
     if not abs(probabilities.sum() - 1) <= 1e-9:
-        raise InvalidParameterError(f"bins must be probabilities that sum to 1; got a sum of {probabilities.sum()}.")
+        raise InvalidParameterError("bins must be probabilities that sum to 1; got another sum.")
     normalized: Floats = probabilities / probabilities.sum()
     return normalized
 

@@ -57,7 +57,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
         weights, counts = np.unique(given, return_counts=True)
     total = float(weights @ counts)
     if not abs(total - 1) <= _SUM_TOLERANCE:
-        raise InvalidParameterError(f"positions must sum to 1; got a sum of {total:.12g}.")
+        raise InvalidParameterError("positions must sum to 1; got another sum.")
     pairs = zip((weights / total).tolist(), counts.tolist(), strict=True)
     return tuple((weight, int(count)) for weight, count in pairs if weight > 0)
 

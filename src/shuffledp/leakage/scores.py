@@ -122,7 +122,7 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
     if given.dtype == object and total != 1:
         raise InvalidParameterError("prior must sum to exactly 1, as it is of fractions; it does not.")
     if not abs(total - 1) <= _SUM_TOLERANCE:
-        raise InvalidParameterError(f"prior must sum to 1; got a sum of {float(total):.12g}.")
+        raise InvalidParameterError("prior must sum to 1; got another sum.")
     return given if given.dtype == object else given / total
 
 

@@ -1,26 +1,52 @@
 """Pictures of an audit: claims beside what attacks show, and how often an attacker is right and wrong."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks import Evidence, Finding, Verdict
+from shuffledp.attacks import Finding, Verdict
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure
+from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, new_figures
 from shuffledp.report.parts import Chart
+from shuffledp.tasks.leakage_auditing import LeakageFinding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["claims_chart", "loss_and_delta", "roc_chart"]
+__all__ = ["Bar", "bars_of", "claims_chart", "loss_and_delta", "roc_chart"]
 
 _ROW, _LABEL = 58, 11  # pixels
+_CHANCE = "chance of a right guess"
 _NAMES = {"local-dp": "one report", "central-dp": "what is released", "d-sigma": "order in groups"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One audited claim, as it is drawn.
+
+    Args:
+        label: what the claim is about.
+        unit: what is claimed to be no more: "epsilon", "alpha" or a chance.
+        claimed: how much.
+        measured: what the attack measured; infinite if there is no such number.
+        lower: the lower limit of that.
+        upper: the upper limit.
+        refuted: whether the limits contradict the claim.
+    """
+
+    label: str
+    unit: str
+    claimed: float
+    measured: float
+    lower: float
+    upper: float
+    refuted: bool
 
 
 def loss_and_delta(finding: Finding) -> tuple[float, float]:
@@ -31,54 +57,99 @@ def loss_and_delta(finding: Finding) -> tuple[float, float]:
     return (claim.epsilon, claim.delta) if isinstance(claim, DifferentialPrivacy) else (math.inf, 0.0)
 
 
-def claims_chart(findings: Sequence[Finding], *, name: str) -> Chart:
-    """For each audited claim its epsilon, and the limits of what the strongest attack shows."""
+def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list[Bar]:
+    """All claims that an attack was held against."""
+    bars = [
+        Bar(
+            label=_NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type),
+            unit=finding.symbol,
+            claimed=loss_and_delta(finding)[0],
+            measured=finding.evidence.epsilon,
+            lower=finding.evidence.epsilon_lower,
+            upper=finding.evidence.epsilon_upper,
+            refuted=finding.verdict is Verdict.REFUTED,
+        )
+        for finding in findings
+        if finding.evidence is not None
+    ]
+    if leakage is not None and leakage.guessing is not None and leakage.verdict is not Verdict.NOT_AUDITED:
+        guessing = leakage.guessing
+        lower, upper = guessing.success_limits
+        bars.append(
+            Bar(
+                label="guesses",
+                unit=_CHANCE,
+                claimed=guessing.claimed,
+                measured=guessing.success,
+                lower=lower,
+                upper=upper,
+                refuted=leakage.verdict is Verdict.REFUTED,
+            )
+        )
+    return bars
+
+
+def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
+    """For each audited claim what is claimed, and the limits of what the strongest attack shows; an axis for each unit.
+
+    Args:
+        bars: one or more.
+        name: of the chart.
+    """
+    panels: dict[str, list[Bar]] = {}
+    for bar in bars:
+        panels.setdefault(bar.unit, []).append(bar)
+    guessed = (
+        " (one that is exact also if it lies to the left, where no better guesses exist)" if _CHANCE in panels else ""
+    )
     return Chart(
         name=name,
         title="Claims beside attacks",
-        description="For each claim a tick at its epsilon, and a bar between the limits of what the attack shows.",
+        description="For each claim a tick at what is claimed, and a bar between the limits of what the attack shows.",
         caption="Tick: what is claimed to be the most. Bar: between the limits of what the strongest attack shows; "
-        "dot: what was measured. A claim is refuted if the whole bar lies to the right of its tick.",
-        draw=partial(_draw_claims, tuple(findings)),
+        f"dot: what was measured. A claim is refuted if the whole bar lies to the right of its tick{guessed}.",
+        draw=partial(_draw_claims, tuple((unit, tuple(each)) for unit, each in panels.items())),
     )
 
 
-def _draw_claims(findings: Sequence[Finding], width: int) -> "Figure":
-    narrow = width <= NARROW
-    left = 100 if narrow else 170
-    height = _ROW * len(findings) + 70
-    figure, axes = new_figure(width, height, left=left, right=24, top=20, bottom=48)
-    shown = [(finding, finding.evidence) for finding in findings if finding.evidence is not None]
-    ends = (_finite(end) for _, evidence in shown for end in (evidence.epsilon_lower, evidence.epsilon_upper))
-    most = max(*(loss_and_delta(finding)[0] for finding, _ in shown), *ends)
-    axes.set(xlim=(0, 1.12 * most), ylim=(len(shown) - 0.4, -0.6), yticks=[])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.tick_params(length=0)
-    axes.set_xlabel("epsilon", labelpad=6)
-    for row, (finding, evidence) in enumerate(shown):
-        color = LIGHT["vermilion"] if finding.verdict is Verdict.REFUTED else LIGHT["green"]
-        _draw_claim(axes, row, finding, evidence, color)
-        axes.annotate(
-            _NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type),
-            (0, row),
-            xytext=(-10, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            annotation_clip=False,
-        )
+def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Figure":
+    left = 100 if width <= NARROW else 170
+    # As high as the fullest one: panels of one figure are of one height.
+    height = _ROW * max(len(bars) for _, bars in panels) + 70
+    figure, places = new_figures(len(panels), width, height, left=left, right=24, top=20, bottom=48)
+    for axes, (unit, bars) in zip(places, panels, strict=True):
+        most = max(max(bar.claimed, *map(_finite, (bar.measured, bar.lower, bar.upper))) for bar in bars)
+        axes.set(xlim=(0, 1.12 * most), ylim=(len(bars) - 0.4, -0.6), yticks=[])
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x")
+        axes.tick_params(length=0)
+        axes.set_xlabel(unit, labelpad=6)
+        for row, bar in enumerate(bars):
+            _draw_bar(axes, row, bar)
     return figure
 
 
-def _draw_claim(axes: "Axes", row: int, finding: Finding, evidence: Evidence, color: str) -> None:
-    claimed, _ = loss_and_delta(finding)
-    upper = min(evidence.epsilon_upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
-    axes.barh(row, upper - evidence.epsilon_lower, left=evidence.epsilon_lower, height=0.26, color=color, alpha=0.3)
-    if math.isfinite(evidence.epsilon):
-        axes.plot([evidence.epsilon], [row], "o", markersize=7, color=color)
-    axes.vlines(claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
-    annotate(axes, f"claimed {claimed:.3g}", (claimed, row - 0.33), (-4, 4), ha="right", va="bottom", fontsize=_LABEL)
+def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
+    color = LIGHT["vermilion"] if bar.refuted else LIGHT["green"]
+    upper = min(bar.upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
+    axes.barh(row, upper - bar.lower, left=bar.lower, height=0.26, color=color, alpha=0.3)
+    if math.isfinite(bar.measured):
+        axes.plot([bar.measured], [row], "o", markersize=7, color=color)
+    axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
+    left = bar.claimed > axes.get_xlim()[1] / 2  # of the tick there is room for the text
+    place, side = ((-4, 4), "right") if left else ((4, 4), "left")
+    annotate(
+        axes, f"claimed {bar.claimed:.3g}", (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL
+    )
+    axes.annotate(
+        bar.label,
+        (0, row),
+        xytext=(-10, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        annotation_clip=False,
+    )
 
 
 def _finite(value: float) -> float:
@@ -93,8 +164,8 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
         title=f"Right against wrong guesses: {about}",
         description="True positive rate over false positive rate, on held-out runs, below the limit that is claimed.",
         caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the "
-        "event that decides, with its limits. No attack may leave the shaded area if the claim is true; the "
-        "diagonal is guessing.",
+        "event that decides, with its limits, and only these count: they are all that is corrected for noise. If the "
+        "claim is true, every attack stays in the shaded area up to noise. The diagonal is guessing.",
         draw=partial(_draw_roc, finding),
     )
 

@@ -7,6 +7,7 @@ from shuffledp._version import __version__
 from shuffledp.report.drawing import DARK, LIGHT, draw_inline
 from shuffledp.report.parts import Section
 from shuffledp.report.words import count
+from shuffledp.tasks.section import ungarbled
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,7 +56,7 @@ def render_page(
         dark=DARK,
         version=__version__,
     )
-    return page.encode("utf-8", errors="replace")
+    return ungarbled(page).encode("utf-8")  # names of columns may hold what turns text around
 
 
 def _rendered(environment: "Environment", section: Section, *, has_files: bool) -> Any:

@@ -70,11 +70,11 @@ class GroupsSection(Section):
         for column in self.public_columns:
             some_text(columns=column)
         if len(set(self.columns)) != len(self.columns):
-            raise invalid("different columns", columns=list(self.columns))
+            raise invalid("different columns", columns=", ".join(self.columns))
         if self.metric is not None:
             _validate.one_of(METRICS, metric=self.metric)
         if self.metric == "haversine" and len(self.columns) != 2:
-            raise invalid("two, latitude and longitude, for metric = 'haversine'", columns=list(self.columns))
+            raise invalid("two, latitude and longitude, for metric = 'haversine'", columns=", ".join(self.columns))
         if self.radius is not None:
             _validate.nonnegative(radius=self.radius)
         if self.neighbors is not None:

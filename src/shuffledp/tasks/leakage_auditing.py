@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from shuffledp._numerals import in_digits
 from shuffledp.attacks import DEFAULT_GUESSES, Guessing, Verdict, guess_answers
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.leakage import Vulnerability, target_vulnerability
@@ -34,8 +35,19 @@ class LeakageFinding:
 
     def __str__(self) -> str:
         if self.guessing is not None and not self.reason:
-            return str(self.guessing)
+            return " ".join(filter(None, [str(self.guessing), self.power]))
         return f"{self.verdict.upper()}: how often one person's answer can be guessed. {self.reason}"
+
+    @property
+    def power(self) -> str:
+        """What the trials could have found, in a sentence; "" where none was held against it."""
+        if self.guessing is None or self.verdict is not Verdict.CONSISTENT:
+            return ""
+        lower, upper = self.guessing.success_limits
+        return (
+            f"With {self.guessing.trials:,} trials the limits are {in_digits(upper - lower, 'at most', digits=2)} "
+            "apart: if the claim is wrong by less, that may well have gone unseen."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The part of the object that ``shuffledp audit --leakage --json`` prints."""

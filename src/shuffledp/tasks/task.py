@@ -150,13 +150,13 @@ class Task(Described):
             some_text(missing_values=text)
         named = [self.value, *self.public, *([self.people.id] if self.people.id else [])]
         if len(set(named)) != len(named):
-            raise invalid("different columns for value, public and people.id", columns=named)
+            raise invalid("different columns for value, public and people.id", columns=", ".join(named))
         answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
         self._check_groups()
         self._check_graph()
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
-            raise invalid("texts that are no categories", missing_values=both)
+            raise invalid("texts that are no categories", missing_values=", ".join(both))
         here = Circumstances(
             num_users=self.people.expected,
             imperfection=self.shuffler.gamma,

@@ -13,11 +13,12 @@ from shuffledp.report.words import count, count_of
 from shuffledp.statements import Trust
 from shuffledp.tasks import JointOutcome, Outcome
 
-__all__ = ["reproduction_section"]
+__all__ = ["NOTHING", "canonical_text", "parameters_of", "reproduction_section", "versions"]
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
 _AGAIN = "A further release about the same people adds to the loss: what is promised here covers {}."
+NOTHING = "\N{EN DASH}"
 _MOST_ITEMS = 16
 
 
@@ -29,13 +30,28 @@ def reproduction_section(outcome: Outcome | JointOutcome) -> Section:
         "command": command,
         "repeats": repeats,
         "again": "" if outcome.seeded else _AGAIN.format(_covered(outcome)),
-        "versions": {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__},
-        "parameters": list(_flat(_by_column(task))),
+        "versions": versions(),
+        "parameters": parameters_of(task),
         "sha256": outcome.task.sha256,
-        "canonical": json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True),
+        "canonical": canonical_text(task),
         "files": outcome.files,
     }
     return Section(name="reproduction", title="How it was made", context=context)
+
+
+def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every entry of a task as (dotted key, text)."""
+    return list(_flat(_by_column(task)))
+
+
+def canonical_text(task: Mapping[str, Any]) -> str:
+    """The text of which a task's digest is the SHA-256."""
+    return json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    return {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
 
 
 def _covered(outcome: Outcome | JointOutcome) -> str:
@@ -63,11 +79,11 @@ def _command(outcome: Outcome | JointOutcome) -> tuple[tuple[str, ...], str]:
     )
 
 
-def _by_column(task: dict[str, Any]) -> dict[str, Any]:
+def _by_column(task: Mapping[str, Any]) -> Mapping[str, Any]:
     """The task, with the randomizers of several private columns under the names of the columns."""
-    if not isinstance(task["value"], list):
+    if not isinstance(task.get("value"), list):
         return task
-    return task | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
+    return dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
@@ -81,7 +97,7 @@ def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str
 
 def _as_text(value: Any) -> str:
     if value is None or value == []:
-        return "\N{EN DASH}"
+        return NOTHING
     if isinstance(value, list):
         more = f" and {count(len(value) - _MOST_ITEMS)} more" if len(value) > _MOST_ITEMS else ""
         return ", ".join(_as_text(item) for item in value[:_MOST_ITEMS]) + more
