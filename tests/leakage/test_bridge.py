@@ -159,6 +159,7 @@ def test_there_and_back():
             there = vulnerability_from_delta(delta, epsilon)
             assert delta_from_vulnerability(there, epsilon) == pytest.approx(delta, abs=1e-14)
     assert bridge_prior(700.0)[1] == 1.0
+    assert delta_from_vulnerability(1.0, 50.0) == delta_from_vulnerability(1.0, 700.0) == 1.0  # whoever is always right
 
 
 def test_one_direction_alone_understates_delta():

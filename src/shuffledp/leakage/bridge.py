@@ -58,7 +58,8 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
 
     Args:
         vulnerability: with exactly that prior, of somebody who knows everybody else's value; a number is taken at its
-            word. A `Vulnerability` keeps digits that the difference loses; of an upper bound, delta is one too.
+            word, to its last digit, which counts e^epsilon times. A `Vulnerability` keeps digits that the difference
+            loses; of an upper bound, delta is one too.
         epsilon: in nats, from 0 to 700.
 
     Raises:
@@ -72,13 +73,13 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
     """
     before = bridge_prior(epsilon)[1]
     if isinstance(vulnerability, Vulnerability):
-        excess = _sure_excess(vulnerability, epsilon)
+        delta = (1 + math.exp(epsilon)) * _sure_excess(vulnerability, epsilon)
     else:
         _validate.probability(vulnerability=vulnerability)
         if vulnerability < before - _SAME_PRIOR:
             raise _validate.invalid(f"at least what the prior gives, {before:.12g}", vulnerability=vulnerability)
-        excess = vulnerability - before
-    return min(max((1 + math.exp(epsilon)) * excess, 0.0), 1.0)
+        delta = 1 - (1 + math.exp(epsilon)) * (1 - vulnerability)  # the same, where the prior itself is rounded to 1
+    return min(max(delta, 0.0), 1.0)
 
 
 def _sure_excess(found: Vulnerability, epsilon: float) -> float:
