@@ -84,11 +84,12 @@ def test_windows_leave_out_nothing_that_counts(monkeypatch):
         assert value == pytest.approx(full, rel=1e-11)
         assert nothing == 0 < left_out < 1e-16
         monkeypatch.undo()
+    fewer = ((0.005, 30), (0.01, 85))
     monkeypatch.setattr(enumerating, "FEW", 0)
     monkeypatch.setattr(enumerating, "_SMALLEST", 1e-5)
-    value, left_out = expected_excess(chances, values, slots)
+    value, left_out = expected_excess(chances, values, fewer)
     monkeypatch.undo()
-    full, _ = expected_excess(chances, values, slots)
+    full, _ = expected_excess(chances, values, fewer)
     assert value < full * (1 - 1e-6)
     assert value + left_out >= full
     assert num_states(3, ((1 / 10**6, 10**6),), chances) < 10**9 < (10**6) ** 2 / 2
