@@ -22,7 +22,7 @@ from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
 from shuffledp.accounting.walks import Walks, independent_walks, known_walks, nobody_colludes, walks_of
 from shuffledp.guarantees import CentralDP, Guarantee
-from shuffledp.models import ProtocolModel
+from shuffledp.models import ProtocolModel, ShuffleModel
 from shuffledp.statements import Hypothesis, Status
 
 __all__ = ["NetworkParts"]
@@ -121,7 +121,8 @@ def _least(part: ProtocolModel, of: Callable[[Theorem, ProtocolModel], float]) -
 def _parts(model: ProtocolModel) -> list[ProtocolModel]:
     """Those of the parts that may be the weakest, as protocols of their own."""
     walks = walks_of(model)
-    return [] if walks is None else [replace(model, shuffle=part) for part in _perhaps_weakest(walks.parts)]
+    found = [] if walks is None else _perhaps_weakest(walks.parts)
+    return [replace(model, shuffle=cast(ShuffleModel, part)) for part in found]
 
 
 def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
