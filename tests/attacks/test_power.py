@@ -1,12 +1,13 @@
 """What an audit says that it could have found is found so probably, and what it says that it could not is not."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from attacks.twins import pipeline
+from attacks.twins import TooTruthful, pipeline
 from shuffledp.accounting import account_all
 from shuffledp.attacks import Verdict, audit
 from shuffledp.attacks.intervals import clopper_pearson, loss
@@ -98,8 +99,8 @@ def test_a_twin_with_the_loss_that_is_called_detectable_is_refuted_about_so_ofte
     claim = account_all(honest.model(10), delta=1e-6)[-1]
     found = audit(honest, claim, num_users=10, trials=trials, source=SeededSource(2)).findings[0].detectable
     audits = 40
-    # At a true chance of 0.85, less than 28 of 40 come once in 300; at 0.7, as many as 35 come once in 20.
-    assert 28 <= found_of(claimed, found, domain_size, trials, audits)
+    # At a true chance of 0.85, less than 28 of 40 come in one of some 200 tests like this one.
+    assert found_of(claimed, found, domain_size, trials, audits) >= 28
     assert found_of(claimed, (claimed + found) / 2, domain_size, trials, audits) < 28
 
 
@@ -127,3 +128,25 @@ def test_of_a_view_it_is_reports_that_are_not_shuffled_that_must_be_told_from_a_
     assert 60 < few.trials_needed <= 400
     assert "or that of reports that are not shuffled" in few.power
     assert enough.trials_needed is None
+
+
+ROWS = [(0.1, 2), (1.0, 2), (1.0, 10), (2.0, 10), (3.0, 100)]
+
+
+@pytest.mark.parametrize(
+    ("epsilon0", "domain_size"),
+    [pytest.param(*row, marks=[] if row == (2.0, 10) else pytest.mark.deep) for row in ROWS],
+)
+def test_the_table_of_what_the_default_trials_show_of_one_report_is_what_they_show(epsilon0, domain_size):
+    """The first rows of docs/attacks.md, by the seeds that it names."""
+    honest = pipeline(epsilon0=epsilon0, domain_size=domain_size)
+    twin = pipeline(TooTruthful(epsilon0=epsilon0, domain_size=domain_size), domain_size=domain_size)
+    claim = account_all(honest.model(10), delta=1e-6)[-1]
+    reports = {
+        played: [audit(played, claim, num_users=10, source=SeededSource(seed)) for seed in range(10)]
+        for played in (honest, twin)
+    }
+    shown = sorted(report.findings[0].evidence.epsilon_lower for report in reports[honest])[5]
+    refuted = [sum(report.refuted for report in reports[played]) for played in (twin, honest)]
+    row = f"| one report, k = {domain_size} | {epsilon0:.3f} | {shown:.3f} | {refuted[0]} of 10 | {refuted[1]} of 10 |"
+    assert row in (Path(__file__).parents[2] / "docs" / "attacks.md").read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def test_other_shuffles_and_reports_of_many_outputs_have_no_statistics():
     assert not has_statistics(large.model)
     claim = account_all(pipeline().model(5), delta=0.1)
     for audited in (pipeline(shuffler=sdp.IdentityShuffler()), pipeline(large)):
-        with pytest.raises(UnsupportedModelError, match="Use mode='pipeline'"):
+        with pytest.raises(UnsupportedModelError, match="Leave out --statistics"):
             audit(audited, claim, num_users=5, mode="statistics")
     with pytest.raises(InvalidParameterError, match="mode"):
         audit(pipeline(), claim, num_users=5, mode="fast")

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from shuffledp import _validate
 from shuffledp._numerals import in_digits
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
@@ -16,6 +18,7 @@ from shuffledp.attacks.power import least_found, others_of, trials_to_tell
 from shuffledp.attacks.shares import LARGEST_MODULUS
 from shuffledp.errors import InvalidParameterError
 from shuffledp.flow import Randomizer, Shuffler
+from shuffledp.graphs import Graph, union
 from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.randomizers import SplitAndMixModel
@@ -181,11 +184,20 @@ def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -
     leaves = [claim, *(part.statement for part in claim.leaves())]
     values = [hypothesis.value for leaf in leaves for hypothesis in leaf.basis.hypotheses]
     for people in {int(found) for value in values for found in _PEOPLE.findall(value)}:
-        if people > num_users or (people < num_users and not isinstance(shuffler, RandomWalkShuffler)):
+        if people not in {num_users, *_parts_of(shuffler)}:
             raise InvalidParameterError(
                 f"statements must be about as many people as are played, num_users={num_users}; got a "
                 f"{claim.basis.theorem!r} statement about num_users={people}."
             )
+
+
+def _parts_of(shuffler: Shuffler) -> list[int]:
+    """How many people each part of a graph has that no report leaves; none if nothing walks."""
+    if not isinstance(shuffler, RandomWalkShuffler):
+        return []
+    graphs = (shuffler.graph,) if isinstance(shuffler.graph, Graph) else shuffler.graph
+    sizes: list[int] = np.bincount(union(graphs).components).tolist()
+    return sizes
 
 
 def _delta_of(claim: PrivacyStatement) -> float:

@@ -42,8 +42,10 @@ def games_of(pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> Map
     shuffle = shuffler.model(num_users)
     if mode is Mode.STATISTICS and not (shuffle.is_uniform and has_statistics(local)):
         raise UnsupportedModelError(
-            f"mode='statistics' needs a uniform shuffle of reports with few outputs, as k-RR's; got {local.kind!r} "
-            f"reports in a {shuffle.kind!r} shuffle. Use mode='pipeline'."
+            "views can be drawn by their statistics after a uniform shuffle of categories only, by k-ary randomized "
+            "response or, of few categories, by another randomizer whose chances of all reports are listed; got "
+            f"{local.kind!r} reports in a {shuffle.kind!r} shuffle. Leave out --statistics (mode='statistics'): the "
+            "runs are then those of the pipeline itself."
         )
     if isinstance(local, SplitAndMixModel):
         return {"central-dp": SharesGame}

@@ -99,13 +99,19 @@ class TaskAudit:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What to know of the batch that was played."""
-        least = self.task.release.minimum_batch
-        if self.num_users >= least:
-            return ()
-        return (
-            f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be released. "
-            "What is claimed here is what would be stated of so few.",
-        )
+        least, expected, found = self.task.release.minimum_batch, self.task.people.expected, []
+        if self.num_users < least:
+            found.append(
+                f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be "
+                "released. What is claimed here is what would be stated of so few."
+            )
+        drawn = isinstance(self.task.shuffler, NetworkSection) and self.task.shuffler.degree is not None
+        if drawn and expected not in (None, self.num_users):
+            found.append(
+                f"The graph that was played is drawn for {self.num_users:,} people, and is another one than that of "
+                f"the {expected:,} people expected."
+            )
+        return tuple(found)
 
     @property
     def seeded(self) -> bool:

@@ -238,7 +238,7 @@ def planned_people(
 
 def require_planned(task: Task, num_users: int) -> None:
     """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
-    task.require_people(num_users)
+    task.require_people(num_users, planned=True)
     most = task.randomizer.most_people
     if most is not None and num_users > most:
         raise _validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)

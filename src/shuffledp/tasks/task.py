@@ -245,18 +245,22 @@ class Task(Described):
         """What the task file says, defaults included; without the key ``groups`` where there are none."""
         return as_written(without_none(super(Task, self).to_dict(), "groups"), self.randomizer)
 
-    def require_people(self, num_users: int) -> None:
+    def require_people(self, num_users: int, *, planned: bool = False) -> None:
         """Refuse to release anything about too few people for the protocol.
+
+        Args:
+            num_users: people who have sent reports, or are planned for.
+            planned: whether they are only planned for.
 
         Raises:
             BatchTooSmallError: if the noise of so many is not enough.
         """
         least = self.randomizer.least_people
         if num_users < least:
+            outcome = "Nothing would be released" if planned else "Nothing was released"
             raise BatchTooSmallError(
                 f"a release by {self.randomizer.kind!r} needs the noise of at least {least} people in column "
-                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. "
-                "Of so few, nothing is released."
+                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. {outcome}."
             )
 
     def expecting(self, num_users: int) -> "Task":
