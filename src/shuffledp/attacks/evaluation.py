@@ -146,15 +146,10 @@ def evaluate(
     References:
         [MRCJ22] Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
     """
-    _validate.instance_of(InferenceAttack, attack=attack)
-    _validate.instance_of(Randomizer, randomizer=randomizer)
-    _validate.instance_of(Shuffler, shuffler=shuffler)
-    _validate.unmasked(answers=answers)
-    truth = np.asarray(answers)
+    _check_players(attack, randomizer, shuffler)
     runs, repeated, controls = _times(num_runs, repetitions, control_runs)
-    _validate.open_probability(level=level)
-    _check(truth, vulnerable_from, side_information)
-    source = resolve_source(source)
+    _check_shares(vulnerable_from, level)
+    truth, source = _answers(answers, side_information), resolve_source(source)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     values, done = getattr(randomizer.model, "domain_size", None), 0
 
@@ -167,8 +162,7 @@ def evaluate(
             progress(done, runs * repeated + controls)
         return found
 
-    total = np.zeros(truth.size, dtype=np.int64)
-    shares, vulnerable, thinned = [], [], 0
+    total, shares, vulnerable, thinned = np.zeros(truth.size, dtype=np.int64), [], [], 0
     for _ in range(repeated):
         times = np.zeros_like(total)
         for _ in range(runs):
@@ -268,10 +262,23 @@ def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[i
     return int(num_runs), int(repetitions), int(controls)
 
 
-def _check(truth: NDArray[np.int64], vulnerable_from: float, side_information: SideInformation) -> None:
+def _check_players(attack: InferenceAttack, randomizer: Randomizer, shuffler: Shuffler) -> None:
+    _validate.instance_of(InferenceAttack, attack=attack)
+    _validate.instance_of(Randomizer, randomizer=randomizer)
+    _validate.instance_of(Shuffler, shuffler=shuffler)
+
+
+def _check_shares(vulnerable_from: float, level: float) -> None:
+    _validate.open_probability(level=level)
     _validate.probability(vulnerable_from=vulnerable_from)
     if vulnerable_from == 0:
         raise invalid("above 0 and at most 1", vulnerable_from=vulnerable_from)
+
+
+def _answers(answers: ArrayLike, side_information: SideInformation) -> Integers:
+    """Everybody's true answer, of the people of the side information."""
+    _validate.unmasked(answers=answers)
+    truth = np.asarray(answers)
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
     if truth.min() < 0:
@@ -281,6 +288,7 @@ def _check(truth: NDArray[np.int64], vulnerable_from: float, side_information: S
         part = getattr(side_information, name)
         if part is not None and len(part) != truth.size:
             raise invalid(f"of the {truth.size} people of answers", **{f"people_of_{name}": len(part)})
+    return truth
 
 
 def _mean_and_error(name: str, values: ArrayLike) -> dict[str, Any]:
