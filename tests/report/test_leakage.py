@@ -28,7 +28,7 @@ def test_bars_are_what_the_library_says_for_both_adversaries():
     assert section.title == "What can be guessed about one person"
     for table, adversary in zip(section.context["tables"], ("uninformed", "strong"), strict=True):
         lengths = [float(bar.before) + float(bar.more or 0) for bar in table["bars"]]
-        values = [found.prior, *(getattr(way, adversary).value for way in found.ways)]
+        values = [found.prior, *(getattr(way, adversary).upper for way in found.ways)]
         assert lengths == pytest.approx([100 * value for value in values], abs=0.011)
     assert [bar.name for bar in section.context["tables"][0]["bars"]] == [
         "Before",

@@ -302,7 +302,7 @@ def test_a_list_of_graphs_begins_anew_after_the_last():
     assert len(short.graph) == short.num_rounds == 5
     assert short.model(4) == whole.model(4)
     assert walk(graph=[PAW, other], num_rounds=1).model(4) == walk(graph=[PAW], num_rounds=1).model(4)
-    with pytest.raises(InvalidParameterError, match="graphs of the same people, one for each round; got .* 4 to 200"):
+    with pytest.raises(InvalidParameterError, match=r"graphs of the same people, one for each round; got .* 4 to 200"):
         walk(graph=[PAW, Graph.random_regular(4, 200)])
 
 

@@ -214,8 +214,8 @@ def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     people = {each.num_users for each in graph}
     if len(people) > 1:
         raise InvalidParameterError(
-            f"graph must be graphs of the same people, one for each round; got graphs of {min(people)} to {max(people)} "
-            "people."
+            "graph must be graphs of the same people, one for each round; "
+            f"got graphs of {min(people)} to {max(people)} people."
         )
     return tuple(graph[place % len(graph)] for place in range(int(num_rounds)))
 

@@ -85,11 +85,11 @@ def by_binomials(chances: Floats, values: Floats, slots: Slots) -> float:
         sums = weight * (count * difference[1] + counts * spread)
         laws.append((sums, binomial(counts, count, float(chances[0]))))
         ends.append((float(sums.min()), float(sums.max())))
-    start = sum(low for low, _ in ends)
-    step = sum(high - low for low, high in ends) / (_POINTS_OF_COUNTS - 3 * len(slots))
+    start = sum(least for least, _ in ends)
+    step = sum(most - least for least, most in ends) / (_POINTS_OF_COUNTS - 3 * len(slots))
     product = np.ones(_POINTS_OF_COUNTS // 2 + 1, dtype=np.complex128)
-    for (sums, law), (low, _) in zip(laws, ends, strict=True):
-        steps = (sums - low) / step if step > 0 else np.zeros_like(sums)
+    for (sums, law), (least, _) in zip(laws, ends, strict=True):
+        steps = (sums - least) / step if step > 0 else np.zeros_like(sums)
         whole = np.floor(steps).astype(np.int64)
         shares = np.concatenate([law * (1 - (steps - whole)), law * (steps - whole)])
         product *= np.fft.rfft(np.bincount(np.concatenate([whole, whole + 1]), shares, _POINTS_OF_COUNTS))

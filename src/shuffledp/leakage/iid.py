@@ -51,8 +51,7 @@ Floats = NDArray[np.float64]
 
 METHODS = ("auto", "quick", "enumeration", "max-load", "convolution", "gaussian", "monte-carlo")
 
-_FEW_STATES = 2e5
-_MOST_STATES = 3e7
+_FEW_STATES, _MOST_STATES = 2e5, 3e7
 _QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
 _MOST_BINS, _QUICK_BINS = 50_000, 2_000  # people
 _TIGHT = 1e-3
@@ -62,10 +61,7 @@ MOST_PEOPLE = 10**10
 _LEAST_FOR_A_PATTERN = 3
 _ALIKE = 1e-11
 _OVERFLOWS = "The exact value needs larger numbers than floats are, so this is a bound of it: of one report by itself."
-_LESS_EFFORT = (
-    "This is a bound, found with little effort; the method 'auto' takes longer and may find the exact value, and "
-    "'monte-carlo' estimates it."
-)
+_LESS_EFFORT = "This is a bound, found with little effort: 'auto' may find the exact value, 'monte-carlo' estimates it."
 INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"

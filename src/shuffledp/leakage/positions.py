@@ -90,9 +90,9 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: "Rando
     if heaviest is not None:
         known.append(heaviest)
     least = min(known, key=lambda each: each.upper)
-    below = min(least.upper, max(each.lower for each in known))
+    sure = min(least.upper, max(each.lower for each in known))
     return Best(
-        excess=least.upper, lower=below, upper=least.upper, kind=Kind.UPPER_BOUND, method=least.method, note=note
+        excess=least.upper, lower=sure, upper=least.upper, kind=Kind.UPPER_BOUND, method=least.method, note=note
     )
 
 

@@ -5,10 +5,10 @@ References:
     2022. Several of its statements do not hold as printed: see the list of errata.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,10 @@ from shuffledp.graphs import Graph
 from shuffledp.graphs.parts import num_parts, parts_of, together
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walks import graphs_of_rounds
-from shuffledp.models import DummyReports, FrequencyModel, LocalModel, MeanModel
+from shuffledp.models import DummyReports
 from shuffledp.permutations import random_permutation
 from shuffledp.randomness import resolve_source
+from shuffledp.shufflers.dummies import DummyMaker, check_maker, fresh_dummies
 from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
 from shuffledp.table import Table
 
@@ -34,7 +35,6 @@ __all__ = ["RandomWalkShuffler"]
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
 Integers = NDArray[np.int64]
-DummyMaker = Callable[[int, "RandomSource"], Reports]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,16 +123,13 @@ class RandomWalkShuffler:
             raise InvalidParameterError(
                 "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
             )
-        if self.dummies is not None and (not callable(self.dummies) or isinstance(self.dummies, type)):
-            _validate.instance_of(Randomizer, dummies=self.dummies)
         if self.dummy_value is not None:
             if self.protocol == "all":
                 raise _validate.invalid(
                     "left out for protocol='all', which needs no dummies", dummy_value=self.dummy_value
                 )
             _validate.integer_at_least(0, dummy_value=self.dummy_value)
-        if isinstance(self.dummies, Randomizer):
-            _checked_value(self.dummy_value, self.dummies.model)
+        check_maker(self.dummies, self.dummy_value)
 
     @property
     def _first(self) -> Graph:
@@ -297,23 +294,11 @@ class RandomWalkShuffler:
             handed_in, labels = reports.take(kept), held_by[kept]
         else:
             kept, gaps = _handed_in(held_by, model.num_users, self.submissions or 1, source)
-            handed_in = Reports.concat([reports.take(kept), self._dummies(gaps.size, reports.model, source)])
+            handed_in = Reports.concat(
+                [reports.take(kept), fresh_dummies(self.dummies, self.dummy_value, gaps.size, reports.model, source)]
+            )
             labels = np.concatenate([held_by[kept], gaps])
         return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
-
-    def _dummies(self, count: int, model: LocalModel, source: "RandomSource") -> Reports:
-        """Fresh reports for those who hold too few, among reports of this model."""
-        maker = self.dummies
-        if maker is None:
-            _checked_value(self.dummy_value, model)
-            maker = _own_randomizer(model)
-        if not isinstance(maker, Randomizer):
-            return _made(maker, count, source)
-        dimension = getattr(maker.model, "dimension", 1)
-        if dimension > 1:
-            return maker.randomize(_directions(count, dimension, source), source=source)
-        value = maker.model.dummy_value if self.dummy_value is None else self.dummy_value
-        return maker.randomize(np.full(count, value), source=source)
 
 
 def graph_digest(graph: Graph | Sequence[Graph]) -> str:
@@ -337,51 +322,6 @@ def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> I
             f"holders must be people where dropout is 0, so that no report is lost; {lost.sum()} are {LOST}."
         )
     return given.astype(np.int64)
-
-
-def _made(maker: DummyMaker, count: int, source: "RandomSource") -> Reports:
-    made = maker(count, source)
-    if not isinstance(made, Reports):
-        raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
-    if len(made) != count:
-        raise InvalidParameterError(
-            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
-        )
-    return made
-
-
-def _own_randomizer(model: LocalModel) -> Randomizer:
-    try:
-        return cast(Randomizer, model.randomizer())
-    except UnsupportedModelError as error:
-        advice = "Pass dummies=randomizer, that of the reports."
-        raise UnsupportedModelError(f"dummies must be given: {error} {advice}") from None
-
-
-def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for.
-
-    Raises:
-        InvalidParameterError: for such a value.
-        UnsupportedModelError: if none is given, and there is none that the model could name.
-    """
-    if value is None:
-        model.dummy_value  # noqa: B018  # raises
-    elif isinstance(model, FrequencyModel) and value >= model.domain_size:
-        allowed = f"an integer from 0 to {model.domain_size - 1}"
-        raise _validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
-    elif isinstance(model, MeanModel) and model.dimension > 1:
-        raise _validate.invalid("None for dummies that are vectors", dummy_value=value)
-    elif isinstance(model, MeanModel) and not model.lower <= value <= model.upper:
-        allowed = f"an integer from {model.lower:g} to {model.upper:g}"
-        raise _validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
-
-
-def _directions(count: int, dimension: int, source: "RandomSource") -> NDArray[np.float64]:
-    """Uniform unit vectors, which average out."""
-    generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
-    vectors = generator.normal(size=(count, dimension))
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])
 
 
 def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource") -> tuple[Integers, Integers]:

@@ -10,13 +10,11 @@ from shuffledp.accounting import account_all
 from shuffledp.attacks import AuditReport, Verdict, audit
 from shuffledp.attacks.findings import outcome_of, tally
 from shuffledp.pipeline import Pipeline
-from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.statements import PrivacyStatement
 from shuffledp.tasks.groups import Grouping
 from shuffledp.tasks.joint import JointTask
 from shuffledp.tasks.leakage_auditing import LeakageFinding, audit_leakage
 from shuffledp.tasks.network import Graphs, NetworkSection
-from shuffledp.tasks.network_rounds import walking
 from shuffledp.tasks.planning import planned_people, require_planned
 from shuffledp.tasks.surroundings import shuffler_of
 from shuffledp.tasks.task import Task
