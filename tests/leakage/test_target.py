@@ -248,3 +248,9 @@ def test_orders_of_which_little_is_known_tell_at_least_what_a_histogram_does():
         sure = target_vulnerability(uniform, adversary=adversary)
         assert sure.prior < found.lower <= sure.upper
         assert "the lower end is what is sure" in found.note
+
+
+def test_a_channel_in_place_of_a_randomizers_model_is_refused():
+    model = ProtocolModel(local=sdp.Channel([[0.8, 0.2], [0.2, 0.8]]), shuffle=sdp.UniformShuffler().model(9))
+    with pytest.raises(InvalidParameterError, match="such as ChannelModel"):
+        target_vulnerability(model)
