@@ -237,3 +237,20 @@ def test_what_has_no_table_or_several_messages_is_not_answered():
     sums = sdp.calibrate.split_and_mix(epsilon=1.0, delta=1e-6, num_users=100, lower=0, upper=1).model
     with pytest.raises(UnsupportedModelError, match="one report per person"):
         ask(UniformShuffler().model(100), sums)
+
+
+def test_orders_of_which_little_is_known_tell_at_least_what_a_histogram_does():
+    local = sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    uniform = ProtocolModel(local=local, shuffle=sdp.UniformShuffler().model(400))
+    shuffle = ImperfectShuffleModel(num_users=400, imperfection=1.0, construction="assumed")
+    for adversary in ("uninformed", "strong"):
+        found = target_vulnerability(ProtocolModel(local=local, shuffle=shuffle), adversary=adversary)
+        sure = target_vulnerability(uniform, adversary=adversary)
+        assert sure.prior < found.lower <= sure.upper
+        assert "the lower end is what is sure" in found.note
+
+
+def test_a_channel_in_place_of_a_randomizers_model_is_refused():
+    model = ProtocolModel(local=sdp.Channel([[0.8, 0.2], [0.2, 0.8]]), shuffle=sdp.UniformShuffler().model(9))
+    with pytest.raises(InvalidParameterError, match="such as ChannelModel"):
+        target_vulnerability(model)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from shuffledp.errors import UnsupportedModelError
+from shuffledp.graphs import Graph
 from shuffledp.leakage import compare_ways, target_vulnerability
 from shuffledp.models import ProtocolModel
-from shuffledp.randomizers import model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, imperfect_shuffler
+from shuffledp.randomizers import KaryRandomizedResponse, model_of_kind
+from shuffledp.shufflers import IdentityShuffleModel, RandomWalkShuffler, UniformShuffleModel, imperfect_shuffler
 from shuffledp.statements import Kind
 
 PRIORS = [(0.5, 0.5), (0.3, 0.7), (0.2, 0.3, 0.5), (1 / 3, 1 / 3, 1 / 3)]
@@ -151,3 +152,13 @@ def test_quick_refuses_what_is_slow_and_says_the_same_else():
     many = compare_ways(protocol(3, 20_000), method="quick").way("both").strong
     assert (many.kind, many.method) == (Kind.UPPER_BOUND, "pairs")
     assert many.lower <= compare_ways(protocol(3, 20_000)).way("both").strong.value <= many.upper
+
+
+def test_reports_that_may_be_lost_are_no_exact_answer_for_the_strong_adversary():
+    walks = RandomWalkShuffler(
+        graph=Graph.from_edges(list(combinations(range(8), 2))), num_rounds=3, protocol="single", dummy_value=0
+    )
+    local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    strong = compare_ways(ProtocolModel(local=local, shuffle=walks.model(8)), sampling=False).way("shuffling").strong
+    assert (strong.kind, strong.upper) == (Kind.UPPER_BOUND, 1.0)
+    assert strong.lower < 1

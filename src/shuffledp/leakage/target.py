@@ -218,9 +218,15 @@ def check_supported(model: ProtocolModel) -> None:
     """Refuse people who send several reports or randomize differently.
 
     Raises:
+        InvalidParameterError: if there is something else in the place of a randomizer's model, such as a channel.
         UnsupportedModelError: if leakage is not known for them.
     """
     local = model.local
+    if not isinstance(local, LocalModel):
+        raise InvalidParameterError(
+            f"model.local must be the model of a randomizer, such as ChannelModel(matrix=channel.matrix) of a channel; "
+            f"got {type(local).__name__}."
+        )
     if local.num_messages != 1:
         raise UnsupportedModelError(
             f"leakage is known for one report per person; {local.kind!r} sends num_messages={local.num_messages}. Use "
