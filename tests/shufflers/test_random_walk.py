@@ -20,6 +20,7 @@ from shuffledp.laws import position_distribution
 from shuffledp.models import DummyReports, ProtocolModel
 from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
+from shuffledp.shufflers.dummies import fresh_dummies
 from shuffledp.table import Table
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
@@ -447,7 +448,7 @@ def test_a_value_that_no_dummy_can_be_made_of_is_refused_at_once(value, of):
     with pytest.raises(InvalidParameterError, match="dummy_value must be"):
         walk(protocol="single", dummies=of, dummy_value=value)
     with pytest.raises(InvalidParameterError, match="dummy_value must be"):
-        walk(protocol="single", dummy_value=value)._dummies(3, of.model, SeededSource(1))
+        fresh_dummies(None, value, 3, of.model, SeededSource(1))
 
 
 def test_several_messages_are_unsupported():
