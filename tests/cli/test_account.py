@@ -185,7 +185,7 @@ def test_where_nothing_is_lost_there_is_no_figure_to_draw(folder):
         ((*LDP[1:], "--randomizer", "k-rr"), "--categories must be given for randomizer 'k-rr'"),
         ((*LDP[1:], "--categories", 4), "--categories must be left out for randomizer 'ldp'"),
         ((*LDP[1:], "--randomizer", "shout"), "randomizer must be one of"),
-        ((*LDP[1:], "--randomizer", "laplace-mean"), "shuffledp account TASK.toml"),
+        ((*LDP[1:], "--randomizer", "laplace-mean"), "give a task file in place of options"),
         ((*LDP[1:], "--channel", "matrix.csv"), "--epsilon0 must be left out beside --channel"),
         (("--channel", "none.csv", "--users", 9, "--delta", 1e-6), "channel must be a file that can be read"),
         ((*LDP[1:], "--local-delta", 2), "delta0 must be a number from 0 to 1"),

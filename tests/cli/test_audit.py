@@ -212,7 +212,7 @@ def test_statistics_are_refused_where_none_are_known(tmp_path):
     task = write_task(tmp_path, **SMALL | {"shuffler": {"kind": "none"}})
     found = shuffledp("audit", task, "--statistics")
     assert found.code == 2
-    assert "needs a uniform shuffle" in found.err
+    assert "after a uniform shuffle of categories only" in found.err
 
 
 def test_too_few_trials_are_said_and_never_called_consistent(tmp_path):

@@ -60,7 +60,7 @@ def test_what_is_too_dear_is_bounded_far_below_what_one_report_tells(people):
     for table in section.context["tables"]:
         assert table["bars"][3].note == "at most"
         assert 0 < float(table["bars"][3].more) < 0.2 * float(table["bars"][1].more)
-    assert "is right at most" in section.context["sentence"]
+    assert "is right between" in section.context["sentence"]
 
 
 def test_many_people_are_bounded_for_the_strong_adversary_only():
