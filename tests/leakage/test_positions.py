@@ -217,7 +217,9 @@ def test_laws_above_corners_are_more_concentrated():
             assert (np.cumsum(np.concatenate([np.full(n, weight) for weight, n in corner])) <= sums + 1e-12).all()
 
 
-@pytest.mark.parametrize("matrix", [response(3, 0.7), response(5, 0.5)], ids=["k=3", "k=5"])
+@pytest.mark.parametrize(
+    "matrix", [response(3, 0.7), pytest.param(response(5, 0.5), marks=pytest.mark.deep)], ids=["k=3", "k=5"]
+)
 @pytest.mark.parametrize("theta", [0.1, 0.7])
 def test_the_heaviest_slots_bound_from_both_sides(matrix, theta):
     """A law of which histograms can all be enumerated, and one of which they cannot."""

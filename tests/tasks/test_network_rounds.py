@@ -25,6 +25,7 @@ def section(**keys) -> NetworkSection:
     return NetworkSection(**{"graph": "friends.csv", "rounds": "auto", **keys})
 
 
+@pytest.mark.deep
 def test_the_fewest_rounds_are_enough_and_one_less_is_not():
     found = walking(section(), (GRAPH,), BIT, DELTA)
     enough = 1.05 * epsilon_of_uniform(BIT.model, 30, DELTA)
