@@ -254,3 +254,11 @@ def test_a_channel_in_place_of_a_randomizers_model_is_refused():
     model = ProtocolModel(local=sdp.Channel([[0.8, 0.2], [0.2, 0.8]]), shuffle=sdp.UniformShuffler().model(9))
     with pytest.raises(InvalidParameterError, match="such as ChannelModel"):
         target_vulnerability(model)
+
+
+def test_reports_of_the_others_that_are_certain_are_seen_through_by_any_shuffle():
+    """Both ends are the report's own, up to rounding: the lower one is not above the upper one."""
+    local = sdp.randomizers.ChannelModel(matrix=sdp.Channel([[1, 0, 0], [0.3, 0.6, 0.1]]))
+    shuffle = ImperfectShuffleModel(num_users=30, imperfection=0.5, construction="assumed")
+    found = target_vulnerability(ProtocolModel(local=local, shuffle=shuffle), prior=[0.3, 0.7], adversary="strong")
+    assert found.prior <= found.lower <= found.value <= found.upper == pytest.approx(0.79)

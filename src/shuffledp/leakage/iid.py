@@ -309,9 +309,10 @@ def as_vulnerability(
     prior = float(found.prior)
     highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
     check_views(np.array([[prior]]))
+    value = min(prior + best.excess, highest)
     return Vulnerability(
-        value=min(prior + best.excess, highest),
-        lower=prior + best.lower if best.lower < best.upper else min(prior + best.excess, highest),
+        value=value,
+        lower=min(prior + best.lower, value) if best.lower < best.upper else value,
         upper=min(prior + best.upper, highest) if best.upper >= best.excess else highest,
         kind=best.kind,
         prior=prior,

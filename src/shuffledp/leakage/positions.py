@@ -123,7 +123,8 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
 
     Returns:
         The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, for up to
-        10 million places and two kinds of reports about a thousandth above it. It is the least of these: the report's
+        10 million places and two kinds of reports a thousandth to a hundredth above it if there are two guesses, and
+        up to a sixth if there are more, in all cases compared. It is the least of these: the report's
         own (place known), laws that are more concentrated than all corners of a range, a mixture of uniform laws on
         fewer places, and, for two guesses, the normal law with Goldstein's bound on the distance from it.
     """

@@ -71,7 +71,9 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
         return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
     after, before = change(found)
     if found.kind is Kind.UPPER_BOUND and _is_wide(found):
-        least = as_share(found.lower, "at least", decimals=len(after.partition(".")[2]) - 2)
+        decimals = len(after.partition(".")[2]) - 2
+        rounded_down = as_share(found.lower, "at least", decimals=decimals)
+        least = max(rounded_down, before, key=lambda share: float(share[:-1]))
         return f"{start} right between {least} and {after} of the time instead of {before}."
     if after == before and found.kind in (Kind.EXACT, Kind.UPPER_BOUND):
         often = "as often as before" if found.additive_leakage <= 0 else "hardly more often than before"
