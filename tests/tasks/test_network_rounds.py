@@ -137,3 +137,34 @@ def test_nothing_is_claimed_of_walks_whose_reports_wait_together():
     assert model.shuffle.position_windows() == ()
     assert (model.shuffle.separation, model.shuffle.near_uniformity) == (1.0, math.inf)
     assert account(model, delta=DELTA).basis.theorem == "local-dp"
+
+
+@pytest.mark.parametrize(
+    ("dropouts", "excess", "found", "asked"),
+    [(0.01, 0.5, None, True), (0.01, 0.0, 9, True), (0.0, 0.5, 9, False)],  # without losses more rounds harm nobody
+)
+def test_where_reports_get_lost_the_rounds_of_one_part_may_be_too_many_for_another(
+    monkeypatch, dropouts, excess, found, asked
+):
+    fewest, seen = {30: 4, 20: 9}, []
+
+    def excess_of(search, _uniform, number):
+        seen.append((search.graphs[0].num_users, number))
+        return excess if search.graphs[0].num_users == 30 else -1.0
+
+    monkeypatch.setattr(network_rounds, "fewest_rounds", lambda _section, graphs, *_: fewest[graphs[0].num_users])
+    monkeypatch.setattr(network_rounds, "_excess", excess_of)
+    search = _Search(section(dropouts=dropouts), (PARTS,), BIT, DELTA, None)
+    assert network_rounds._enough_for_parts(search) == found
+    assert ((30, 9) in seen) == asked
+
+
+def test_people_of_a_small_part_hand_in_no_more_than_there_are_of_them(monkeypatch):
+    monkeypatch.setattr(network_rounds, "_NEAR_UNIFORM", 1.6)  # which a few rounds come to
+    padded = section(protocol="padded", submissions=25, rounds=9)
+    shuffler = along(padded, (PARTS,), BIT, 9)
+    found = plan_network(padded, (PARTS,), BIT, DELTA, shuffler=shuffler)
+    assert [part.people for part in found.parts] == [30, 20]
+    alone = section(protocol="padded", submissions=20)
+    small = shufflers_of_parts(shuffler)[1].graph
+    assert found.parts[1].fewest_rounds == network_rounds.fewest_rounds(alone, (small,), BIT, DELTA, None)
