@@ -20,6 +20,8 @@ GRAPH = Graph.from_edges(ring_with_chords(30, 150))
 PARTS = Graph.from_edges(ring_with_chords(30, 150) + ring_with_chords(20, 90, first=30))
 RING = Graph.from_edges(ring_with_chords(30, 0))
 
+TRIANGLES = Graph.from_edges([(k + a, k + b) for k in range(0, 27, 3) for a, b in ((0, 1), (1, 2), (0, 2))])
+
 
 def section(**keys) -> NetworkSection:
     return NetworkSection(**{"graph": "friends.csv", "rounds": "auto", **keys})
@@ -106,6 +108,8 @@ def test_the_few_numbers_of_rounds_that_are_enough_where_reports_get_lost_are_fo
         (RING, {}, DELTA, "the graph is bipartite and nobody is lazy"),
         (GRAPH, {"dropouts": 0.5}, DELTA, "reports get lost on the way"),
         (GRAPH, {}, 1e-30, "gains next to nothing"),
+        (PARTS, {"dropouts": 0.5}, DELTA, "of each part; reports get lost on the way"),
+        (TRIANGLES, {}, DELTA, "in more than 8 parts it is not looked for"),
     ],
 )
 def test_where_no_number_of_rounds_is_enough_the_reason_is_said(graph, keys, delta, message):

@@ -111,11 +111,11 @@ def _epsilon_of_all(
 
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
-    """Both mixing times, of the slowest part; None for several graphs."""
+    """Both mixing times, of the slowest part; None for several graphs, or too many parts."""
     graph, resting = shuffler.graph, _resting(shuffler)
-    if not isinstance(graph, Graph):
+    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)]
+    if not isinstance(graph, Graph) or not parts:
         return None, None
-    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)] or [graph]
     distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
     customary = max(mixing_time(part, resting) for part in parts)
     if len(distances) < len(parts):

@@ -276,6 +276,9 @@ def _because(section: NetworkSection, graphs: Graphs) -> str:
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
             "began. With laziness = 0.1 the sides mix"
         )
-    if not everything.is_connected:
-        return ", since the graph is in parts that no report leaves"
-    return "; reports get lost on the way, and ever more of them in more rounds" if section.dropouts else ""
+    if num_parts(everything) > MOST_SEARCHED:
+        return f"; in more than {MOST_SEARCHED} parts it is not looked for"
+    if section.dropouts:
+        each = "" if everything.is_connected else " of each part"
+        return f"{each}; reports get lost on the way, and ever more of them in more rounds"
+    return "" if everything.is_connected else ", since the graph is in parts that no report leaves"
