@@ -78,6 +78,13 @@ def test_mixing_is_that_of_the_slowest_part():
     assert found.distance_rounds[0] == found.distance_rounds[1] > 0
 
 
+def test_of_very_many_parts_no_mixing_times_are_worked_out():
+    pairs = Graph.from_edges([(person, person + 1) for person in range(0, 130, 2)])
+    found = planned((pairs,), laziness=0.5)
+    assert (found.num_parts, found.parts) == (65, ())
+    assert (found.mixing_time, found.distance_rounds) == (None, None)
+
+
 def test_the_tasks_own_colluders_are_first():
     assert [risk.share for risk in planned((COMPLETE,), colluding=0.25).risks] == [0.25, 0.01, 0.1, 0.5]
     assert [risk.share for risk in planned((COMPLETE,)).risks] == [0.01, 0.1, 0.5]

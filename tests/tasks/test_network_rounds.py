@@ -20,6 +20,8 @@ GRAPH = Graph.from_edges(ring_with_chords(30, 150))
 PARTS = Graph.from_edges(ring_with_chords(30, 150) + ring_with_chords(20, 90, first=30))
 RING = Graph.from_edges(ring_with_chords(30, 0))
 
+TRIANGLES = Graph.from_edges([(k + a, k + b) for k in range(0, 27, 3) for a, b in ((0, 1), (1, 2), (0, 2))])
+
 
 def section(**keys) -> NetworkSection:
     return NetworkSection(**{"graph": "friends.csv", "rounds": "auto", **keys})
@@ -106,6 +108,8 @@ def test_the_few_numbers_of_rounds_that_are_enough_where_reports_get_lost_are_fo
         (RING, {}, DELTA, "the graph is bipartite and nobody is lazy"),
         (GRAPH, {"dropouts": 0.5}, DELTA, "reports get lost on the way"),
         (GRAPH, {}, 1e-30, "gains next to nothing"),
+        (PARTS, {"dropouts": 0.5}, DELTA, "of each part; reports get lost on the way"),
+        (TRIANGLES, {}, DELTA, "in more than 8 parts it is not looked for"),
     ],
 )
 def test_where_no_number_of_rounds_is_enough_the_reason_is_said(graph, keys, delta, message):
@@ -137,3 +141,34 @@ def test_nothing_is_claimed_of_walks_whose_reports_wait_together():
     assert model.shuffle.position_windows() == ()
     assert (model.shuffle.separation, model.shuffle.near_uniformity) == (1.0, math.inf)
     assert account(model, delta=DELTA).basis.theorem == "local-dp"
+
+
+@pytest.mark.parametrize(
+    ("dropouts", "excess", "found", "asked"),
+    [(0.01, 0.5, None, True), (0.01, 0.0, 9, True), (0.0, 0.5, 9, False)],  # without losses more rounds harm nobody
+)
+def test_where_reports_get_lost_the_rounds_of_one_part_may_be_too_many_for_another(
+    monkeypatch, dropouts, excess, found, asked
+):
+    fewest, seen = {30: 4, 20: 9}, []
+
+    def excess_of(search, _uniform, number):
+        seen.append((search.graphs[0].num_users, number))
+        return excess if search.graphs[0].num_users == 30 else -1.0
+
+    monkeypatch.setattr(network_rounds, "fewest_rounds", lambda _section, graphs, *_: fewest[graphs[0].num_users])
+    monkeypatch.setattr(network_rounds, "_excess", excess_of)
+    search = _Search(section(dropouts=dropouts), (PARTS,), BIT, DELTA, None)
+    assert network_rounds._enough_for_parts(search) == found
+    assert ((30, 9) in seen) == asked
+
+
+def test_people_of_a_small_part_hand_in_no_more_than_there_are_of_them(monkeypatch):
+    monkeypatch.setattr(network_rounds, "_NEAR_UNIFORM", 1.6)  # which a few rounds come to
+    padded = section(protocol="padded", submissions=25, rounds=9)
+    shuffler = along(padded, (PARTS,), BIT, 9)
+    found = plan_network(padded, (PARTS,), BIT, DELTA, shuffler=shuffler)
+    assert [part.people for part in found.parts] == [30, 20]
+    alone = section(protocol="padded", submissions=20)
+    small = shufflers_of_parts(shuffler)[1].graph
+    assert found.parts[1].fewest_rounds == network_rounds.fewest_rounds(alone, (small,), BIT, DELTA, None)

@@ -5,7 +5,16 @@ from typing import Protocol, cast
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.statements import Hypothesis
 
-__all__ = ["Walks", "fresh_dummies", "independent_walks", "known_walks", "nobody_colludes", "survival", "walks_of"]
+__all__ = [
+    "Walks",
+    "dummies_by_themselves",
+    "fresh_dummies",
+    "independent_walks",
+    "known_walks",
+    "nobody_colludes",
+    "survival",
+    "walks_of",
+]
 
 
 class Walks(Protocol):
@@ -99,6 +108,21 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
         "the same randomizer, those who hold too many choose uniformly, and how many they held is not seen",
         value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {_made_by(dummies)}",
         holds=walks is not None and walks.protocol in ("single", "padded") and _are_alike(dummies, model.local),
+    )
+
+
+def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Dummies tell nothing of the reports: assumed of a function, as nobody can tell what one does; else none."""
+    walks = walks_of(model)
+    if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
+        return ()
+    return (
+        Hypothesis(
+            name="independent-dummies",
+            requirement="dummies are made by a function, which looks at no report and draws them by itself",
+            value="assumed, as no code can check it",
+            holds=True,
+        ),
     )
 
 

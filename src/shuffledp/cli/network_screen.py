@@ -87,6 +87,8 @@ def _better(plan: NetworkPlan) -> list[str]:
 
 def _fewest(plan: NetworkPlan) -> str:
     that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
+    if plan.why_not_searched:
+        return f"The fewest rounds that come within 5 % of {that} are not known: {plan.why_not_searched}."
     if plan.fewest_rounds is None:
         return f"No number of rounds was found that comes within 5 % of {that}."
     return f"The fewest rounds that come within 5 % of {that}: {plan.fewest_rounds:,}."
@@ -95,7 +97,8 @@ def _fewest(plan: NetworkPlan) -> str:
 def _mixing(plan: NetworkPlan) -> list[str]:
     """The two mixing times, by their names."""
     if plan.mixing_time is None:
-        return []
+        too_many = plan.num_parts > 1 and not plan.parts
+        return ["Mixing times are not worked out for more than 64 parts."] if too_many else []
     slowest = ", of the slowest part" if plan.num_parts > 1 else ""
     never = math.isinf(plan.mixing_time)
     customary = _mixing_time(plan.mixing_time) + ("" if never else " rounds")

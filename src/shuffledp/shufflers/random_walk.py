@@ -66,7 +66,8 @@ class RandomWalkShuffler:
         dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the very randomizer
             of the reports, found from their model; or a randomizer, which must be that of the reports; or a function of
             a number and a source that gives so many dummies, which must look like reports. Nobody can tell what a
-            function does: then these protocols are given no guarantee of their own.
+            function does: then these protocols are given no guarantee of their own, and what is stated of handing in
+            all reports assumes that dummies are made by a function, which looks at no report and draws them by itself.
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         num_colluding: people who may tell the analyst what passed through their hands.

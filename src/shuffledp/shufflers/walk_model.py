@@ -167,6 +167,16 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         )
 
     @property
+    def _unknown_dummies(self) -> tuple[str, ...]:
+        """What is assumed of dummies that are of no known randomizer."""
+        if self.protocol == "all" or self.dummy_model is not None or (self.added is not None and self.added.own):
+            return ()
+        return (
+            "It is assumed, and cannot be checked, that dummies are made by a function, which looks at no report and "
+            "draws them by itself: one that replays reports shows where they are.",
+        )
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
         two_sides = (
@@ -175,6 +185,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         )
         return (
             *self._favoring,
+            *self._unknown_dummies,
             *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
             "Whoever receives a report in the first round knows whose it is: colluding people cannot just be "

@@ -1,10 +1,13 @@
 """Of the graphs that reports walk along: how many people, edges and sides there are."""
 
+from dataclasses import replace
+
 from shuffledp.graphs import Graph
 from shuffledp.graphs.parts import together
 from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.tasks.network import NetworkSection
 
-__all__ = ["all_edges", "first_graph", "people_of", "shufflers_of_parts", "stays_on_sides"]
+__all__ = ["all_edges", "first_graph", "people_of", "section_of_part", "shufflers_of_parts", "stays_on_sides"]
 
 
 def first_graph(shuffler: RandomWalkShuffler) -> Graph:
@@ -30,3 +33,10 @@ def people_of(shuffler: RandomWalkShuffler) -> int:
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
     """A shuffler for each part, the largest first; that of all if there is one part, none if they are too many."""
     return (shuffler,) if all_edges(shuffler).is_connected else shuffler.parts
+
+
+def section_of_part(section: NetworkSection, part: Graph) -> NetworkSection:
+    """The same for people of one part, none of whom ever holds more reports than there are people in it."""
+    if section.submissions is None:
+        return section
+    return replace(section, submissions=min(section.submissions, part.num_users))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from shuffledp._described import Described
+from shuffledp.tasks.network_rounds import MOST_SEARCHED
 
 __all__ = ["AfterRounds", "NetworkPlan", "PartOfGraph", "PrintedFormula", "Risk", "Walked"]
 
@@ -116,10 +117,12 @@ class NetworkPlan(Described):
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
         fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part at most
-            1.05 times that of a uniform shuffle of its people; None if none are.
-        mixing_time: log(people) / gap, in rounds, as papers recommend, of the slowest part; None for several graphs.
+            1.05 times that of a uniform shuffle of its people; None if none are, or with more than 8 parts.
+        mixing_time: log(people) / gap, in rounds, as papers recommend, of the slowest part; None for several graphs, or
+            more than 64 parts.
         distance_rounds: the first round after which everybody's law is within a distance of 0.01 of the stationary one:
-            at least and at most, of the slowest part; None for several graphs, or if there is none.
+            at least and at most, of the slowest part; None for several graphs, or more than 64 parts, or if there is
+            none.
         by_rounds: ascending; the task's rounds among them.
         parts: the largest first, at most 64 of them.
         risks: if people collude, the task's own share of them first.
@@ -170,6 +173,13 @@ class NetworkPlan(Described):
                 "to nothing can be estimated, and nothing is released if none is left."
             )
         return tuple(found)
+
+    @property
+    def why_not_searched(self) -> str:
+        """Why the fewest rounds were not looked for; empty if they were, as far as parts go."""
+        if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
+            return ""
+        return f"in more than {MOST_SEARCHED} parts they are not looked for"
 
     @property
     def all_is_better(self) -> bool:

@@ -19,6 +19,7 @@ from shuffledp.tasks.network_parts import (
     all_edges,
     first_graph,
     people_of,
+    section_of_part,
     shufflers_of_parts,
     stays_on_sides,
 )
@@ -110,11 +111,11 @@ def _epsilon_of_all(
 
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
-    """Both mixing times, of the slowest part; None for several graphs."""
+    """Both mixing times, of the slowest part; None for several graphs, or too many parts."""
     graph, resting = shuffler.graph, _resting(shuffler)
-    if not isinstance(graph, Graph):
+    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)]
+    if not isinstance(graph, Graph) or not parts:
         return None, None
-    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)] or [graph]
     distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
     customary = max(mixing_time(part, resting) for part in parts)
     if len(distances) < len(parts):
@@ -165,10 +166,12 @@ def _parts(
     found, shufflers, local = [], shufflers_of_parts(shuffler), randomizer.model
     searched = 1 < len(shufflers) <= MOST_SEARCHED and not section.offline and not section.colluding
     for each in shufflers:
-        part, stated = first_graph(each), whole.epsilon
+        part, stated, fewest = first_graph(each), whole.epsilon, None
         alone = isinstance(each.graph, Graph)
         if len(shufflers) > 1:
             stated = epsilon_of(account(model_of(each, local), delta=delta).guarantee)
+        if searched and alone:
+            fewest = fewest_rounds(section_of_part(section, part), (part,), randomizer, delta, None)
         found.append(
             PartOfGraph(
                 people=part.num_users,
@@ -178,7 +181,7 @@ def _parts(
                 mixing_time=mixing_time(part, _resting(shuffler)) if alone else None,
                 epsilon=stated,
                 uniform=epsilon_of_uniform(local, part.num_users, delta),
-                fewest_rounds=fewest_rounds(section, (part,), randomizer, delta, None) if searched and alone else None,
+                fewest_rounds=fewest,
             )
         )
     return tuple(found)

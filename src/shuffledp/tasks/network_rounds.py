@@ -14,7 +14,7 @@ from shuffledp.graphs.parts import num_parts, parts_of, together
 from shuffledp.models import LocalModel, ProtocolModel
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 from shuffledp.tasks.network import AUTO, Graphs, NetworkSection, along
-from shuffledp.tasks.network_parts import people_of, stays_on_sides
+from shuffledp.tasks.network_parts import people_of, section_of_part, stays_on_sides
 
 __all__ = [
     "MOST_ROUNDS",
@@ -113,7 +113,7 @@ def _fewest(search: _Search) -> int | None:
     if stays_on_sides(everything, section.laziness):
         return None
     if not everything.is_connected:
-        return _enough_for_parts(section, graphs, search.randomizer, search.delta, search.progress)
+        return _enough_for_parts(search)
     if not _gains(uniform, local.epsilon0):
         return None
     return _narrowed(search, uniform, *_first_guess(search, uniform))
@@ -232,18 +232,29 @@ def _first_guess(search: _Search, uniform: float) -> tuple[int, int]:
     return int(0.9 * guess), math.ceil(1.02 * guess)
 
 
-def _enough_for_parts(
-    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, progress: Progress | None
-) -> int | None:
-    """Enough for each part that gains anything; None if there are too many parts, or none are enough for one."""
-    if num_parts(together(graphs)) > MOST_SEARCHED:
+def _enough_for_parts(search: _Search) -> int | None:
+    """Enough for each part that gains anything; None if there are too many parts, or none are found to be enough.
+
+    Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
+    """
+    if num_parts(together(search.graphs)) > MOST_SEARCHED:
         return None
-    local = randomizer.model
-    gaining = [
-        part for part in parts_of(graphs) if _gains(epsilon_of_uniform(local, part[0].num_users, delta), local.epsilon0)
-    ]
-    found = [fewest_rounds(section, part, randomizer, delta, progress) for part in gaining]
-    return None if None in found else max((each for each in found if each is not None), default=None)
+    local, delta = search.local, search.delta
+    most = 0
+    gaining: list[tuple[_Search, float]] = []
+    for part in parts_of(search.graphs):
+        uniform = epsilon_of_uniform(local, part[0].num_users, delta)
+        if not _gains(uniform, local.epsilon0):
+            continue
+        of_part = replace(search, section=section_of_part(search.section, part[0]), graphs=part)
+        found = fewest_rounds(of_part.section, part, search.randomizer, delta, search.progress)
+        if found is None:
+            return None
+        most = max(most, found)
+        gaining.append((of_part, uniform))
+    if search.section.dropouts and any(_excess(*each, most) > 0 for each in gaining):
+        return None
+    return most or None
 
 
 def _gains(uniform: float, epsilon0: float) -> bool:
@@ -265,6 +276,9 @@ def _because(section: NetworkSection, graphs: Graphs) -> str:
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
             "began. With laziness = 0.1 the sides mix"
         )
-    if not everything.is_connected:
-        return ", since the graph is in parts that no report leaves"
-    return "; reports get lost on the way, and ever more of them in more rounds" if section.dropouts else ""
+    if num_parts(everything) > MOST_SEARCHED:
+        return f"; in more than {MOST_SEARCHED} parts it is not looked for"
+    if section.dropouts:
+        each = "" if everything.is_connected else " of each part"
+        return f"{each}; reports get lost on the way, and ever more of them in more rounds"
+    return "" if everything.is_connected else ", since the graph is in parts that no report leaves"

@@ -177,3 +177,20 @@ def test_a_bipartite_graph_is_named_with_what_helps():
     assert "swap-cost" not in text
     assert "dummies" not in text
     assert "bipartite" not in str(account(protocol(square, 40, num_colluding=1), delta=1e-3))
+
+
+@pytest.mark.parametrize(("sizes", "theorem"), [((60,), "network-all"), ((60, 60), "network-parts")])
+@pytest.mark.parametrize("keys", [{"protocol": "single"}, {"protocol": "padded", "submissions": 2}])
+def test_of_dummies_that_a_function_makes_it_is_said_what_is_assumed(sizes, theorem, keys):
+    def made(count, source):
+        return BIT.randomize(np.zeros(count, int), source=source)
+
+    graph = joined(regular(*sizes))
+    stated = account(protocol(graph, 40, dummies=made, **keys), delta=0.05)
+    assert stated.basis.theorem == theorem
+    assert "independent-dummies" in [each.name for each in stated.basis.hypotheses]
+    assert "dummies are made by a function, which looks at no report and draws them by itself" in str(stated)
+    for known in ({**keys, "dummies": BIT}, keys, {}):
+        other = account(protocol(graph, 40, **known), delta=0.05)
+        assert "independent-dummies" not in [each.name for each in other.basis.hypotheses]
+        assert "made by a function" not in str(other)

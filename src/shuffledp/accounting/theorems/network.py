@@ -62,6 +62,7 @@ from shuffledp.accounting.theorems.blankets import (
 from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.walks import (
     Walks,
+    dummies_by_themselves,
     fresh_dummies,
     independent_walks,
     known_walks,
@@ -113,7 +114,13 @@ class NetworkAll(_OfWalks):
             value="no walks" if walks is None else _likeness(walks),
             holds=walks is not None and (math.isfinite(walks.near_uniformity) or walks.separation < delta),
         )
-        shape = (known_walks(model), independent_walks(model), nobody_colludes(model), mixed)
+        shape = (
+            known_walks(model),
+            *dummies_by_themselves(model),
+            independent_walks(model),
+            nobody_colludes(model),
+            mixed,
+        )
         reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
         size = 0 if walks is None else walks.num_users
         return (*shape, *reports, blanket_bound(model, size=size, delta=delta))

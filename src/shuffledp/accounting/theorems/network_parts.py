@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
-from shuffledp.accounting.walks import Walks, independent_walks, known_walks, nobody_colludes, walks_of
+from shuffledp.accounting.walks import (
+    Walks,
+    dummies_by_themselves,
+    independent_walks,
+    known_walks,
+    nobody_colludes,
+    walks_of,
+)
 from shuffledp.guarantees import CentralDP, Guarantee
 from shuffledp.models import ProtocolModel, ShuffleModel
 from shuffledp.statements import Hypothesis, Status
@@ -56,7 +63,8 @@ class NetworkParts(Theorem):
             value="no walks" if walks is None else _sizes(walks),
             holds=walks is not None and len(walks.parts) > 1,
         )
-        first = (known_walks(model), independent_walks(model), nobody_colludes(model), known)
+        walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model))
+        first = (*walk, nobody_colludes(model), known)
         if not all(each.holds for each in first):
             return first
         said = [len(_applying(part, delta)) for part in _parts(model)]

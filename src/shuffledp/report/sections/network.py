@@ -63,6 +63,8 @@ def _graph(plan: NetworkPlan) -> str:
 
 def _fewest(plan: NetworkPlan) -> str:
     that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
+    if plan.why_not_searched:
+        return f"the fewest rounds that come within 5 % of {that} are not known: {plan.why_not_searched}"
     if plan.fewest_rounds is None:
         return f"no number of rounds is known to come within 5 % of {that}"
     return f"{count_of(plan.fewest_rounds, 'round is', 'rounds are')} the fewest that come within 5 % of {that}"
