@@ -6,6 +6,7 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import InArrivalOrder, InOneOrder, LastIsPutBack, LastStays, UnderNames, pipeline
 from shuffledp.attacks import Verdict, guess_answers
+from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import target_vulnerability
 from shuffledp.shufflers import CayleyShuffler
 from shuffledp.testing import SeededSource
@@ -94,3 +95,11 @@ def test_a_report_that_keeps_part_of_its_order_is_guessed_about_whoever_is_moved
     assert guessed(CayleyShuffler(imperfection=0.5)).verdict is Verdict.CONSISTENT
     found = guessed(LastIsPutBack(imperfection=0.5))
     assert (found.verdict, found.person) == ("refuted", PEOPLE - 1)
+
+
+@pytest.mark.parametrize(
+    ("prior", "told"), [(["a", "b"], "prior must be 2 probabilities"), ([0.5, 0.6], "add up to 1; got prior of shape")]
+)
+def test_a_prior_that_is_none_is_refused_by_its_name_and_never_quoted(prior, told):
+    with pytest.raises(InvalidParameterError, match=told):
+        guess_answers(pipeline(), 0.6, num_users=3, prior=prior)

@@ -319,3 +319,34 @@ def test_an_earlier_page_is_replaced_with_force_and_nothing_else(tmp_path):
     assert shuffledp(*asked, "--force").code == 0
     page.write_text("<!DOCTYPE html>somebody else's", encoding="utf-8")
     assert "must be an earlier output" in shuffledp(*asked, "--force").err
+
+
+def test_where_so_few_trials_could_hardly_refute_what_stood_nothing_is_known(tmp_path):
+    page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL)
+    asked = ("audit", task, "--trials", 8, "--seed", 1, "--leakage")
+    found = shuffledp(*asked, "--output", page)
+    assert found.code == 6
+    assert "Nothing is known: 1 claim audited, none refuted; 1 could hardly" in " ".join(found.out.split())
+    assert "too few to conclude anything" in " ".join(found.out.split())
+    assert "Audit: nothing is known, with too few trials" in page.read_text(encoding="utf-8")
+    told = shuffledp(*asked, "--json").json
+    assert (told["audited"], told["weak"], told["verdicts"]["consistent"]) == (False, 1, 1)
+    assert told["columns"][0]["leakage"]["weak"]
+    enough = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--json")
+    assert (enough.code, enough.json["columns"][0]["leakage"]["weak"]) == (0, False)
+
+
+def test_a_guess_claim_refuted_from_below_shows_the_upper_limit(tmp_path):
+    page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL)
+
+    def larger(model):
+        true = target_vulnerability(model)
+        return replace(true, value=0.95, lower=0.95, upper=0.95)
+
+    with patch("shuffledp.tasks.leakage_auditing.target_vulnerability", larger):
+        found = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--output", page)
+    assert found.code == 5
+    assert ", less than claimed (99 %)" in found.out
+    html = page.read_text(encoding="utf-8")
+    assert "chance at most 0." in html
+    assert "less than claimed" in html

@@ -21,7 +21,7 @@ from shuffledp.attacks.places import (
 )
 from shuffledp.attacks.scores import DIGITS, labels_of, log_likelihood_of, sum_per_view
 from shuffledp.attacks.successes import Success, check_counting, counted
-from shuffledp.errors import UnsupportedModelError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Shuffler, View
 from shuffledp.models import FrequencyModel, LocalModel
 from shuffledp.randomness import resolve_source
@@ -211,9 +211,12 @@ def _size_of(model: LocalModel) -> int:
 
 
 def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
-    law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
+    try:
+        law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):  # which quotes an entry
+        raise InvalidParameterError(f"prior must be {size} probabilities; got no numbers.") from None
     if law.shape != (size,) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
-        raise _validate.invalid(f"{size} probabilities that add up to 1", shape_of_prior=law.shape)
+        raise _validate.invalid(f"{size} probabilities that add up to 1", prior=law)
     return cast(Floats, law / law.sum())
 
 
