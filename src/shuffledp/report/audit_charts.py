@@ -143,15 +143,8 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
     left = bar.claimed > axes.get_xlim()[1] / 2  # of the tick there is room for the text
     place, side = ((-4, 4), "right") if left else ((4, 4), "left")
-    annotate(
-        axes,
-        f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}",
-        (bar.claimed, row - 0.33),
-        place,
-        ha=side,
-        va="bottom",
-        fontsize=_LABEL,
-    )
+    claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
+    annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
     axes.annotate(
         bar.label,
         (0, row),
