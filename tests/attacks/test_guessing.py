@@ -108,9 +108,9 @@ class Sorted(sdp.UniformShuffler):
 
 
 def test_rows_of_marked_reports_are_not_followed_where_reports_are_sorted():
-    played = pipeline(TooTruthful(epsilon0=1.0, domain_size=2), Sorted())
-    claimed = target_vulnerability(played.model(2)).value
-    found = guess_answers(played, claimed, num_users=2, exact=True, trials=6000, source=SeededSource(1), person=0)
+    played = pipeline(TooTruthful(epsilon0=1.0, domain_size=2, excess=0.3), Sorted())
+    claimed = target_vulnerability(played.model(4)).value
+    found = guess_answers(played, claimed, num_users=4, exact=True, trials=6000, source=SeededSource(1), person=0)
     assert found.verdict is Verdict.REFUTED
     assert found.success > claimed
 
