@@ -100,3 +100,8 @@ def test_other_shuffles_have_no_empty_hands():
     model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=5))
     with pytest.raises(HypothesisError, match="random walks"):
         visible_empties_delta(model, epsilon=0.1, empty=0.1)
+
+
+def test_colluders_who_are_nobody_are_named_by_the_least_and_the_greatest():
+    with pytest.raises(InvalidParameterError, match="from 0 to 4; got colluders from 1 to 9"):
+        unseen_chances(np.eye(5), [1, 2, 9], num_rounds=1)

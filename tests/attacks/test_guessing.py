@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from attacks.twins import InArrivalOrder, InOneOrder, LastIsPutBack, LastStays, UnderNames, pipeline
+from attacks.twins import InArrivalOrder, InOneOrder, LastIsPutBack, LastStays, TooTruthful, UnderNames, pipeline
 from shuffledp.attacks import Verdict, guess_answers
+from shuffledp.errors import InvalidParameterError
 from shuffledp.leakage import target_vulnerability
 from shuffledp.shufflers import CayleyShuffler
 from shuffledp.testing import SeededSource
@@ -94,3 +95,29 @@ def test_a_report_that_keeps_part_of_its_order_is_guessed_about_whoever_is_moved
     assert guessed(CayleyShuffler(imperfection=0.5)).verdict is Verdict.CONSISTENT
     found = guessed(LastIsPutBack(imperfection=0.5))
     assert (found.verdict, found.person) == ("refuted", PEOPLE - 1)
+
+
+class Sorted(sdp.UniformShuffler):
+    """Says that it shuffles, and sorts reports by value."""
+
+    def shuffle(self, reports, *, public=None, source=None):
+        view = super().shuffle(reports, public=public, source=source)
+        ordered = reports.take(np.argsort(reports["value"], kind="stable"))
+        object.__setattr__(view, "reports", ordered)  # past the constructor, which would permute them
+        return view
+
+
+def test_rows_of_marked_reports_are_not_followed_where_reports_are_sorted():
+    played = pipeline(TooTruthful(epsilon0=1.0, domain_size=2, excess=0.3), Sorted())
+    claimed = target_vulnerability(played.model(4)).value
+    found = guess_answers(played, claimed, num_users=4, exact=True, trials=6000, source=SeededSource(1), person=0)
+    assert found.verdict is Verdict.REFUTED
+    assert found.success > claimed
+
+
+@pytest.mark.parametrize(
+    ("prior", "told"), [(["a", "b"], "prior must be 2 probabilities"), ([0.5, 0.6], "add up to 1; got prior of shape")]
+)
+def test_a_prior_that_is_none_is_refused_by_its_name_and_never_quoted(prior, told):
+    with pytest.raises(InvalidParameterError, match=told):
+        guess_answers(pipeline(), 0.6, num_users=3, prior=prior)

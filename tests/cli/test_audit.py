@@ -63,7 +63,7 @@ def test_several_columns_share_the_confidence(tmp_path):
         encoding="utf-8",
     )
     page = tmp_path / "audit.html"
-    found = shuffledp("audit", task, "--users", 4, "--trials", 100, "--json", "--output", page)
+    found = shuffledp("audit", task, "--users", 4, "--trials", 400, "--json", "--output", page)
     assert found.code == 0
     (together,) = found.json["not_audited"]
     html = page.read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_groups_need_the_table_of_the_people(tmp_path):
     task = write_task(tmp_path, **SMALL | changes | {"people": None})
     people = write_csv(tmp_path / "people.csv", ["town"], [[town] for town in "aabb"])
     assert "--input must be given" in shuffledp("audit", task).err
-    found = shuffledp("audit", task, "--input", people, "--trials", 60, "--seed", 1, "--json")
+    found = shuffledp("audit", task, "--input", people, "--trials", 400, "--seed", 1, "--json")
     assert found.code == 0, found.err
     assert {finding["statement"]["guarantee"]["type"] for finding in found.json["columns"][0]["findings"]} >= {
         "d-sigma"
@@ -131,7 +131,7 @@ def write_walks(folder, **shuffler):
 )
 def test_reports_that_walk_are_attacked_along_the_graph(tmp_path, keys, attack):
     task = write_walks(tmp_path, **keys)
-    found = shuffledp("audit", task, "--trials", 60, "--seed", 1, "--json")
+    found = shuffledp("audit", task, "--trials", 400, "--seed", 1, "--json")
     assert "consistent" in {verdict for (kind, _), verdict in verdicts(found).items() if kind == "central-dp"}
     audited = [each for each in found.json["columns"][0]["findings"] if each["evidence"] is not None]
     assert audited[0]["evidence"]["attack"] in attack
@@ -169,14 +169,14 @@ def test_a_graph_of_other_people_is_refused(tmp_path):
 def test_imperfect_shuffles_and_shares_are_attacked(tmp_path):
     imperfect = write_task(tmp_path, **SMALL | {"shuffler": {"kind": "imperfect", "imperfection": 0.5}})
     assert (
-        verdicts(shuffledp("audit", imperfect, "--trials", 60, "--json"))["local-dp", "local-randomizer"]
+        verdicts(shuffledp("audit", imperfect, "--trials", 400, "--json"))["local-dp", "local-randomizer"]
         == "consistent"
     )
     shares = task_with(**SMALL | {"people": {"expected": 20}})
     shares["protocol"] = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 1}
     del shares["randomizer"]
     imperfect.write_text(toml(shares), encoding="utf-8")
-    found = verdicts(shuffledp("audit", imperfect, "--trials", 100, "--json"))
+    found = verdicts(shuffledp("audit", imperfect, "--trials", 400, "--json"))
     assert found == {("central-dp", "split-and-mix"): "consistent", ("local-dp", "local-randomizer"): "not-audited"}
     few = shuffledp("audit", imperfect, "--users", 10)
     assert (few.code, "needs the noise of at least 20 people" in few.err) == (4, True)
@@ -184,7 +184,7 @@ def test_imperfect_shuffles_and_shares_are_attacked(tmp_path):
 
 def test_what_is_stated_with_earlier_releases_is_not_audited(tmp_path):
     task = write_task(tmp_path, **SMALL | {"people": {"expected": 5, "earlier": ["0" * 64]}})
-    found = shuffledp("audit", task, "--trials", 40, "--json")
+    found = shuffledp("audit", task, "--trials", 400, "--json")
     assert found.code == 0
     assert [text.startswith("What is stated of this and earlier") for text in found.json["not_audited"]] == [True]
 
@@ -245,7 +245,7 @@ def test_where_nothing_is_audited_the_exit_code_the_text_the_json_and_the_page_s
 def test_a_batch_below_the_smallest_is_played_and_said_to_be_one(tmp_path):
     page = tmp_path / "audit.html"
     task = write_task(tmp_path, **SMALL | {"release": {"delta": 0.01, "minimum_batch": 5}})
-    found = shuffledp("audit", task, "--users", 4, "--trials", 100, "--seed", 1, "--output", page)
+    found = shuffledp("audit", task, "--users", 4, "--trials", 400, "--seed", 1, "--output", page)
     assert found.code == 0
     assert "4 people are fewer than minimum_batch = 5: of so few nothing would be released." in " ".join(
         found.out.split()
@@ -313,9 +313,40 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_run(tmp_path):
 
 def test_an_earlier_page_is_replaced_with_force_and_nothing_else(tmp_path):
     task, page = write_task(tmp_path, **SMALL), tmp_path / "audit.html"
-    asked = ("audit", task, "--trials", 100, "--output", page)
+    asked = ("audit", task, "--trials", 400, "--output", page)
     assert shuffledp(*asked).code == 0
     assert shuffledp(*asked).code == 2
     assert shuffledp(*asked, "--force").code == 0
     page.write_text("<!DOCTYPE html>somebody else's", encoding="utf-8")
     assert "must be an earlier output" in shuffledp(*asked, "--force").err
+
+
+def test_where_so_few_trials_could_hardly_refute_what_stood_nothing_is_known(tmp_path):
+    page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL)
+    asked = ("audit", task, "--trials", 8, "--seed", 1, "--leakage")
+    found = shuffledp(*asked, "--output", page)
+    assert found.code == 6
+    assert "Nothing is known: 1 claim audited, none refuted; 1 could hardly" in " ".join(found.out.split())
+    assert "too few to conclude anything" in " ".join(found.out.split())
+    assert "Audit: nothing is known, with too few trials" in page.read_text(encoding="utf-8")
+    told = shuffledp(*asked, "--json").json
+    assert (told["audited"], told["weak"], told["verdicts"]["consistent"]) == (False, 1, 1)
+    assert told["columns"][0]["leakage"]["weak"]
+    enough = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--json")
+    assert (enough.code, enough.json["columns"][0]["leakage"]["weak"]) == (0, False)
+
+
+def test_a_guess_claim_refuted_from_below_shows_the_upper_limit(tmp_path):
+    page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL)
+
+    def larger(model):
+        true = target_vulnerability(model)
+        return replace(true, value=0.95, lower=0.95, upper=0.95)
+
+    with patch("shuffledp.tasks.leakage_auditing.target_vulnerability", larger):
+        found = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--output", page)
+    assert found.code == 5
+    assert ", less than claimed (99 %)" in found.out
+    html = page.read_text(encoding="utf-8")
+    assert "chance at most 0." in html
+    assert "less than claimed" in html

@@ -14,6 +14,7 @@ from shuffledp import _validate
 from shuffledp._validate import invalid
 from shuffledp.accounting.theorems.local import LocalOnly
 from shuffledp.accounting.theorems.network import NetworkSingle
+from shuffledp.errors import InvalidParameterError
 from shuffledp.models import ProtocolModel
 
 __all__ = ["average_exposure", "first_hop_delta", "unseen_chances", "visible_empties_delta"]
@@ -83,7 +84,9 @@ def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) ->
     people = np.asarray(colluders, dtype=np.int64)
     size = transition.shape[0]
     if people.size and not 0 <= people.min() <= people.max() < size:
-        raise invalid(f"from 0 to {size - 1}", colluders=[int(people.min()), int(people.max())])
+        raise InvalidParameterError(
+            f"colluders must be from 0 to {size - 1}; got colluders from {people.min()} to {people.max()}."
+        )
     unseen = np.ones(size)
     unseen[people] = 0.0
     for _ in range(num_rounds):

@@ -45,6 +45,8 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
     held = f"{refuted} of {refuted + stood} audited claims refuted"
     if not refuted:
         held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
+        if weak == stood:
+            held = f"Nothing is known: {held}"
     if weak:
         held += f"; {weak} could hardly have been, with so few trials"
     return f"{held}; {left} not audited." if left else f"{held}."

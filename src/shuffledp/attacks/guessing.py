@@ -21,7 +21,7 @@ from shuffledp.attacks.places import (
 )
 from shuffledp.attacks.scores import DIGITS, labels_of, log_likelihood_of, sum_per_view
 from shuffledp.attacks.successes import Success, check_counting, counted
-from shuffledp.errors import UnsupportedModelError
+from shuffledp.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.flow import Shuffler, View
 from shuffledp.models import FrequencyModel, LocalModel
 from shuffledp.randomness import resolve_source
@@ -136,23 +136,16 @@ def guess_answers(
         if others >= law.size:
             raise _validate.invalid(f"an answer, below {law.size}", others=others)
     person, places, optimal = _followed(pipeline.shuffler, num_users, person, trials, source)
-    guesser = _Guesser(model, law, others, places)
     # Of the source itself: a part of it, by name, would give every game that shares a source the same answers.
     draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
-    wins, at_a_time = 0, max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
-    for start in range(0, trials, at_a_time):
-        runs = min(at_a_time, trials - start)
-        answers = draw.choice(law.size, p=law, size=(runs, num_users))
-        if others is not None:
-            answers[:, np.arange(num_users) != person] = others
-        reports = pipeline.randomizer.randomize(answers.ravel(), source=source)
-        views = [
-            pipeline.shuffler.shuffle(reports.take(slice(first, first + num_users)), source=source)
-            for first in range(0, answers.size, num_users)
-        ]
-        wins += int((guesser.guesses(views) == answers[:, person]).sum())
-        if progress is not None:
-            progress(start + runs, trials)
+    game = _Game(pipeline, law, others, num_users, person, draw, source)
+    guessers = [_Guesser(model, law, others, places)]
+    if places is not None and not isinstance(pipeline.shuffler, IdentityShuffler):
+        # Where marked reports lie may tell nothing of others, as after sorting: other runs choose whether to follow it.
+        guessers.append(_Guesser(model, law, others, None))
+        won = game.wins(guessers, probes_for(trials // 2), None)
+        guessers = [guessers[int(won.argmax())]]
+    (wins,) = game.wins(guessers, trials, progress).tolist()
     return Guessing(
         **counted(wins, trials, claimed=claimed, confidence=confidence, both_ways=exact and optimal),
         by_chance=float(law.max()),
@@ -161,6 +154,48 @@ def guess_answers(
         exact=bool(exact),
         optimal=optimal,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Game:
+    """Runs of a pipeline on answers that are drawn, and how often guesses about one person are right.
+
+    Args:
+        pipeline: what is run.
+        prior: of the answers.
+        others: everybody else's answer; None if it is drawn from the prior.
+        num_users: people in the batch.
+        person: whose answer is guessed.
+        draw: draws the answers.
+        source: the pipeline's.
+    """
+
+    pipeline: RandomizerAndShuffler
+    prior: Floats
+    others: int | None
+    num_users: int
+    person: int
+    draw: np.random.Generator
+    source: "RandomSource"
+
+    def wins(self, guessers: "Sequence[_Guesser]", trials: int, progress: Progress | None) -> NDArray[np.int64]:
+        """In how many of the same runs each of the guessers is right."""
+        won = np.zeros(len(guessers), dtype=np.int64)
+        at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
+        for start in range(0, trials, at_a_time):
+            runs = min(at_a_time, trials - start)
+            answers = self.draw.choice(self.prior.size, p=self.prior, size=(runs, self.num_users))
+            if self.others is not None:
+                answers[:, np.arange(self.num_users) != self.person] = self.others
+            reports = self.pipeline.randomizer.randomize(answers.ravel(), source=self.source)
+            views = [
+                self.pipeline.shuffler.shuffle(reports.take(slice(first, first + self.num_users)), source=self.source)
+                for first in range(0, answers.size, self.num_users)
+            ]
+            won += [int((each.guesses(views) == answers[:, self.person]).sum()) for each in guessers]
+            if progress is not None:
+                progress(start + runs, trials)
+        return won
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +246,12 @@ def _size_of(model: LocalModel) -> int:
 
 
 def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
-    law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
+    try:
+        law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):  # which quotes an entry
+        raise InvalidParameterError(f"prior must be {size} probabilities; got no numbers.") from None
     if law.shape != (size,) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
-        raise _validate.invalid(f"{size} probabilities that add up to 1", shape_of_prior=law.shape)
+        raise _validate.invalid(f"{size} probabilities that add up to 1", prior=law)
     return cast(Floats, law / law.sum())
 
 

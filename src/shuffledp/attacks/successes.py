@@ -37,6 +37,11 @@ class Success(Described):
     seeded: bool
 
     @property
+    def refuted_from_below(self) -> bool:
+        """Whether the claim is refuted because the attacker was right less often."""
+        return self.verdict is Verdict.REFUTED and self.success_limits[1] < self.claimed
+
+    @property
     def measured(self) -> str:
         """The success and its limits, in words."""
         least, most = self.success_limits

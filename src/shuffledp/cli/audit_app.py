@@ -36,7 +36,7 @@ def audit(
     """Attack the pipeline of a task, on invented answers, and hold what attacks show against every statement.
 
     Exits with 0 if statements were audited and all of those stood, with 5 if one is refuted, with 6 if none was
-    audited.
+    audited, or those that stood could hardly have been refuted by so few trials.
     """
     from shuffledp.cli import audit_commands, audit_screen
 

@@ -39,7 +39,7 @@ def show_audit(audited: TaskAudit, page: Path | None, *, as_json: bool) -> None:
             style = _STYLES[Verdict.NOT_AUDITED if finding.weak else finding.verdict]
             _show(console, _short(finding, audited.confidence), str(finding), style)
         if column.leakage is not None:
-            style = _STYLES[column.leakage.verdict]
+            style = _STYLES[Verdict.NOT_AUDITED if column.leakage.weak else column.leakage.verdict]
             _show(console, _guessed(column.leakage, audited.confidence), str(column.leakage), style)
     for reason in audited.not_audited:
         console.print(Text(f"\nNOT-AUDITED: {reason}", style=_STYLES[Verdict.NOT_AUDITED]))
@@ -80,7 +80,8 @@ def _guessed(finding: LeakageFinding, confidence: float) -> tuple[str, str]:
         return claimed, "not audited"
     least, most = guessing.success_limits
     lower, upper = in_digits(least, "at least", digits=3), in_digits(most, "at most", digits=3)
-    return claimed, f"attack: {lower} to {upper} ({_percent(confidence)})"
+    below = ", less than claimed" if guessing.refuted_from_below else ""
+    return claimed, f"attack: {lower} to {upper}{below} ({_percent(confidence)})"
 
 
 def _sign(relation: str) -> str:

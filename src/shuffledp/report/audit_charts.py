@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp._numerals import in_digits
 from shuffledp.attacks import Finding, Verdict
 from shuffledp.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.report.drawing import LIGHT, NARROW, annotate, new_figure, new_figures
@@ -34,6 +35,7 @@ class Bar:
         label: what the claim is about.
         unit: what is claimed to be no more: "epsilon", "alpha" or a chance.
         claimed: how much.
+        relation: the words before that number, by which it is rounded.
         measured: what the attack measured; infinite if there is no such number.
         lower: the lower limit of that.
         upper: the upper limit.
@@ -43,6 +45,7 @@ class Bar:
     label: str
     unit: str
     claimed: float
+    relation: str
     measured: float
     lower: float
     upper: float
@@ -64,6 +67,7 @@ def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list
             label=_NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type),
             unit=finding.symbol,
             claimed=loss_and_delta(finding)[0],
+            relation=finding.statement.kind.relation,
             measured=finding.evidence.epsilon,
             lower=finding.evidence.epsilon_lower,
             upper=finding.evidence.epsilon_upper,
@@ -80,6 +84,7 @@ def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list
                 label="guesses",
                 unit=_CHANCE,
                 claimed=guessing.claimed,
+                relation="exactly" if guessing.exact else "at most",
                 measured=guessing.success,
                 lower=lower,
                 upper=upper,
@@ -138,9 +143,8 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
     left = bar.claimed > axes.get_xlim()[1] / 2  # of the tick there is room for the text
     place, side = ((-4, 4), "right") if left else ((4, 4), "left")
-    annotate(
-        axes, f"claimed {bar.claimed:.3g}", (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL
-    )
+    claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
+    annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
     axes.annotate(
         bar.label,
         (0, row),

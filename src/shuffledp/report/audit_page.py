@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from shuffledp.attacks import Finding, Mode, Verdict
+from shuffledp.attacks import Finding, Guessing, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of, played
 from shuffledp.report.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.report.parts import Section
@@ -58,6 +58,8 @@ def _kicker(audited: TaskAudit) -> str:
         return f"Audit: {count_of(refuted, 'claim is', 'claims are')} refuted"
     if not stood:
         return "Audit: nothing was audited"
+    if not audited.audited:
+        return "Audit: nothing is known, with too few trials"
     hardly = f", {audited.weak} with too few trials" if audited.weak else ""
     unknown = f", {left} not audited" if left else ""
     return f"Audit: nothing found against {count_of(stood, 'claim', 'claims')}{hardly}{unknown}"
@@ -173,9 +175,17 @@ def _leakage_row(finding: LeakageFinding) -> dict[str, object]:
         "theorem": "one person's answer",
         "claim": "" if stated is None else f"chance {relation} {number(stated.value, relation)}",
         "delta": "" if stated is None else "of a right guess",
-        "shown": "" if shown is None else f"chance at least {number(shown.success_limits[0], 'at least')}",
+        "shown": "" if shown is None else _limit_that_decides(shown),
         "reason": finding.reason,
         "evidence": "" if shown is None else f"The likeliest answer was right in {shown.measured}.",
         "power": "" if shown is None else finding.power,
-        "weak": False,
+        "weak": finding.weak,
     }
+
+
+def _limit_that_decides(guessing: Guessing) -> str:
+    """The lower limit of the chance, or the upper one where the claim is refuted because that is below it."""
+    least, most = guessing.success_limits
+    if guessing.refuted_from_below:
+        return f"chance at most {number(most, 'at most')}: less than claimed"
+    return f"chance at least {number(least, 'at least')}"

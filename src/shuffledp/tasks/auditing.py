@@ -48,7 +48,7 @@ class ColumnAudit:
     @property
     def weak(self) -> int:
         """How many of the consistent ones could hardly have been refuted by so few trials."""
-        return self.report.weak
+        return self.report.weak + (self.leakage is not None and self.leakage.weak)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class TaskAudit:
 
     @property
     def audited(self) -> bool:
-        """True if some attack was held against some claim."""
-        return any(self.verdicts[verdict] for verdict in (Verdict.REFUTED, Verdict.CONSISTENT))
+        """True if a claim is refuted, or one stood that so many trials could have refuted; else nothing is known."""
+        return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property
     def verdicts(self) -> dict[Verdict, int]:

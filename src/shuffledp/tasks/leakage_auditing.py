@@ -1,13 +1,18 @@
 """What a release leaks about one person, put to the test: the stated success of the best guess, and guesses counted."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from scipy.stats import binom
 
 from shuffledp._numerals import in_digits
 from shuffledp.attacks import DEFAULT_GUESSES, Guessing, Verdict, guess_answers
+from shuffledp.attacks.successes import counted
 from shuffledp.errors import UnsupportedModelError
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.pipeline import Pipeline
+from shuffledp.shufflers import IdentityShuffler
 from shuffledp.statements import Kind
 
 if TYPE_CHECKING:
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
     from shuffledp.randomness import RandomSource
 
 __all__ = ["LeakageFinding", "audit_leakage"]
+
+_POWER = 0.9  # with which a break is to be found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +33,15 @@ class LeakageFinding:
         reason: why it was not audited; else "".
         vulnerability: what is stated; None if nothing is.
         guessing: how often an attacker was right; None if no attack is known.
+        weak: whether it stood because it could hardly have been refuted: not with probability 90 % where the best guess
+            gains twice as much as is claimed, or as much as from a report that is not shuffled, if that is more.
     """
 
     verdict: Verdict
     reason: str = ""
     vulnerability: Vulnerability | None = None
     guessing: Guessing | None = None
+    weak: bool = False
 
     def __str__(self) -> str:
         if self.guessing is not None and not self.reason:
@@ -44,10 +54,16 @@ class LeakageFinding:
         if self.guessing is None or self.verdict is not Verdict.CONSISTENT:
             return ""
         lower, upper = self.guessing.success_limits
-        return (
+        said = (
             f"With {self.guessing.trials:,} trials the limits are {in_digits(upper - lower, 'at most', digits=2)} "
             "apart: if the claim is wrong by less, that may well have gone unseen."
         )
+        if self.weak:
+            said += (
+                " These are too few to conclude anything: that guesses gain twice as much as is claimed, or as much as "
+                "from reports that are not shuffled, would hardly have been found."
+            )
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """The part of the object that ``shuffledp audit --leakage --json`` prints."""
@@ -56,6 +72,7 @@ class LeakageFinding:
             "reason": self.reason,
             "vulnerability": None if self.vulnerability is None else self.vulnerability.to_dict(),
             "guessing": None if self.guessing is None else self.guessing.to_dict(),
+            "weak": self.weak,
         }
 
 
@@ -104,4 +121,16 @@ def audit_leakage(
         return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"No attack: {error}", vulnerability=stated)
     few = found.verdict is Verdict.NOT_AUDITED
     reason = f"No outcome of {found.trials:,} trials could refute {found.claimed:.6g}." if few else ""
-    return LeakageFinding(verdict=found.verdict, reason=reason, vulnerability=stated, guessing=found)
+    weak = found.verdict is Verdict.CONSISTENT and not _would_be_found(found, pipeline, num_users)
+    return LeakageFinding(verdict=found.verdict, reason=reason, vulnerability=stated, guessing=found, weak=weak)
+
+
+def _would_be_found(found: Guessing, pipeline: Pipeline, num_users: int) -> bool:
+    """Whether so many trials refute the claim with probability 90 % if what is true is much more."""
+    broken = 2 * found.claimed - found.by_chance
+    with suppress(UnsupportedModelError):
+        unshuffled = replace(pipeline.model(num_users), shuffle=IdentityShuffler().model(num_users))
+        broken = max(broken, target_vulnerability(unshuffled).lower)
+    wins = int(binom.ppf(1 - _POWER, found.trials, min(broken, 1.0)))
+    if_broken = counted(wins, found.trials, claimed=found.claimed, confidence=found.confidence)
+    return if_broken["verdict"] is Verdict.REFUTED
