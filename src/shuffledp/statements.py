@@ -131,7 +131,7 @@ class PrivacyStatement(Described):
         object.__setattr__(self, "trust", ordered)
         failing = [hypothesis.text for hypothesis in self.basis.hypotheses if not hypothesis.holds]
         if self.kind.promises and failing:
-            raise invalid("hypotheses that all hold in a statement that promises", failing=failing)
+            raise invalid("hypotheses that all hold in a statement that promises", failing="; ".join(failing))
         if self.withdrawn is None and self.claimed is not None:
             raise invalid("None in a statement that is not withdrawn", claimed=self.claimed)
         if self.withdrawn is not None and not self.guarantee.is_trivial:

@@ -163,6 +163,7 @@ def test_where_reports_get_lost_the_rounds_of_one_part_may_be_too_many_for_anoth
     assert ((30, 9) in seen) == asked
 
 
+@pytest.mark.deep
 def test_people_of_a_small_part_hand_in_no_more_than_there_are_of_them(monkeypatch):
     monkeypatch.setattr(network_rounds, "_NEAR_UNIFORM", 1.6)  # which a few rounds come to
     padded = section(protocol="padded", submissions=25, rounds=9)

@@ -206,7 +206,7 @@ def _family(randomizer: str | Family, parameters: dict[str, Any]) -> Family:
     if not callable(randomizer):
         raise invalid("the name of a kind or a function of epsilon0", randomizer=randomizer)
     if parameters:
-        raise invalid("given only with the name of a kind", parameters=tuple(parameters))
+        raise invalid("given only with the name of a kind", parameters=", ".join(parameters))
     return randomizer
 
 
