@@ -30,7 +30,7 @@ def pipeline(shuffler=None, randomizer=None):
 
 
 def guessed(played, claimed, **options):
-    options = {"num_users": PEOPLE, "trials": 2000, "confidence": CERTAIN, "source": SeededSource(5)} | options
+    options = {"num_users": PEOPLE, "trials": 4000, "confidence": CERTAIN, "source": SeededSource(5)} | options
     return guess_answers(played, claimed, **options)
 
 
