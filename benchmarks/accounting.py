@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.stats import binom
@@ -43,7 +44,7 @@ if __name__ == "__main__":
             model = sdp.ProtocolModel(
                 local=sdp.LdpModel(epsilon0=epsilon0), shuffle=UniformShuffleModel(num_users=users)
             )
-            upper = best_of(lambda model=model: sdp.account(model, delta=1e-6), 10)
-            both = best_of(lambda model=model: sdp.bracket(model, delta=1e-6), 10)
-            baseline = best_of(lambda e=epsilon0, n=users: plain(e, n), 2)
+            upper = best_of(partial(sdp.account, model, delta=1e-6), 10)
+            both = best_of(partial(sdp.bracket, model, delta=1e-6), 10)
+            baseline = best_of(partial(plain, epsilon0, users), 2)
             print(f"| {users:.0e} | {epsilon0:g} | {upper:.1f} | {both:.1f} | {baseline:.1f} |")

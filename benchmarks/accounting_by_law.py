@@ -8,13 +8,16 @@ import math
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting import THEOREMS
 from shuffledp.accounting.evaluators.inversion import mean_positive_part
-from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.randomizers import (
     KaryRandomizedResponseModel,
     LaplaceModel,
@@ -24,6 +27,7 @@ from shuffledp.randomizers import (
 from shuffledp.shufflers import UniformShuffleModel
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
+Item = TypeVar("Item")
 DELTA, ROUNDS = 1e-6, 5
 
 
@@ -102,17 +106,19 @@ def duel() -> None:
     for users, epsilon in ((10**3, 0.0801611), (10**4, 0.0232533), (10**5, 0.0066385), (10**6, 0.0018544)):
         factor = math.exp(epsilon)
         values, masses = np.array([ratio - factor, 1 - ratio * factor, 1 - factor]), lie * np.array([1, 1, size - 2.0])
-        results, seconds = [], []
-        for evaluate in (mean_positive_part, lattice):
-            times = []
-            for _ in range(ROUNDS):
-                start = time.perf_counter()
-                found = evaluate(values, masses, users)
-                times.append(time.perf_counter() - start)
-            results.append(found)
-            seconds.append(statistics.median(times))
-        lower, upper = results[0]
-        print(f"| {users} | {lower:.6e}, {upper:.6e} | {seconds[0]:.4f} | {results[1]:.6e} | {seconds[1]:.4f} |")
+        (lower, upper), ours = timed(partial(mean_positive_part, values, masses, users))
+        found, usual = timed(partial(lattice, values, masses, users))
+        print(f"| {users} | {lower:.6e}, {upper:.6e} | {ours:.4f} | {found:.6e} | {usual:.4f} |")
+
+
+def timed(evaluate: Callable[[], Item]) -> tuple[Item, float]:
+    """A result, and the median of the seconds that it took."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        found = evaluate()
+        times.append(time.perf_counter() - start)
+    return found, statistics.median(times)
 
 
 if __name__ == "__main__":

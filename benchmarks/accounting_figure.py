@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 import shuffledp as sdp
-from shuffledp.models import LocalModel
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import KaryRandomizedResponseModel, LaplaceModel, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
 

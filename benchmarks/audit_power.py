@@ -3,13 +3,14 @@
 Exact central losses are enumerated by the tests' own code: run it with ``PYTHONPATH=src:tests``.
 """
 
+import math
 import time
 
 from attacks.twins import TooTruthful, exact_central_claim, pipeline
 from shuffledp.accounting import account_all
 from shuffledp.attacks import audit
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.pipeline import Pipeline
-from shuffledp.statements import PrivacyStatement
 from shuffledp.testing import SeededSource
 
 LOCAL = [(0.1, 2), (1.0, 2), (1.0, 10), (2.0, 10), (3.0, 100)]
@@ -26,10 +27,13 @@ def row(what: str, claim: PrivacyStatement, honest: Pipeline, twin: Pipeline, nu
             audit(audited, claim, num_users=num_users, source=SeededSource(seed)) for seed in range(AUDITS)
         ]
     seconds = (time.perf_counter() - start) / (2 * AUDITS)
-    shown = sorted(report.findings[0].evidence.epsilon_lower for report in reports["honest"])[AUDITS // 2]
+    shown = sorted(each.epsilon_lower for report in reports["honest"] if (each := report.findings[0].evidence))[
+        AUDITS // 2
+    ]
+    claimed = float(getattr(claim.guarantee, "epsilon", math.nan))
     refuted = {name: sum(report.refuted for report in found) for name, found in reports.items()}
     print(
-        f"| {what} | {claim.guarantee.epsilon:.3f} | {shown:.3f} | {refuted['twin']} of {AUDITS} | "
+        f"| {what} | {claimed:.3f} | {shown:.3f} | {refuted['twin']} of {AUDITS} | "
         f"{refuted['honest']} of {AUDITS} | {seconds:.1f} s |",
         flush=True,
     )

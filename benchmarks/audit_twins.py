@@ -7,15 +7,16 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import shuffledp as sdp
-from attacks.test_orders import mallows
-from attacks.test_walks import exact_claim, small
+from attacks.test_games import mallows
+from attacks.test_walk_games import exact_claim, small
 from attacks.twins import OneRoundEarly, TooConcentrated, walking
 from shuffledp.accounting import account, d_sigma_statement
 from shuffledp.attacks import audit
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.pipeline import Pipeline
-from shuffledp.statements import PrivacyStatement
 from shuffledp.testing import SeededSource
 
 Case = Callable[[], tuple[Pipeline, Pipeline, PrivacyStatement, int]]
@@ -28,7 +29,10 @@ def concentration() -> tuple[Pipeline, Pipeline, PrivacyStatement, int]:
         sdp.Pipeline(randomizer=truthful, shuffler=each, analyzer=sdp.FrequencyAnalyzer())
         for each in (mallows(), mallows(TooConcentrated))
     )
-    return honest, twin, d_sigma_statement(honest.model(4)), 4
+    claim = d_sigma_statement(honest.model(4))
+    if claim is None:
+        raise RuntimeError("a Mallows shuffle is d_sigma-private")
+    return honest, twin, claim, 4
 
 
 def early() -> tuple[Pipeline, Pipeline, PrivacyStatement, int]:
@@ -53,8 +57,9 @@ def colluders() -> tuple[Pipeline, Pipeline, PrivacyStatement, int]:
 
 
 def replace_colluding(pipeline: Pipeline, number: int) -> Pipeline:
-    """The same where so many people collude."""
-    return replace(pipeline, shuffler=replace(pipeline.shuffler, num_colluding=number))
+    """The pipeline, with this number of colluding people."""
+    shuffler = cast(sdp.RandomWalkShuffler, pipeline.shuffler)
+    return replace(pipeline, shuffler=replace(shuffler, num_colluding=number))
 
 
 CASES: dict[str, Case] = {each.__name__: each for each in (concentration, early, early_on_a_path, colluders)}
@@ -74,7 +79,9 @@ def main(audits: int) -> None:
                 [audit(pipeline, claim, num_users=people, source=SeededSource(seed)) for seed in range(audits)]
             )
         seconds = (time.perf_counter() - start) / (2 * audits)
-        shown = sorted(report.findings[0].evidence.epsilon_lower for report in found[0])[audits // 2]
+        shown = sorted(report.findings[0].evidence.epsilon_lower for report in found[0] if report.findings[0].evidence)[
+            audits // 2
+        ]
         loss = getattr(claim.guarantee, "epsilon", None) or getattr(claim.guarantee, "alpha", 0.0)
         counts = [sum(report.refuted for report in reports) for reports in found]
         print(

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.groups import Groups, order_sensitivity, reference_order
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler, mean_displacement
+from shuffledp.people.groups import Groups, order_sensitivity, reference_order
+from shuffledp.planning import mean_displacement
+from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
 
 PEOPLE, CLUSTERS, SPREAD, ALPHA = 10_000, 15, 0.02, 4.0
 RADII, SEEDS = (0.0003, 0.001, 0.003), (0, 1, 2)

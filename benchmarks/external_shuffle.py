@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shuffledp.flow import Reports
+from shuffledp.core.flow import Reports
+from shuffledp.files.shuffling import ReportSpool
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
-from shuffledp.tables.spool import ReportSpool
 
 REPORTS, AT_A_TIME = 100_000_000, 1 << 19
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import compare
-from shuffledp.graphs import Graph
-from shuffledp.groups import Groups, order_sensitivity, reference_order
-from shuffledp.permutations import invert
+from shuffledp.people.graphs import Graph
+from shuffledp.people.groups import Groups, order_sensitivity, reference_order
+from shuffledp.randomness.permutations import invert
 
 PEOPLE = 10_000
 

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from benchmarks.timing import compare
 from shuffledp.leakage import expected_max_load
@@ -29,7 +30,7 @@ def by_histograms(balls: int, bins: int) -> float:
 def by_data_sets(balls: int, bins: int) -> float:
     """What a channel matrix over data sets needs: k^n rows, as general libraries of information flow have it."""
     loads = (max(map(data.count, range(bins))) for data in itertools.product(range(bins), repeat=balls))
-    return sum(loads) / bins**balls
+    return float(sum(loads) / bins**balls)
 
 
 def qif_library(balls: int, bins: int) -> dict[str, Callable[[], object]]:
@@ -65,11 +66,11 @@ def main() -> None:
     for balls, bins in ((10, 3), (100, 3)):
         print(f"\n{balls} balls, {bins} bins\n")
         contestants: dict[str, Callable[[], object]] = {
-            "shuffledp": lambda balls=balls, bins=bins: expected_max_load(balls, bins),
-            "sum over histograms": lambda balls=balls, bins=bins: by_histograms(balls, bins),
+            "shuffledp": partial(expected_max_load, balls, bins),
+            "sum over histograms": partial(by_histograms, balls, bins),
         }
         if balls <= 10:  # beyond, 3^n data sets are too many: they stop here
-            contestants["sum over data sets"] = lambda balls=balls, bins=bins: by_data_sets(balls, bins)
+            contestants["sum over data sets"] = partial(by_data_sets, balls, bins)
             contestants |= qif_library(balls, bins)
         compare(contestants, floor="shuffledp", rounds=3)
 

@@ -9,7 +9,7 @@ from scipy import special
 
 import shuffledp as sdp
 from benchmarks.timing import compare
-from shuffledp.flow import Randomizer
+from shuffledp.core.flow import Randomizer
 
 EPSILON0 = 1.0
 PEOPLE, DIMENSION = 9_498, 200

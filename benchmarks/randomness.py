@@ -1,12 +1,13 @@
 """The keystream and what is drawn from it, beside numpy's statistical generator."""
 
 import os
+from functools import partial
 
 import numpy as np
 
 from benchmarks.timing import compare
-from shuffledp.permutations import random_permutation
-from shuffledp.randomness import SecureSource, uniform_integers
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import SecureSource, uniform_integers
 
 
 def main() -> None:
@@ -35,8 +36,8 @@ def main() -> None:
         print(f"\na permutation of {items:,}\n")
         compare(
             {
-                "numpy": lambda items=items: draw.permutation(items),
-                "shuffledp": lambda items=items: random_permutation(items, source=source),
+                "numpy": partial(draw.permutation, items),
+                "shuffledp": partial(random_permutation, items, source=source),
             },
             floor="numpy",
             rounds=3,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import shuffledp as sdp
 from benchmarks.timing import compare
-from shuffledp.accounting.certificates import mixing_bound
+from shuffledp.accounting.evaluators.share_mixing import mixing_bound
 from shuffledp.shufflers import ImperfectShuffler
 
 PEOPLE, SHARES = 1_000_000, 8

@@ -2,12 +2,12 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 __all__ = ["compare"]
 
 
-def compare(contestants: dict[str, Callable[[], object]], *, rounds: int = 7, floor: str) -> dict[str, float]:
+def compare(contestants: Mapping[str, Callable[[], object]], *, rounds: int = 7, floor: str) -> dict[str, float]:
     """Time every contestant once a round.
 
     Args:

@@ -14,10 +14,10 @@ from scipy.sparse.linalg import eigsh
 
 import shuffledp as sdp
 from benchmarks.timing import compare
-from shuffledp.graphs import Graph, describe_graph
-from shuffledp.graphs.spectrum import _normalized
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import position_distribution, sample_walks
-from shuffledp.models import ProtocolModel
+from shuffledp.people.graphs import Graph, describe_graph
+from shuffledp.people.graphs.spectrum import _normalized
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("musae_facebook", "twitch_de", "deezer_europe", "email_enron")

@@ -15,6 +15,7 @@ model = sdp.ProtocolModel.from_dict(json.loads(DESCRIPTION))
 print(f"each report alone: epsilon0 = {model.local.epsilon0:.4f}")
 
 statement = sdp.account(model, delta=1e-6)
-print(f"after shuffling:   epsilon <= {statement.guarantee.epsilon:.4f}, by {statement.basis.theorem}")
+if isinstance(statement.guarantee, sdp.CentralDP):
+    print(f"after shuffling:   epsilon <= {statement.guarantee.epsilon:.4f}, by {statement.basis.theorem}")
 for hypothesis in statement.basis.hypotheses:
     print(f"  {hypothesis.text}")

@@ -2,6 +2,8 @@
 
 import shuffledp as sdp
 from shuffledp.accounting import account_all
+from shuffledp.core.table import Table
+from shuffledp.randomness.sources import RandomSource
 
 NUM_USERS = 1000
 
@@ -9,7 +11,9 @@ NUM_USERS = 1000
 class InName(sdp.UniformShuffler):
     """Calls itself uniform, and leaves everybody's number beside the report."""
 
-    def shuffle(self, reports, *, public=None, source=None):
+    def shuffle(
+        self, reports: sdp.Reports, *, public: Table | None = None, source: RandomSource | None = None
+    ) -> sdp.View:
         """Not at all."""
         return sdp.IdentityShuffler().shuffle(reports, public=public, source=source)
 

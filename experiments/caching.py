@@ -9,8 +9,6 @@ from typing import Any
 
 import shuffledp
 
-__all__ = ["FOLDER", "cached"]
-
 FOLDER = Path(__file__).parent / ".cache"
 
 Rows = list[dict[str, Any]]

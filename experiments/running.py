@@ -10,8 +10,6 @@ from typing import Any
 from experiments.caching import FOLDER, cached
 from experiments.showing import as_csv, as_markdown, as_svg
 
-__all__ = ["settings_from", "start"]
-
 Rows = list[dict[str, Any]]
 
 

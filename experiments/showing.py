@@ -11,25 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLORS",
-    "as_csv",
-    "as_markdown",
-    "as_png",
-    "as_svg",
-    "from_csv",
-    "legend_in",
-    "lettered",
-    "limits",
-    "new_chart",
-    "progress",
-    "series",
-]
-
 # Okabe and Ito's colors, which color-blind people can tell apart.
 COLORS = ("#0072b2", "#bf5000", "#00795a", "#7b4fa3", "#8a6100", "#1b1f24")
 MARKERS = "osD^vP"
-STYLE = {
+STYLE: dict[Any, Any] = {  # matplotlib's own type is of its version's keys
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -76,7 +61,7 @@ def from_csv(text: str) -> list[Row]:
     return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
 
-def _value(cell: str) -> object:
+def _value(cell: str) -> Any:
     if cell in {"", "True", "False"}:
         return {"": None, "True": True, "False": False}[cell]
     if len(cell) > _MOST_DIGITS:
@@ -88,8 +73,12 @@ def _value(cell: str) -> object:
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """The same as a table."""
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    """Rows as a table in Markdown."""
+    lines: list[list[object]] = [
+        list(rows[0]),
+        ["---"] * len(rows[0]),
+        *([_cell(value) for value in row.values()] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
@@ -102,17 +91,19 @@ def _cell(value: object) -> object:
 def new_chart(
     panels: int, *, width: float = 4.2, height: float = 3.6, columns: int | None = None
 ) -> "tuple[Figure, list[Axes]]":
-    """Panels in rows of so many columns, or all beside each other, without matplotlib's global state."""
+    """Panels in rows of ``columns``, or all beside each other, without matplotlib's global state."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     columns = panels if columns is None else columns
     lines = -(-panels // columns)
     with rc_context(STYLE):
         figure = Figure(figsize=(width * columns, height * lines), layout="constrained")
         axes = [figure.add_subplot(lines, columns, place + 1) for place in range(panels)]
-    if lines > 1:
-        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    engine = figure.get_layout_engine()
+    if lines > 1 and isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(w_pad=0.08, h_pad=0.08)
     for each in axes:
         each.grid(True)
     return figure, axes
@@ -169,7 +160,7 @@ def as_svg(figure: "Figure") -> bytes:
 
 
 def as_png(figure: "Figure", *, dots_per_inch: int = 200) -> bytes:
-    """The same picture in dots."""
+    """A picture in dots of the same figure."""
     from matplotlib import rc_context
 
     out = io.BytesIO()

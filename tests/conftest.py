@@ -1,10 +1,23 @@
-"""Puts this folder on the path, so that tests share ``contracts`` and ``statistical`` as packages."""
+"""Puts this folder on the path, so that tests share ``contracts`` and others as packages, and makes two tiers."""
 
 import os
 
+import hypothesis
 import pytest
+
+from tiers import pytest_addoption, pytest_collection_modifyitems, pytest_runtest_protocol  # noqa: F401  hooks
 
 pytest.register_assert_rewrite("contracts", "statistical.thresholds")
 
+# There is a worker for each core: further threads would only wait for those of other workers, and burn time meanwhile.
+for each in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(each, "1")
+
 # Hundreds of tests start the command line: the bytecode of one start serves the next, whatever the machine's habit is.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# How long an example takes says how busy the machine is, and the first one loads what the later ones find loaded.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")

@@ -6,12 +6,12 @@ import pytest
 
 import shuffledp as sdp
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.guarantees import CentralDP, LocalDP
-from shuffledp.models import ProtocolModel
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP, LocalDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind, Trust, Withdrawal
+from shuffledp.core.table import Table
 from shuffledp.pipeline import Pipeline, Release, Transcript
-from shuffledp.statements import Kind, Trust, Withdrawal
-from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
 
 VALUES = np.repeat([0, 1, 2, 3], [500, 250, 150, 100])

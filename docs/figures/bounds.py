@@ -7,16 +7,16 @@ Run it to write the picture anew: ``python docs/figures/bounds.py``. It is what
 from pathlib import Path
 
 from shuffledp.accounting import examine
-from shuffledp.models import ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.documents.bounds_document import figure_of
 from shuffledp.randomizers import LdpModel
-from shuffledp.report import draw_bounds
 from shuffledp.shufflers import UniformShuffleModel
 
 
 def picture() -> str:
     """The whole picture as SVG."""
     model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
-    return draw_bounds(examine(model, delta=1e-6), ".svg").decode()
+    return figure_of(examine(model, delta=1e-6), ".svg").decode()
 
 
 if __name__ == "__main__":

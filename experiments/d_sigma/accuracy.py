@@ -7,12 +7,10 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.learning import BoostedRegions, share_of_likeliest
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
 from experiments.showing import legend_in, lettered, new_chart, series
-from shuffledp.analyzers import BoostedRegions, share_of_likeliest
 from shuffledp.testing import SeededSource
-
-__all__ = ["cases", "compute", "draw"]
 
 Row = dict[str, Any]
 CLASSES = {8: 0, 4: 1, 2: 2}  # how many, and how many of the last bits of a label are left out

@@ -14,9 +14,7 @@ from scipy.sparse.linalg import svds
 
 import shuffledp as sdp
 from shuffledp.demo.syn import make_survey
-from shuffledp.groups import Groups
-
-__all__ = ["People", "files_of", "missing", "people_of"]
+from shuffledp.people.groups import Groups
 
 DATA = Path(os.environ.get("SHUFFLEDP_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FILES = {
@@ -64,7 +62,7 @@ class People:
 
 
 def people_of(name: str, size: int | None = None) -> People:
-    """The people of a data set; with ``size`` the first so many of them in a fixed random order."""
+    """The people of a data set; with ``size`` that many of them, the first in a fixed random order."""
     return _SETS[name](size)
 
 
@@ -108,7 +106,7 @@ def _acs(size: int | None) -> People:
     chosen = _balanced(answers, size)
     places = np.array([row[place] for row in kept])[chosen]
     deciles = np.array([float(row[decile]) for row in kept])[chosen]
-    labels = {
+    labels: dict[str, Any] = {
         "place": places,
         "state": [each.split("-")[0] for each in places],
         "excerpt": np.array([row[excerpt] for row in kept])[chosen],

@@ -5,8 +5,6 @@ from typing import Any
 from experiments.d_sigma.mechanisms import STYLES
 from experiments.showing import lettered, limits, new_chart
 
-__all__ = ["draw"]
-
 Row = dict[str, Any]
 NAMES = {
     "adult": "Adult: income by age",

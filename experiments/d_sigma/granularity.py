@@ -6,13 +6,12 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.gaussian_process import GaussianProcessAttack
 from experiments.d_sigma.mechanisms import shuffler_of
 from experiments.showing import STYLE
-from shuffledp.attacks import GaussianProcessAttack, SideInformation
+from shuffledp.attacks import SideInformation
 from shuffledp.attacks.side_information import reports_by_slot
 from shuffledp.testing import SeededSource
-
-__all__ = ["OF_PEOPLE", "cases", "compute", "draw"]
 
 Row = dict[str, Any]
 # Warm and cool, two crescents each in two shades, in colors that color-blind people can tell apart.
@@ -93,8 +92,8 @@ def draw(rows: list[Row]) -> Any:
             )
             panel.set_aspect("equal")
             panel.set_title(title, fontsize=9 if part == "released" else 8, pad=2)
-    names = ("warm 1, light", "warm 1, dark", "warm 2, light", "warm 2, dark")
-    names += tuple(name.replace("warm", "cool") for name in names)
+    warm = ("warm 1, light", "warm 1, dark", "warm 2, light", "warm 2, dark")
+    names = (*warm, *(name.replace("warm", "cool") for name in warm))
     dots = [Line2D([], [], linestyle="", marker="o", color=color) for color in COLORS]
     title = "Upper rows: labels as released. Lower rows: what the Gaussian-process attack names.\n"
     title += f"Shares: means of {rows[-1]['releases']} releases."

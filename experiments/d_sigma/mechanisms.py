@@ -7,9 +7,7 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.showing import COLORS
-from shuffledp.groups import Groups, order_width, reference_order
-
-__all__ = ["MECHANISMS", "STYLES", "shuffler_of"]
+from shuffledp.people.groups import Groups, order_width, reference_order
 
 MECHANISMS = {
     "none": "no shuffle",

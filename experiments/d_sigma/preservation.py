@@ -6,12 +6,10 @@ import numpy as np
 
 from experiments.d_sigma.mechanisms import STYLES
 from experiments.showing import legend_in, lettered, new_chart, series
-from shuffledp.groups import Groups
 from shuffledp.laws import kendall_kept_in_interval, preserved_shares, sample_mallows, sample_noisy_sort
+from shuffledp.people.groups import Groups
 from shuffledp.shufflers import NoisySortShuffler
 from shuffledp.testing import SeededSource
-
-__all__ = ["cases", "compute", "draw"]
 
 Row = dict[str, Any]
 PANELS = {"alpha": "alpha", "width": "width of the groups (ranks)", "size": "size of the subset"}

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
+from experiments.d_sigma.checking import COUNTS
 from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
+from experiments.d_sigma.neighborhoods import NeighborhoodBayes
 from experiments.showing import lettered, limits, new_chart, series
-from shuffledp.analyzers import BoostedRegions, laws_in_groups, learnability_error
-from shuffledp.attacks import MajorityVote, NeighborhoodBayes, SideInformation, evaluate, placement, similar_people
+from shuffledp.attacks import MajorityVote, SideInformation, evaluate, placement, similar_people
 from shuffledp.testing import SeededSource
-
-__all__ = ["cases", "compute", "draw"]
 
 Row = dict[str, Any]
 _SETTINGS = ("data", "size", "epsilon0", "num_runs", "repetitions", "controls", "learned", "trees")
@@ -127,7 +127,6 @@ SCALES = {
     "syn": ("radius of the groups", "radius {}"),
 }
 LABELS = {"rho": "rho: share vulnerable", "lambda": "lambda: error of laws"}
-COUNTS = {"rho": "repetitions", "lambda": "learned"}
 
 
 def draw(rows: list[Row]) -> Any:

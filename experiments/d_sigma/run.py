@@ -14,8 +14,6 @@ from experiments.d_sigma.checking import differing
 from experiments.running import settings_from
 from experiments.showing import as_csv, as_markdown, as_png, as_svg, from_csv, progress
 
-__all__ = ["FIGURES", "main"]
-
 HERE = Path(__file__).parent
 FIGURES: Mapping[str, ModuleType] = {  # what computes and draws; its settings are the table of that name
     "fig-1": granularity,

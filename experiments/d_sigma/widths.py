@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.showing import COLORS, MARKERS, lettered, new_chart, series
-from shuffledp.groups import Groups, order_sensitivity, order_width, reference_order
-
-__all__ = ["cases", "compute", "draw", "planted"]
+from shuffledp.people.groups import Groups, order_sensitivity, order_width, reference_order
 
 METHODS = {
     "bfs": "BFS (paper)",

@@ -7,8 +7,6 @@ import shuffledp as sdp
 from experiments.imperfect.errors import single_message
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
@@ -61,8 +59,8 @@ def draw(rows: list[Row]) -> Any:
             series(panels[1], line, "people", "standard deviation", **style)
         drawn.append(spreads)
     first = next(row for row in rows if row["people"] == min(row["people"] for row in rows))
-    place = (first["people"], first["standard deviation"])
-    panels[1].annotate("split and mix, for all gamma", place, xytext=(0, -14), textcoords="offset points", fontsize=8)
+    at = (first["people"], first["standard deviation"])
+    panels[1].annotate("split and mix, for all gamma", at, xytext=(0, -14), textcoords="offset points", fontsize=8)
     for axes, title in zip(panels, ("bits of each person", "standard deviation of the sum"), strict=True):
         axes.set(xscale="log", yscale="log", xlabel="people", title=title)
     panels[1].set_ylim(bottom=first["standard deviation"] / 2)

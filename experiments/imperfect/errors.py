@@ -14,8 +14,6 @@ import shuffledp as sdp
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.randomizers import RoundedMeanModel
 
-__all__ = ["compute", "draw", "single_message"]
-
 LEAST_RUNS = 40
 NAMES = {
     "central": "trusted curator: discrete Laplace",
@@ -68,7 +66,7 @@ def _case(people: int, epsilon: float, settings: Row) -> list[Row]:
 
 
 def single_message(people: int, epsilon: float, settings: Row) -> sdp.RoundedMean:
-    """The least noisy rounded mean that is (epsilon, delta)-private in the shuffle of so many people."""
+    """The least noisy rounded mean that is (epsilon, delta)-private in a shuffle of this number of people."""
     best: tuple[float, RoundedMeanModel] | None = None
     for levels in settings["levels"]:
         if levels > 2 * people ** (1 / 3):

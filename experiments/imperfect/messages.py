@@ -5,10 +5,8 @@ from typing import Any
 
 import shuffledp as sdp
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel
-
-__all__ = ["compute", "draw"]
 
 NAMES = {
     "printed Lemma 4.13": "Lemma 4.13 as printed",

@@ -8,8 +8,6 @@ from typing import Any
 from experiments.imperfect import bits, errors, messages, traffic, transformation
 from experiments.running import settings_from, start
 
-__all__ = ["EXPERIMENTS", "main", "settings_of"]
-
 HERE = Path(__file__).parent
 EXPERIMENTS: Mapping[str, ModuleType] = {
     "errors": errors,

@@ -18,15 +18,13 @@ from experiments.showing import COLORS, new_chart, progress
 from shuffledp.shufflers import DelayShuffler
 from shuffledp.testing import SeededSource
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
 def compute(settings: Row) -> list[Row]:
     """One row for each imperfection. Seeded, so that the story can be told again; a real run never is."""
     draw_from = np.random.default_rng(7)
-    sensors, largest = settings["sensors"], settings["largest"]
+    sensors, largest = int(settings["sensors"]), int(settings["largest"])
     counts = np.minimum(draw_from.negative_binomial(3, 0.12, sensors), largest)
     offsets = draw_from.random(sensors)  # clock skew and delay, in units of the longest
     return [_case(gamma, counts, offsets, settings) for gamma in progress(settings["imperfections"], "traffic")]
@@ -86,17 +84,17 @@ def draw(rows: list[Row]) -> Any:
         [row["mean delay in seconds"] for row in delayed], [row["messages"] for row in delayed], "-o", color=COLORS[0]
     )
     for row in delayed:
-        place = (row["mean delay in seconds"], row["messages"])
-        left.annotate(f"γ = {row['imperfection']:g}", place, xytext=(0, 8), textcoords="offset points", fontsize=8)
+        at = (row["mean delay in seconds"], row["messages"])
+        left.annotate(f"γ = {row['imperfection']:g}", at, xytext=(0, 8), textcoords="offset points", fontsize=8)
     left.set(xscale="log", xlabel="mean delay of a report, seconds", title="messages of each sensor, by gamma")
     left.margins(x=0.2, y=0.15)
     waits = [row["mean delay in seconds"] for row in delayed]
     left.set_xticks(waits, [f"{wait:g}" for wait in waits])
     left.set_xticks([], minor=True)
-    left.yaxis.get_major_locator().set_params(integer=True)
+    left.locator_params(axis="y", integer=True)
     names = ("mean absolute error", "trusted curator's", "without a shuffle")
     for place, name in enumerate(names):
-        style = {"fmt": ("-o", "--", "-s")[place], "color": (COLORS[0], COLORS[-1], COLORS[1])[place]}
+        style: Row = {"fmt": ("-o", "--", "-s")[place], "color": (COLORS[0], COLORS[-1], COLORS[1])[place]}
         spread = [2 * row["standard error"] for row in rows] if place == 0 else None
         right.errorbar(
             [row["imperfection"] for row in rows], [row[name] for row in rows], yerr=spread, label=name, **style

@@ -19,8 +19,6 @@ from experiments.showing import COLORS, new_chart, progress
 from shuffledp.laws import imperfection as exact_imperfection
 from shuffledp.laws import mallows_law
 
-__all__ = ["compute", "draw", "transformed"]
-
 Row = dict[str, Any]
 
 

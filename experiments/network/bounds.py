@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import shuffledp as sdp
-from shuffledp.accounting.printed_network import printed_all, printed_single
-from shuffledp.accounting.theorems.network import NetworkSingle
-from shuffledp.graphs import Graph
-from shuffledp.models import ProtocolModel
+from shuffledp.accounting.theorems.network_bounds import NetworkSingle
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.people.graphs import Graph
+from shuffledp.planning.printed_formulas import FLAGS, PrintedBound, printed_all, printed_single
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
 
-__all__ = ["corrected", "everybody", "printed", "single", "uniform"]
-
+_COEFFICIENT_AT = 1 / 8  # the largest epsilon0 at which "800 epsilon0^2 S + 40 epsilon0 sqrt(..)" follows
 _RATIO = 1.01  # chances of places that close count as the larger one
 
 Row = dict[str, Any]
@@ -25,7 +24,7 @@ Row = dict[str, Any]
 
 def printed(epsilon0: float, people: int, squares: float, delta: float) -> Row:
     """Theorems 5.3 (half of delta for the sizes of bags) and 5.5 for a sum of squared chances S."""
-    both = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
+    both: Row = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
     return {
         "5.3 printed": printed_all(**both, delta=delta / 2, delta2=delta / 2).epsilon,
         "5.5 printed": printed_single(**both, delta=delta).epsilon,
@@ -33,12 +32,40 @@ def printed(epsilon0: float, people: int, squares: float, delta: float) -> Row:
 
 
 def corrected(epsilon0: float, people: int, squares: float, delta: float) -> Row:
-    """The same with the 1/n that Lemma 5.1 drops, for the true S."""
-    both = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
+    """Theorems 5.3 and 5.5 with the 1/n that Lemma 5.1 drops, for the true S."""
+    both: Row = {"epsilon0": epsilon0, "num_users": people, "squares": squares}
     return {
         "5.3 corrected": printed_all(**both, delta=delta / 2, delta2=delta / 2, corrected=True).epsilon,
         "5.5 corrected": printed_single(**both, delta=delta).epsilon,
     }
+
+
+def printed_simplified(*, epsilon0: float, squares: float, delta: float) -> PrintedBound:
+    """Of Theorem 5.5, "particularly, when epsilon0 <= 1": 800 epsilon0^2 S + 40 epsilon0 sqrt(2 S log(1/delta)).
+
+    It follows from the formula at 8 epsilon0 where that is at most 1; at epsilon0 = 1 the formula has e^8 (e^8 - 1),
+    some nine million, in place of 40.
+    """
+    epsilon = 800 * epsilon0**2 * squares + 40 * epsilon0 * math.sqrt(2 * squares * math.log(1 / delta))
+    flag = FLAGS["5.5"] if epsilon0 <= _COEFFICIENT_AT else "false: it needs epsilon0 <= 1/8, and says epsilon0 <= 1"
+    return PrintedBound(theorem="5.5", epsilon=epsilon, delta=delta, flag=flag)
+
+
+def printed_squares(*, num_users: int, irregularity: float, gap: float, num_rounds: int) -> float:
+    """S by eq. (7): Gamma / n + (1 - alpha)^(2t). False on irregular graphs: see ``FLAGS``."""
+    return irregularity / num_users + (1 - gap) ** (2 * num_rounds)
+
+
+def squares_bound(*, largest: float, start: float, gap: float, num_rounds: int) -> float:
+    """S from above, correctly: pi_max (1 + (1 - alpha)^(2t) (1 / pi_start - 1)).
+
+    Args:
+        largest: the largest stationary probability.
+        start: that of the node where the walk begins.
+        gap: alpha, from below.
+        num_rounds: t.
+    """
+    return largest * (1 + (1 - gap) ** (2 * num_rounds) * (1 / start - 1))
 
 
 @lru_cache(maxsize=1024)

@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.bounds import corrected, everybody, printed, single, uniform
+from experiments.network.bounds import corrected, everybody, printed, printed_squares, single, squares_bound, uniform
 from experiments.network.graphs import graph_of, laws_after, remote_and_other_people
 from experiments.showing import COLORS, new_chart, progress, series
-from shuffledp.accounting.printed_network import printed_squares, squares_bound
-from shuffledp.graphs import Graph
-
-__all__ = ["compute", "draw", "followed"]
+from shuffledp.people.graphs import Graph
 
 PARTS = "graphs"
 STYLES: dict[str, tuple[str, str]] = {
@@ -60,7 +57,8 @@ def followed(graph: Graph, settings: Row) -> list[tuple[int, float, float]]:
     for rounds, laws in laws_after(graph, starts, progress(settings["rounds"], "rounds")):
         order = np.argsort((laws**2).sum(axis=0))
         chosen = (order[len(order) // 4], order[-1])
-        found.append((rounds, *(single(laws[:, who], settings["epsilon0"], settings["delta"]) for who in chosen)))
+        middle, last = (single(laws[:, who], settings["epsilon0"], settings["delta"]) for who in chosen)
+        found.append((rounds, middle, last))
     return found
 
 

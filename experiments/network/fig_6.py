@@ -6,8 +6,6 @@ from experiments.network.bounds import corrected, printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 PARTS = "graphs"
 
 Row = dict[str, Any]

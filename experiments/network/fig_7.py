@@ -9,8 +9,6 @@ from experiments.network.bounds import corrected, printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, new_chart, progress, series
 
-__all__ = ["allocated", "compute", "draw"]
-
 PARTS = "graphs"
 STYLES = {
     "5.3 printed": (":o", COLORS[1], "all, Theorem 5.3 printed"),

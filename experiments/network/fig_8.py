@@ -11,8 +11,6 @@ from experiments.network.bounds import corrected, printed, single, uniform
 from experiments.network.fig_7 import allocated
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw", "law_of"]
-
 PARTS = "people"
 PANELS = {
     "5.3 printed": "all, Theorem 5.3 printed",

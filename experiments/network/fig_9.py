@@ -9,12 +9,10 @@ import shuffledp as sdp
 from experiments.network.bounds import printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, new_chart, progress, series
-from shuffledp.flow import Reports
-from shuffledp.graphs import Graph
-from shuffledp.randomness import RandomSource
+from shuffledp.core.flow import Reports
+from shuffledp.people.graphs import Graph
+from shuffledp.randomness.sources import RandomSource
 from shuffledp.testing import SeededSource
-
-__all__ = ["compute", "draw"]
 
 PARTS = "epsilons"
 WRONG_DUMMIES = 7_080  # people of fewer neighbors than the mean, whom the paper takes for those without a report
@@ -61,7 +59,7 @@ def _errors(
     vectors: Vectors,
     run: int,
 ) -> tuple[float, float, float, float]:
-    """Squared distances from the true mean: all, single, and as if so many as printed held none; and the dummies."""
+    """Squared distances from the true mean: all, single, and as if as many as printed held none; and the dummies."""
     source, truth, analyzer = SeededSource(run), vectors.mean(axis=0), sdp.MeanAnalyzer()
     reports = randomizer.randomize(vectors, source=source)
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import eigsh
 
-from shuffledp.graphs import Graph
+from shuffledp.people.graphs import Graph
 from shuffledp.testing import SeededSource
-
-__all__ = ["DATA", "PRINTED", "Printed", "graph_of", "laws_after", "raw_edges", "remote_and_other_people"]
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -68,7 +66,7 @@ def remote_and_other_people(graph: Graph, count: int) -> NDArray[np.int64]:
 def laws_after(
     graph: Graph, starts: NDArray[np.int64], rounds: Iterable[int]
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """The laws of where some people's reports are, a column for each, after so many rounds, ascending."""
+    """Laws of the places of some people's reports, a column for each, after each number of rounds, ascending."""
     shares = (1 / graph.degrees)[graph.neighbors]
     moves = csr_array((shares, graph.neighbors, graph.starts), shape=(graph.num_users,) * 2)
     laws, done = np.zeros((graph.num_users, len(starts))), 0

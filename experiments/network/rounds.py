@@ -6,10 +6,8 @@ from experiments.network.bounds import everybody, uniform
 from experiments.network.fig_4 import followed
 from experiments.network.graphs import graph_of
 from experiments.showing import COLORS, new_chart, progress, series
-from shuffledp.graphs import Graph
 from shuffledp.laws import expected_messages
-
-__all__ = ["compute", "draw"]
+from shuffledp.people.graphs import Graph
 
 PARTS = "graphs"
 STYLES = {

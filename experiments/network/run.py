@@ -8,8 +8,6 @@ from typing import Any
 from experiments.network import fig_4, fig_5, fig_6, fig_7, fig_8, fig_9, rounds, table_1, table_3, table_4
 from experiments.running import settings_from, start
 
-__all__ = ["EXPERIMENTS", "main", "settings_of"]
-
 HERE = Path(__file__).parent
 EXPERIMENTS: Mapping[str, ModuleType] = {
     "table-1": table_1,

@@ -6,8 +6,6 @@ from typing import Any
 from experiments.network.bounds import printed, uniform
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 RATE = "Table 1 as printed"
 NAMES = {
     "no shuffle": "no shuffle",

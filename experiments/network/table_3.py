@@ -6,11 +6,9 @@ import numpy as np
 
 from experiments.network.graphs import graph_of
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
-from shuffledp.graphs import Graph
 from shuffledp.laws import sample_walks
+from shuffledp.people.graphs import Graph
 from shuffledp.testing import SeededSource
-
-__all__ = ["compute", "draw"]
 
 PARTS = "graphs"
 SHOWN = {

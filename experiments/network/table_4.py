@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from experiments.network.graphs import PRINTED, graph_of, raw_edges
 from experiments.showing import COLORS, new_chart, progress
-from shuffledp.graphs import Graph, describe_graph
-
-__all__ = ["compute", "draw", "first_ends_only"]
+from shuffledp.people.graphs import Graph, describe_graph
 
 PARTS = "graphs"
 SHOWN = ("printed", "each edge for its first end only", "irregularity")

@@ -6,8 +6,6 @@ from experiments.qif.responses import excess, response
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.leakage import shuffled_vulnerability
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 

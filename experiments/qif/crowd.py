@@ -5,8 +5,6 @@ from typing import Any
 from experiments.qif.responses import excess, limit_excess
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
@@ -42,7 +40,7 @@ def draw(rows: list[Row]) -> Any:
         if truth < 1:
             left.axhline(truth, color=COLORS[place], linestyle="--", linewidth=1)
             place_of_text = (line[-1]["people"], truth)
-            shift = {"xytext": (0, 3), "textcoords": "offset points", "ha": "right", "fontsize": 8}
+            shift: Row = {"xytext": (0, 3), "textcoords": "offset points", "ha": "right", "fontsize": 8}
             left.annotate(f"randomized only, p = {truth:g}", place_of_text, **shift)
     left.set(xscale="log", xlabel="people", ylabel="chance of a right guess", title="two values, uniform prior")
     right.set(xscale="log", yscale="log", xlabel="people", title="chance minus 1/2; dotted: its limit")

@@ -5,8 +5,6 @@ from typing import Any
 from experiments.qif.responses import excess, limit_excess, printed_excess
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
@@ -45,7 +43,7 @@ def draw(rows: list[Row]) -> Any:
             for row in rows
             if row["values"] == size
         ]
-        style = {"color": COLORS[place], "fmt": f"-{MARKERS[place]}", "label": f"{size} values", "markersize": 3.5}
+        style: Row = {"color": COLORS[place], "fmt": f"-{MARKERS[place]}", "label": f"{size} values", "markersize": 3.5}
         series(left, line, "people", "shuffled only", **style)
         series(right, line, "people", "ours", **style)
         series(right, line, "people", "theirs", **style | {"fmt": f":{MARKERS[place]}", "markerfacecolor": "none"})

@@ -6,15 +6,13 @@ from typing import Any
 from experiments.qif.responses import excess, limit_constant, limit_excess, printed_excess
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
 def compute(settings: Row) -> list[Row]:
     """One row for each number of values and of people.
 
-    f is the factor that makes the paper's sqrt(ln k / (k n)) right for so many people, e_k / sqrt(ln k) its limit.
+    f is the factor that makes the paper's sqrt(ln k / (k n)) right for n people, e_k / sqrt(ln k) its limit.
     """
     rows = []
     for size in progress(settings["values"], "fig-7"):

@@ -7,8 +7,6 @@ import numpy as np
 from shuffledp import Channel
 from shuffledp.leakage import expected_max_load
 
-__all__ = ["excess", "limit_constant", "limit_excess", "printed_excess", "response"]
-
 
 def response(size: int, truth: float) -> Channel:
     """The truth with chance ``truth``, and each other value with equal chance."""

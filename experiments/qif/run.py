@@ -13,8 +13,6 @@ from experiments.caching import FOLDER, cached
 from experiments.qif import chances, crowd, crowd_and_values, limit, strong, tables, values
 from experiments.showing import as_csv, as_markdown, as_svg
 
-__all__ = ["EXPECTED", "EXPERIMENTS", "differing", "main", "read", "settings_of"]
-
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
 EXPERIMENTS: Mapping[str, ModuleType] = {

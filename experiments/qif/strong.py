@@ -7,8 +7,6 @@ from experiments.qif.responses import excess, response
 from experiments.showing import COLORS, new_chart, progress, series
 from shuffledp.leakage import strong_vulnerability
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 
@@ -38,7 +36,7 @@ def draw(rows: list[Row]) -> Any:
     """Knowing which values the others hold hardly matters: to the left in full, to the right what there is of it."""
     figure, panels = new_chart(2, width=4.6, height=4.0)
     left, right = panels
-    style = {"linewidth": 1.8}
+    style: Row = {"linewidth": 1.8}
     for axes in panels:
         series(axes, rows, "percent", "strong", color=COLORS[0], fmt="-o", label="knows all others")
         series(axes, rows, "percent", "normal limit", color=COLORS[1], fmt="--", label="normal limit", **style)

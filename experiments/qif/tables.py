@@ -19,8 +19,6 @@ from shuffledp.leakage.shuffle_channels import (
     shuffle_channel,
 )
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 Entry = Callable[[Any, Any, Fraction], Fraction]
 
@@ -53,18 +51,21 @@ def _channels(table: int, truth: Fraction) -> list[tuple[str, Channel, Entry]]:
     """The channels of one table with what is printed for them."""
     randomize, shuffle = randomized_response_channel(3, 2, truth), shuffle_channel(3, 2)
     count, randomize_counts = reduced_shuffle_channel(3, 2), reduced_randomized_response_channel(3, 2, truth)
-    return {
+    channels: dict[int, list[tuple[str, Channel, Entry]]] = {
         1: [("N", randomize, _flips), ("S", shuffle, _orders), ("S^r", count, _counts)],
         2: [("NS", cascade(randomize, shuffle), _shared), ("SN", cascade(shuffle, randomize), _shared)],
         3: [("NS^r", cascade(randomize, count), _table_3)],
         4: [("N^r", randomize_counts, _table_4)],
         5: [("NS^r", cascade(randomize, count), _law), ("S^r N^r", cascade(count, randomize_counts), _law)],
-    }[table]
+    }
+    return channels[table]
 
 
 def _flips(values: Any, shown: Any, p: Fraction) -> Fraction:
     """Each value stays with chance p."""
-    return math.prod(p if one == other else 1 - p for one, other in zip(values, shown, strict=True))
+    return math.prod(
+        (p if one == other else 1 - p for one, other in zip(values, shown, strict=True)), start=Fraction(1)
+    )
 
 
 def _orders(values: Any, shown: Any, _: Fraction) -> Fraction:
@@ -78,23 +79,23 @@ def _counts(values: Any, shown: Any, _: Fraction) -> Fraction:
 
 def _shared(values: Any, shown: Any, p: Fraction) -> Fraction:
     """A list has its histogram's probability, shared by all its orders."""
-    return _formulas(p)[sum(values)][sum(shown)] / math.comb(3, sum(shown))
+    return _formulas(p)[int(sum(values))][int(sum(shown))] / math.comb(3, sum(shown))
 
 
 def _law(values: Any, shown: Any, p: Fraction) -> Fraction:
-    return _formulas(p)[sum(values)][shown[1]]
+    return _formulas(p)[int(sum(values))][int(shown[1])]
 
 
 def _table_3(values: Any, shown: Any, p: Fraction) -> Fraction:
     """Two entries of the last row are printed in each other's place."""
-    place = {1: 2, 2: 1}.get(shown[1], shown[1]) if sum(values) == 3 else shown[1]
-    return _formulas(p)[sum(values)][place]
+    place: int = {1: 2, 2: 1}.get(shown[1], shown[1]) if sum(values) == 3 else shown[1]
+    return _formulas(p)[int(sum(values))][place]
 
 
 def _table_4(values: Any, shown: Any, p: Fraction) -> Fraction:
     """The middle entries of the middle rows are printed with a factor of 1/3."""
     factor = Fraction(1, 3) if 0 < values[1] < 3 and 0 < shown[1] < 3 else Fraction(1)
-    return factor * _formulas(p)[values[1]][shown[1]]
+    return factor * _formulas(p)[int(values[1])][int(shown[1])]
 
 
 def _formulas(p: Fraction) -> list[list[Fraction]]:
@@ -108,7 +109,7 @@ def _formulas(p: Fraction) -> list[list[Fraction]]:
     ]
 
 
-def _name(values: tuple[int, ...]) -> str:
+def _name(values: Any) -> str:
     """A list of three values, or how many of them are a and b."""
     return "".join("ab"[value] for value in values) if len(values) == 3 else f"a:{values[0]} b:{values[1]}"
 

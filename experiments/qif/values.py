@@ -5,8 +5,6 @@ from typing import Any
 from experiments.qif.responses import excess, limit_excess
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
-__all__ = ["compute", "draw"]
-
 Row = dict[str, Any]
 
 

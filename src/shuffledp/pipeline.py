@@ -2,25 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
 from shuffledp.accounting import account_all
-from shuffledp.errors import InvalidParameterError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
-from shuffledp.models import LocalModel, ProtocolModel
-from shuffledp.randomness import resolve_source
-from shuffledp.statements import PrivacyStatement, Statements, Trust, Withdrawal
-from shuffledp.table import Table
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["Pipeline", "Release", "Transcript"]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Trust, Withdrawal
+from shuffledp.core.statements import PrivacyStatement, Statements
+from shuffledp.core.table import Table
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,9 +97,9 @@ class Pipeline:
     analyzer: Analyzer[Any]
 
     def __post_init__(self) -> None:
-        _validate.instance_of(Randomizer, randomizer=self.randomizer)
-        _validate.instance_of(Shuffler, shuffler=self.shuffler)
-        _validate.instance_of(Analyzer, analyzer=self.analyzer)
+        validate.instance_of(Randomizer, randomizer=self.randomizer)
+        validate.instance_of(Shuffler, shuffler=self.shuffler)
+        validate.instance_of(Analyzer, analyzer=self.analyzer)
 
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
@@ -115,7 +111,7 @@ class Pipeline:
         *,
         delta: float,
         public: Table | None = None,
-        source: "RandomSource | None" = None,
+        source: RandomSource | None = None,
     ) -> Release:
         """Play every party in turn.
 
@@ -128,7 +124,7 @@ class Pipeline:
         Raises:
             InvalidParameterError: if a value or ``delta`` is out of range.
         """
-        _validate.open_probability(delta=delta)
+        validate.open_probability(delta=delta)
         source = resolve_source(source)
 
         # Each person, on their own device.
@@ -175,7 +171,7 @@ class Pipeline:
             summary = part if summary is None else summary + part
             model, num_reports, seeded = described, num_reports + len(view), seeded or view.seeded
         if model is None:
-            raise _validate.invalid("one part of a view or more", number_of_views=0)
+            raise validate.invalid("one part of a view or more", number_of_views=0)
         estimate = self.analyzer.estimate(summary)
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:
@@ -190,7 +186,7 @@ class Pipeline:
         )
 
     def simulate(
-        self, values: ArrayLike, *, public: Table | None = None, source: "RandomSource | None" = None
+        self, values: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> Transcript:
         """Run the protocol and keep everything, for attacks and tests: the result contains secrets."""
         source = resolve_source(source)

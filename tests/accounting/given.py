@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.channels import Channel
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import LocalModel, ProtocolModel, ShuffleModel
+from shuffledp.core.channels import Channel
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 

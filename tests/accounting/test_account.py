@@ -9,12 +9,12 @@ import pytest
 from accounting.given import GivenChannel, GivenLoss, given, response, uniformly
 from contracts.siblings import SlotShuffleModel
 from shuffledp.accounting import THEOREMS, Theorem, account, account_all
-from shuffledp.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
-from shuffledp.guarantees import CentralDP, LocalDP
-from shuffledp.models import ProtocolModel
+from shuffledp.core.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP, LocalDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Kind, Status, Trust
 from shuffledp.randomizers import KaryRandomizedResponseModel, PrivUnit
 from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
-from shuffledp.statements import Hypothesis, Kind, Status, Trust
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
 CLOSED_FORMS = [NAMED[name] for name in ("efmrtt19-closed", "fmt21-closed", "fmt23-closed")]

@@ -3,12 +3,12 @@
 import pytest
 
 from shuffledp.accounting import THEOREMS, account, examine, findings, limit
-from shuffledp.errors import InvalidParameterError
-from shuffledp.guarantees import RenyiDP
-from shuffledp.models import ProtocolModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import RenyiDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind, Status
 from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
-from shuffledp.statements import Kind, Status
 
 
 def protocol(local, users=10_000):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from contracts.siblings import SubmitterShuffleModel
 from shuffledp.analyzers import FrequencyAnalyzer, FrequencySummary, project_to_simplex
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Reports, View
-from shuffledp.models import DummyReports
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import UniformShuffleModel
 

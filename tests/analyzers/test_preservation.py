@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shuffledp.analyzers import exact_means, preservation
-from shuffledp.errors import InvalidParameterError
-from shuffledp.groups import Groups
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.people.groups import Groups
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
 from shuffledp.testing import SeededSource
 from shufflers.enumerated import law_of

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from shuffledp.analyzers import RegionalAnalyzer
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.graphs import Graph
-from shuffledp.groups import Groups
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.people.graphs import Graph
+from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean
 from shuffledp.shufflers import (
     IdentityShuffler,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from shuffledp.analyzers import ShareSummary, SumAnalyzer
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports, View
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import KaryRandomizedResponse, SplitAndMix, SplitAndMixModel
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.testing import SeededSource

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shuffledp.flow import Reports, View
+from shuffledp.core.flow import Reports, View
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler
 

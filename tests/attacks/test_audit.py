@@ -10,11 +10,12 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import InArrivalOrder, MostLost, TooTruthful, UnderNames, exact_central_claim, pipeline
 from contracts.siblings import ResidueRandomizer, SlotShuffler
-from shuffledp._numerals import in_digits
 from shuffledp.accounting import account_all
 from shuffledp.attacks import DEFAULT_TRIALS, AuditReport, NeighboringInputs, Verdict, audit
-from shuffledp.errors import InvalidParameterError
-from shuffledp.guarantees import CentralDP, LocalDP
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import CentralDP, LocalDP
+from shuffledp.core.statement_terms import Kind, Withdrawal
+from shuffledp.core.text import in_digits
 from shuffledp.randomizers import (
     DiscreteLaplaceMean,
     HadamardResponse,
@@ -27,7 +28,6 @@ from shuffledp.randomizers import (
     SubsetSelection,
     SymmetricUnaryEncoding,
 )
-from shuffledp.statements import Kind, Withdrawal
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SIGNIFICANCE
 

@@ -4,8 +4,8 @@ import pytest
 from attacks.seen import view_of
 from shuffledp.attacks import MajorityVote, SideInformation, placement, similar_people
 from shuffledp.attacks.side_information import reports_by_slot
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.groups import Groups
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding
 from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, UniformShuffler
 from shuffledp.testing import SeededSource

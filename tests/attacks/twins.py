@@ -6,8 +6,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.flow import Reports
-from shuffledp.guarantees import CentralDP
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.statement_terms import Basis, Kind
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.laws import sample_mallows_blocks, sample_walks
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, SplitAndMix
@@ -19,7 +21,6 @@ from shuffledp.shufflers import (
     RandomWalkShuffler,
     UniformShuffler,
 )
-from shuffledp.statements import Basis, Kind, PrivacyStatement
 from soundness.exact_deltas import binary_laws_of_others, laws_of_others, worst_delta
 
 

@@ -2,14 +2,13 @@
 
 import pytest
 
-from cli.running import stub_page, write_answers, write_task
-from shuffledp.cli import commands
+from cli.running import stub_pages, write_answers, write_task
 
 
 @pytest.fixture(autouse=True)
 def quick_page(request, monkeypatch):
     if "real_page" not in request.fixturenames:
-        monkeypatch.setattr(commands, "write_page", stub_page)
+        stub_pages(monkeypatch)
 
 
 @pytest.fixture

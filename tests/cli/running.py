@@ -95,10 +95,11 @@ class _Terminal(io.TextIOWrapper):
         return True
 
 
-def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8") -> Result:
-    """Run a command, with its error stream on a terminal or not."""
+def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8", merged: bool = False) -> Result:
+    """Run a command, with its error stream on a terminal or not, or as part of its output."""
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
     err = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
+    err = out if merged else err
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     code: Any = 0
     try:
@@ -123,7 +124,16 @@ def refused(code, *arguments) -> str:
     return result.err
 
 
-def stub_page(outcome: Any, folder: Path) -> tuple[str, ...]:
+def stub_page(document: Any, folder: Path, name: str, **_options: object) -> tuple[str, ...]:
     """In place of the page, whose charts take a second each time."""
-    (folder / "release.html").write_text(f"{outcome.task.name}, seeded: {outcome.release.seeded}", encoding="utf-8")
-    return ("release.html",)
+    (folder / name).write_text(f"{document.title}, withdrawn: {document.withdrawn}", encoding="utf-8")
+    return (name,)
+
+
+def stub_pages(monkeypatch: Any) -> None:
+    """No release has a page that is drawn, nor the sections that only a page has."""
+    from shuffledp.documents import page, release_document
+
+    sections = tuple(each for each in release_document.SECTIONS if each is not release_document.on_page)
+    monkeypatch.setattr(page, "write_page", stub_page)
+    monkeypatch.setattr(release_document, "SECTIONS", sections)

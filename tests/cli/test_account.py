@@ -7,12 +7,12 @@ import re
 import pytest
 
 from cli.running import refused, shuffledp, write_task
-from shuffledp import calibrate
 from shuffledp.accounting import THEOREMS, account, examine
-from shuffledp.models import ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.planning import calibrate
 from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
-from shuffledp.tasks import Task
+from shuffledp.survey import Task
 
 LDP = ("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-6)
 
@@ -38,7 +38,7 @@ def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_bes
     found = examine(protocol(LdpModel(epsilon0=1.0)), delta=1e-6)
     said = text(*LDP)
     assert said.startswith(" ".join(str(found.upper).split()))
-    assert re.search(r"is right at most 5\d\.\d% of the time", said)
+    assert re.search(r"guesses right at most 5\d\.\d% of the time", said)
     assert re.search(
         r"The best possible epsilon is between 0\.03\d+ and 0\.0\d+: what is stated is at most 1\.\d+", said
     )
@@ -64,7 +64,7 @@ def test_a_kind_of_randomizer_is_described_by_its_options():
 
 def test_a_task_is_described_by_its_file(folder):
     printed = shuffledp("account", "task.toml", "--users", 500, "--json").json
-    model = Task.read("task.toml").model(500)
+    model = Task.read("task.toml").column.model(500)
     assert ProtocolModel.from_dict(printed["model"]) == model
     assert (printed["delta"], printed["num_users"]) == (1e-6, 500)
     assert shuffledp("account", "task.toml", "--users", 500, "--delta", 1e-4, "--json").json["delta"] == 1e-4

@@ -8,7 +8,7 @@ import pytest
 from cli.networks import ring_with_chords, write_edges
 from cli.running import shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.accounting import account_all
-from shuffledp.guarantees import LocalDP
+from shuffledp.core.guarantees import LocalDP
 from shuffledp.leakage import target_vulnerability
 
 SMALL = {"people": {"expected": 5}, "release": {"delta": 0.01}, "randomizer": {"epsilon0": 1.0}}
@@ -44,7 +44,7 @@ def test_it_prints_claims_beside_attacks_and_draws_a_page(tmp_path):
 
 def test_it_exits_with_5_where_a_claim_is_refuted_and_says_so_everywhere(tmp_path):
     page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL)
-    with patch("shuffledp.tasks.auditing.account_all", halved):
+    with patch("shuffledp.survey.task_audit.account_all", halved):
         found = shuffledp("audit", task, "--trials", 500, "--seed", 1, "--json", "--output", page)
     assert found.code == 5
     assert found.json["refuted"]
@@ -156,7 +156,7 @@ def test_in_a_graph_of_two_parts_the_claim_is_about_the_weaker_one(tmp_path):
 
 def test_a_claim_about_walks_that_is_too_small_is_refuted(tmp_path):
     task = write_walks(tmp_path, rounds=0)
-    with patch("shuffledp.tasks.auditing.account_all", halved):
+    with patch("shuffledp.survey.task_audit.account_all", halved):
         assert shuffledp("audit", task, "--trials", 500, "--seed", 1, "--json").code == 5
 
 
@@ -290,7 +290,7 @@ def test_a_stated_vulnerability_is_refuted_in_both_directions(tmp_path, factor):
         return replace(found, **dict.fromkeys(("value", "lower", "upper"), factor * found.value), excess=None)
 
     task = write_task(tmp_path, **SMALL)
-    with patch("shuffledp.tasks.leakage_auditing.target_vulnerability", wrong):
+    with patch("shuffledp.survey.task_audit.target_vulnerability", wrong):
         found = shuffledp("audit", task, "--trials", 4000, "--seed", 1, "--leakage", "--json")
     assert found.code == 5
     assert found.json["columns"][0]["leakage"]["verdict"] == "refuted"
@@ -300,7 +300,7 @@ def test_a_stated_vulnerability_is_refuted_in_both_directions(tmp_path, factor):
 def test_a_place_that_cannot_be_written_to_is_refused_before_any_run(tmp_path):
     task = write_task(tmp_path, **SMALL)
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with patch("shuffledp.cli.audit_commands.audit_task", side_effect=AssertionError):
+    with patch("shuffledp.survey.task_audit.audit_task", side_effect=AssertionError):
         for output, message in (
             (tmp_path / "audit.txt", "ending in .html"),
             (tmp_path / "audit", "ending in .html"),
@@ -343,7 +343,7 @@ def test_a_guess_claim_refuted_from_below_shows_the_upper_limit(tmp_path):
         true = target_vulnerability(model)
         return replace(true, value=0.95, lower=0.95, upper=0.95)
 
-    with patch("shuffledp.tasks.leakage_auditing.target_vulnerability", larger):
+    with patch("shuffledp.survey.task_audit.target_vulnerability", larger):
         found = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--output", page)
     assert found.code == 5
     assert ", less than claimed (99 %)" in found.out

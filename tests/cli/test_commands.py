@@ -7,11 +7,12 @@ import pytest
 
 from cli.running import COMMANDS, refused, shuffledp, write_answers, write_csv, write_task
 from shuffledp._version import __version__
-from shuffledp.cli import commands
-from shuffledp.errors import InputDataError
-from shuffledp.tables.parquet import read_facts
-from shuffledp.tables.writing import is_release
-from shuffledp.tasks import Task
+from shuffledp.core.errors import InputDataError
+from shuffledp.documents import page
+from shuffledp.files import stages
+from shuffledp.files.parquet import read_facts
+from shuffledp.files.writing import is_release
+from shuffledp.survey import Task
 
 
 def run(*options, task="task.toml", answers="answers.csv", output="out"):
@@ -44,7 +45,8 @@ def test_stages_say_in_a_line_what_they_did(folder):
     result = shuffledp("randomize", "task.toml", "--input", "answers.csv", "--output", "reports.parquet")
     assert result.out == "2,000 reports randomized: reports.parquet. 1,000 people without an answer dropped.\n"
     result = shuffledp("shuffle", "task.toml", "--input", "reports.parquet", "--output", "view.parquet")
-    dropped = "1,000 people without an answer dropped. Detached by the shuffle, not released: other."
+    detached = 'The public column "other" was taken off, and not released: beside a report it could tell whose it is.'
+    dropped = f"1,000 people without an answer dropped. {detached}"
     assert result.out == f"2,000 reports shuffled: view.parquet. {dropped}\n"
     result = shuffledp("analyze", "task.toml", "--input", "view.parquet", "--output", "out")
     assert result.code == 0
@@ -60,7 +62,7 @@ def test_names_of_columns_and_categories_are_printed_as_they_are_and_in_lines(fo
     assert "Ω 🎲" in out
     assert ":smile:" in out
     assert "a" * 100 not in out
-    assert r"Detached by the shuffle, not released: 'two\nlines', [b]." in " ".join(out.split("\n"))
+    assert r'The public columns "two\nlines" and "[b]" were taken off, and not released' in " ".join(out.split("\n"))
 
 
 def test_of_many_categories_the_first_are_shown(folder):
@@ -128,7 +130,7 @@ def test_a_seed_marks_what_is_printed_and_written(folder):
     assert {statement["guarantee"]["epsilon"] for statement in marked["statements"]} == {"inf"}
     assert read_facts(folder / "seeded" / "release.parquet").seeded
     assert (folder / "seeded" / "estimates.csv").read_text().splitlines()[0].endswith('"seeded"')
-    assert "seeded: True" in (folder / "seeded" / "release.html").read_text()
+    assert "the randomness came from a seed" in (folder / "seeded" / "release.html").read_text()
 
 
 def test_a_seed_at_a_stage_is_told_at_once_and_at_every_later_stage(folder):
@@ -153,7 +155,7 @@ def test_the_same_seed_at_two_stages_gives_them_different_randomness(folder, mon
         raise InputDataError("enough.")
 
     for command in ("randomize", "shuffle"):
-        monkeypatch.setattr(commands, f"{command}_file", draw)
+        monkeypatch.setattr(stages, command, draw)
         refused(3, command, "task.toml", "--input", "answers.csv", "--output", "out", "--seed", 7)
     assert len(drawn) == 2
     assert drawn[0] != drawn[1]
@@ -211,11 +213,11 @@ def test_a_release_may_be_analyzed_again_in_its_own_place(folder):
 
 
 def test_a_page_that_cannot_be_drawn_leaves_no_output(folder, monkeypatch):
-    def no_space(outcome, place):
-        (place / "release.html").touch()
+    def no_space(document, place, name, **_):
+        (place / name).touch()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(commands, "write_page", no_space)
+    monkeypatch.setattr(page, "write_page", no_space)
     before = set(folder.iterdir())
     assert "No space left on device" in refused(2, "run", "task.toml", "--input", "answers.csv", "--output", "out")
     assert set(folder.iterdir()) == before
@@ -254,7 +256,9 @@ def test_the_demo_draws_its_page(folder, real_page):
     result = shuffledp("demo", "--output", "d", "--people", 2000, "--seed", 3)
     assert (result.code, result.err) == (0, "")
     assert "Syn: a survey of made-up people" in result.out
-    assert "2,000 rows received, 2,000 reports released. Detached by the shuffle" in " ".join(result.out.split())
+    assert '2,000 rows received, 2,000 reports released. The public columns "x" and "y" were taken off' in " ".join(
+        result.out.split()
+    )
     assert result.out.splitlines()[-2] == "Page:  d/release/release.html"
     page = (folder / "d" / "release" / "release.html").read_text(encoding="utf-8")
     assert "withdrawn" in page.lower()

@@ -7,7 +7,7 @@ import pytest
 
 from cli.running import COMMANDS, refused, shuffledp, task_with, toml, write_answers, write_task
 from shuffledp import cli
-from shuffledp.cli import commands
+from shuffledp.documents import page
 
 
 def test_a_negative_seed_is_refused(folder):
@@ -62,7 +62,7 @@ def test_input_that_cannot_be_used_stops_the_command(folder, command, code, sour
 def test_a_batch_that_is_too_small_is_exit_code_4_and_nothing_is_released(folder, command, monkeypatch):
     write_task(folder, release={"minimum_batch": 201})
     with monkeypatch.context() as careless:
-        careless.setattr("shuffledp.tables.shuffling.require_batch", lambda *_: None)
+        careless.setattr("shuffledp.survey.columns.Column.require_batch", lambda *_: None)
         for stage, source, target in (("randomize", "answers.csv", "r.parquet"), ("shuffle", "r.parquet", "v.parquet")):
             assert shuffledp(stage, "task.toml", "--input", source, "--output", target).code == 0
     source = {"run": "answers.csv", "shuffle": "r.parquet", "analyze": "v.parquet"}[command]
@@ -117,22 +117,22 @@ def test_no_command_at_all_shows_the_usage():
 
 
 def test_an_unexpected_error_shows_its_place_and_neither_text_nor_values(folder, monkeypatch):
-    def broken(outcome, place):
+    def broken(*_, **__):
         secret = "SECRET-ANSWER-42"  # noqa: S105
         raise KeyError(secret)
 
-    monkeypatch.setattr(commands, "write_page", broken)
+    monkeypatch.setattr(page, "write_page", broken)
     text = refused(1, "run", "task.toml", "--input", "answers.csv", "--output", "out")
-    assert re.search(r"this is a bug, please report it: KeyError at cli/commands\.py:\d+", text)
+    assert re.search(r"this is a bug, please report it: KeyError at documents/release_document\.py:\d+", text)
     assert "SECRET" not in text
     assert not (folder / "out").exists()
 
 
 def test_too_little_memory_is_said_in_a_line(folder, monkeypatch):
-    def greedy(outcome, place):
+    def greedy(*_, **__):
         raise MemoryError("SECRET")
 
-    monkeypatch.setattr(commands, "write_page", greedy)
+    monkeypatch.setattr(page, "write_page", greedy)
     text = refused(1, "run", "task.toml", "--input", "answers.csv", "--output", "out")
     assert text == "shuffledp: there is not enough memory for this.\n"
 

@@ -6,11 +6,11 @@ import pytest
 
 from cli.networks import PEOPLE, make_folder
 from cli.running import refused, shuffledp, write_csv, write_task
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.leakage import examine_target, target_vulnerability
-from shuffledp.models import ProtocolModel
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel
-from shuffledp.tasks import Task
+from shuffledp.survey import Task
 
 THREE = ("leakage", "--categories", 3, "--epsilon0", 1)
 
@@ -78,7 +78,7 @@ def test_a_task_brings_its_answers_and_its_shuffler(folder):
     assert "reports seen of No, Yes probability" in said
     assert "2, 0" in said
     printed = shuffledp("leakage", "task.toml", "--users", 500, "--json").json
-    assert ProtocolModel.from_dict(printed["model"]) == Task.read("task.toml").model(500)
+    assert ProtocolModel.from_dict(printed["model"]) == Task.read("task.toml").column.model(500)
     write_task(folder, people={"expected": 70}, shuffler={"kind": "none"})
     printed = shuffledp("leakage", "task.toml", "--json").json
     assert (printed["num_users"], printed["model"]["shuffle"]["kind"]) == (70, "none")

@@ -9,9 +9,10 @@ import pytest
 
 from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network, write_people
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
-from shuffledp.errors import InputDataError
-from shuffledp.tables import read_graphs
-from shuffledp.tasks import Task, network_planning
+from shuffledp.core.errors import InputDataError
+from shuffledp.files import read_graphs
+from shuffledp.planning import network_plan
+from shuffledp.survey import Task
 
 RUN = ("run", "task.toml", "--input", "people.csv", "--output", "out")
 
@@ -26,8 +27,8 @@ def friends(tmp_path, monkeypatch):
 @pytest.fixture
 def quick(monkeypatch):
     """Of a plan, the task's own rounds: the search for others, and the table, take long."""
-    monkeypatch.setattr(network_planning, "fewest_rounds", lambda *_: None)
-    monkeypatch.setattr(network_planning, "_rounds_to_show", lambda shuffler, *_: [shuffler.num_rounds])
+    monkeypatch.setattr(network_plan, "fewest_rounds", lambda *_, **__: None)
+    monkeypatch.setattr(network_plan, "_rounds_to_show", lambda shuffler, *_: [shuffler.num_rounds])
 
 
 def labels_of(folder):

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from shuffledp.cli.network_screen import network_sentences, show_network
-from shuffledp.tasks import NetworkPlan
-from shuffledp.tasks.network_plan import AfterRounds, PartOfGraph
+from shuffledp.documents.network_document import network_plan_blocks, network_sentences
+from shuffledp.documents.terminal import show_blocks
+from shuffledp.planning import AfterRounds, PartOfGraph
+from shuffledp.planning.network_plan import NetworkPlan
 
 ROWS = tuple(
     AfterRounds(
@@ -59,7 +60,7 @@ PLAN = NetworkPlan(
 
 def printed(width: int) -> str:
     out = io.StringIO()
-    show_network(Console(file=out, width=width), PLAN, 1e-6, 1, table=True)
+    show_blocks(network_plan_blocks(PLAN, 1e-6, 1, table=True), Console(file=out, width=width))
     return out.getvalue()
 
 

@@ -1,7 +1,7 @@
 """The command that says what to expect, before anything is collected."""
 
 from cli.running import refused, shuffledp, write_task
-from shuffledp.tasks import Task, plan
+from shuffledp.survey import Task, plan
 
 
 def test_a_plan_says_what_to_expect_and_what_would_do_better(folder):

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, toml, write_csv
-from shuffledp.tables import reading
-from shuffledp.tasks import Task
+from shuffledp.files import reading
+from shuffledp.survey import Task
 
 MARK = "73.25"
 TRUTH = [float(number % 60) for number in range(190)]
@@ -76,7 +76,7 @@ def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle
 def test_the_stages_give_what_the_run_gives_and_warn_of_the_file_of_shares(place):
     made = shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
     assert made.code == 0
-    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    messages = Task.read("task.toml").column.randomizer.randomizer().num_messages
     assert f"{190 * messages:,} messages of 190 people randomized: shares.parquet." in made.out
     assert "WARNING: shares.parquet gives every answer away" in made.err
     assert stat.S_IMODE((place / "shares.parquet").stat().st_mode) == 0o600
@@ -108,7 +108,7 @@ def test_the_warning_is_there_beside_json_too_and_not_for_a_randomizer(place):
 def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
     """That is why the file is warned of."""
     shuffledp("randomize", "task.toml", "--input", "minutes.csv", "--output", "shares.parquet")
-    planned = Task.read("task.toml").randomizer.randomizer()
+    planned = Task.read("task.toml").column.randomizer.randomizer()
     shares = np.array(pq.read_table("shares.parquet").column("residue")).reshape(190, -1).astype(np.int64)
     steps = shares.sum(axis=1) % planned.modulus / planned.precision * 100
     assert np.median(np.abs(steps - TRUTH)) < 100 / planned.precision
@@ -326,7 +326,7 @@ def test_the_page_stands_the_error_beside_others(place, real_page):
     assert "separate imperfect shuffles" in page
     assert "parallel shuffle" not in page
     assert "bits of security" in page
-    messages = Task.read("task.toml").randomizer.randomizer().num_messages
+    messages = Task.read("task.toml").column.randomizer.randomizer().num_messages
     assert f"{messages} for each of 190 people, by {messages} separate imperfect shuffles" in page
     assert f"{messages} messages, " in page
 

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import shuffledp, task_with, write_task
-from shuffledp.errors import ShuffleDPError
-from shuffledp.tables import run_file
-from shuffledp.tasks import Task
+from shuffledp.core.errors import ShuffleDPError
+from shuffledp.files import stages
+from shuffledp.survey import Task
 
 MARK = "SECRET-ANSWER-42"
 ROWS = [(f"{MARK}-id{i}", f"{MARK}-other{i}", "Yes" if i % 3 else "No") for i in range(60)]
@@ -118,7 +118,7 @@ def behind(error) -> list[BaseException]:
 def test_no_error_behind_the_error_shows_what_the_table_holds(tmp_path, name):
     (tmp_path / "out").mkdir()
     with pytest.raises(ShuffleDPError) as caught:
-        run_file(Task.from_dict(task_with(**PEOPLE)), write_bad(tmp_path, name), tmp_path / "out")
+        stages.run(Task.from_dict(task_with(**PEOPLE)), write_bad(tmp_path, name), tmp_path / "out")
     for error in behind(caught.value):
         assert MARK not in f"{error}{error.args!r}{getattr(error, '__notes__', '')}"
 

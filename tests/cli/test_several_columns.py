@@ -27,7 +27,7 @@ def test_a_run_says_what_one_person_loses_and_then_what_came_of_each_column(fold
     text = " ".join(result.out.split())
     assert text.startswith("habits (task ")
     assert "One person answers in 2 columns" in text
-    assert r"'two\nlines' takes epsilon = " in text
+    assert r"two\nlines takes epsilon = " in text
     assert text.index("One person") < text.index("local-dp upper-bound") < text.index("Page: out/smokes/release.html")
     assert "Page about all columns: out/release.html" in text
     assert text.endswith("Statement about one person, over all columns: out/statement.json")

@@ -10,8 +10,8 @@ import pytest
 
 from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
 from shuffledp._version import __version__
-from shuffledp.cli import commands
-from shuffledp.tables import writing
+from shuffledp.documents import page
+from shuffledp.files import writing
 
 HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "jinja2", "pandas"}
 
@@ -39,6 +39,47 @@ for arguments in {CALLS}:
 
 def test_help_and_version_import_nothing_heavy():
     assert imported_by(HELP) == set()
+
+
+ACCOUNT = ["account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-6]
+LEAKAGE = ["leakage", "--epsilon0", 1, "--users", 20, "--categories", 3]
+AUDIT = ["audit", "small.toml", "--trials", 3, "--statistics"]
+NO_PICTURE = {"matplotlib", "jinja2"}
+# For each command the most modules of this library that it may import, and what it must not.
+LEAN = {
+    "help": (["--help"], 20, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
+    "account": (ACCOUNT, 100, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "plan": (["plan", "task.toml", "--users", 50], 170, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "run": (
+        ["run", "task.toml", "--input", "answers.csv", "--output", "out"],
+        190,
+        {"scipy.stats", "shuffledp.attacks"},
+    ),
+    "leakage": (LEAKAGE, 175, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "audit": (AUDIT, 200, NO_PICTURE),
+    "graph": (["graph", "inspect", "edges.csv"], 150, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+}
+CALL = """
+import runpy, sys
+sys.argv = ["shuffledp", *{arguments!r}]
+try: runpy.run_module("shuffledp", run_name="__main__")
+except SystemExit: pass
+sys.stderr.write(" ".join(sys.modules))
+"""
+
+
+@pytest.mark.parametrize("name", LEAN)
+def test_a_command_imports_little_more_than_it_needs(tmp_path, name):
+    write_answers(tmp_path, ["No", "No", "Yes"] * 20)
+    write_task(tmp_path, people={"expected": 4}, release={"delta": 0.01}).rename(tmp_path / "small.toml")
+    write_task(tmp_path)
+    write_csv(tmp_path / "edges.csv", ["a", "b"], [[person, (person + 1) % 5] for person in range(5)])
+    arguments, most, never = LEAN[name]
+    program = CALL.format(arguments=list(map(str, arguments)))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    modules = set(done.stderr.split())
+    assert never & modules == set()
+    assert len([each for each in modules if each.startswith("shuffledp")]) <= most, sorted(modules)
 
 
 def test_naming_a_mechanism_needs_no_file_format_and_no_picture():
@@ -70,8 +111,8 @@ ENDINGS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypatch, number):
-    def be_stopped(outcome, folder):
-        stub_page(outcome, folder)
+    def be_stopped(document, folder, name, **_):
+        stub_page(document, folder, name)
         os.kill(os.getpid(), number)
 
     def clean_up(folder, **options):
@@ -80,7 +121,7 @@ def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypat
         remove(folder, **options)
 
     remove = shutil.rmtree
-    monkeypatch.setattr(commands, "write_page", be_stopped)
+    monkeypatch.setattr(page, "write_page", be_stopped)
     monkeypatch.setattr(writing.shutil, "rmtree", clean_up)
     answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
     before = {each: signal.signal(each, signal.SIG_DFL) for each in ENDINGS}  # the tests may run in the background
@@ -95,11 +136,11 @@ def test_a_process_that_is_told_to_end_takes_its_output_away(tmp_path, monkeypat
 
 
 def test_a_process_that_must_outlive_its_terminal_does(tmp_path, monkeypatch):
-    def hang_up(outcome, folder):
+    def hang_up(document, folder, name, **_):
         os.kill(os.getpid(), signal.SIGHUP)
-        return stub_page(outcome, folder)
+        return stub_page(document, folder, name)
 
-    monkeypatch.setattr(commands, "write_page", hang_up)
+    monkeypatch.setattr(page, "write_page", hang_up)
     answers, task = write_answers(tmp_path, ["No", "Yes"]), write_task(tmp_path)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
     try:

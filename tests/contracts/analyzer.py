@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from contracts.siblings import ResidueModel, RoundShuffleModel
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Analyzer, Randomizer, Reports, Shuffler, View
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Analyzer, Randomizer, Reports, Shuffler, View
 from shuffledp.testing import SeededSource
 
 RUNS = 2000

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shuffledp.channels import Channel
+from shuffledp.core.channels import Channel
 from shuffledp.randomizers import KaryRandomizedResponseModel, OptimizedLocalHashingModel
 
 WORDS = 2**64

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from contracts.randomizer import SECRET, RandomizerContract
-from shuffledp.errors import InvalidParameterError
-from shuffledp.models import MeanModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import MeanModel
 
 NEVER_NUMBERS = {
     "far too large": [0, SECRET * 10**40],

@@ -14,9 +14,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer, Reports
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Randomizer, Reports
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import HadamardResponseModel, OptimizedUnaryEncodingModel
 from shuffledp.testing import SeededSource
 

@@ -9,12 +9,12 @@ import pytest
 
 from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports, Shuffler, View
-from shuffledp.models import LabelMeaning, ShuffleModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports, Shuffler, View
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
+from shuffledp.core.table import Table
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.table import Table
 from shuffledp.testing import SeededSource
 
 PEOPLE = 60

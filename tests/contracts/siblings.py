@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Randomizer, Reports, Summary, View
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import DummyReports, LabelMeaning, LocalModel, ShuffleModel
-from shuffledp.randomness import RandomSource, bernoulli, resolve_source, uniform_integers
-from shuffledp.table import Table
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Randomizer, Reports, Summary, View
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.shuffle_models import DummyReports, LabelMeaning, ShuffleModel
+from shuffledp.core.table import Table
+from shuffledp.randomness.sources import RandomSource, bernoulli, resolve_source, uniform_integers
 
 # ---- shuffle models -------------------------------------------------------------------------------------------------
 
@@ -34,8 +35,8 @@ class SlotShuffleModel(ShuffleModel):
     concentration: float = 0.0
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
-        _validate.nonnegative(concentration=self.concentration)
+        validate.integer_at_least(1, num_users=self.num_users)
+        validate.nonnegative(concentration=self.concentration)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class SubmitterShuffleModel(ShuffleModel):
     added: DummyReports | None = None
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(1, num_users=self.num_users)
 
     @property
     def dummies(self) -> DummyReports | None:
@@ -65,7 +66,7 @@ class RoundShuffleModel(ShuffleModel):
     num_rounds: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users, num_rounds=self.num_rounds)
+        validate.integer_at_least(1, num_users=self.num_users, num_rounds=self.num_rounds)
 
     @property
     def num_labels(self) -> int:
@@ -96,7 +97,7 @@ class SubmitterShuffler:
         self._randomizer = randomizer
 
     def model(self, num_users: int) -> SubmitterShuffleModel:
-        _validate.integer_at_least(1, num_users=num_users)
+        validate.integer_at_least(1, num_users=num_users)
         # D ~ Bin(n, 1/2) dummies among n + D reports; by the delta method sd(D / (n + D)) = n sd(D) / (n + n/2)^2.
         fraction, error = 1 / 3, np.sqrt(num_users / 4) * num_users / (1.5 * num_users) ** 2
         added = DummyReports(fraction=fraction, standard_error=float(error), value=0)
@@ -140,7 +141,7 @@ class ResidueModel(LocalModel):
     num_messages: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(2, modulus=self.modulus, num_messages=self.num_messages)
+        validate.integer_at_least(2, modulus=self.modulus, num_messages=self.num_messages)
 
     @property
     def guarantee(self) -> LocalDP:
@@ -178,9 +179,9 @@ class VectorModel(LocalModel):
     bound: float
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, width=self.width)
+        validate.integer_at_least(1, width=self.width)
         if not self.bound > 1:
-            raise _validate.invalid("above 1", bound=self.bound)
+            raise validate.invalid("above 1", bound=self.bound)
 
     @property
     def guarantee(self) -> LocalDP:

@@ -5,8 +5,8 @@ import numpy as np
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
 from shuffledp.analyzers import FrequencyAnalyzer, RegionalAnalyzer
-from shuffledp.graphs import Graph
-from shuffledp.groups import Groups
+from shuffledp.people.graphs import Graph
+from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import (
     IdentityShuffler,

@@ -21,12 +21,13 @@ from contracts.siblings import (
     VectorModel,
 )
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.errors import IncomparableError, InvalidParameterError
-from shuffledp.flow import Analyzer, Reports, Summary, View
-from shuffledp.models import DummyReports, LocalModel, ProtocolModel, ShuffleModel
+from shuffledp.core.errors import IncomparableError, InvalidParameterError
+from shuffledp.core.flow import Analyzer, Reports, Summary, View
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
+from shuffledp.core.table import Table
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel, UniformShuffleModel
-from shuffledp.table import Table
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

@@ -7,11 +7,11 @@ from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, covera
 from contracts.numbers import NumberRandomizerContract, VectorRandomizerContract, WithoutFiniteChannel
 from contracts.siblings import SlotShuffler, SubmitterShuffleModel, SubmitterShuffler
 from shuffledp.analyzers import MeanAnalyzer
-from shuffledp.flow import Reports, View
-from shuffledp.graphs import Graph
-from shuffledp.models import DummyReports
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
-from shuffledp.randomness import bernoulli, resolve_source, uniform_integers
+from shuffledp.randomness.sources import bernoulli, resolve_source, uniform_integers
 from shuffledp.shufflers import IdentityShuffler, RandomWalkShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 

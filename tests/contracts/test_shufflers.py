@@ -5,10 +5,10 @@ import pytest
 
 from contracts.shuffler import PEOPLE, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
-from shuffledp.graphs import Graph
-from shuffledp.groups import Groups
-from shuffledp.models import LabelMeaning
-from shuffledp.permutations import random_permutation
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.people.graphs import Graph
+from shuffledp.people.groups import Groups
+from shuffledp.randomness.permutations import random_permutation
 from shuffledp.shufflers import (
     ComposedShuffler,
     IdentityShuffler,

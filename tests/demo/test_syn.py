@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.demo import LABELS, is_survey, make_survey, write_survey
-from shuffledp.errors import InvalidParameterError
-from shuffledp.tasks import Task
+from shuffledp.survey import Task
 
 SURVEY = make_survey(20_000)
 SHARE_OF_OWN = 0.8 + 0.2 / 8  # most people hold the label of their place; the others any label
@@ -119,8 +119,13 @@ def test_the_survey_is_written_with_a_task_that_fits_it(tmp_path):
     assert [row["label"] for row in rows] == [LABELS[label] for label in survey.labels]
     assert [[float(row["x"]), float(row["y"])] for row in rows] == pytest.approx(survey.positions, abs=5e-5)
     assert [row["person"] for row in rows] == [str(person) for person in range(150)]
-    assert task.randomizer.targets == LABELS
-    assert (task.value, task.public, task.people.id, task.people.expected) == ("label", ("x", "y"), "person", 150)
+    assert task.column.randomizer.targets == LABELS
+    assert (task.column.value, task.public, task.people.id, task.people.expected) == (
+        "label",
+        ("x", "y"),
+        "person",
+        150,
+    )
 
 
 def test_a_survey_is_recognized_only_as_it_was_written(tmp_path):

@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +26,13 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from cli.running import shuffledp as cli_run
 from shuffledp.accounting.theorems import THEOREMS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Agg"}
-RUN_CLI = "import sys; from shuffledp.cli import main; sys.argv[0] = 'shuffledp'; sys.exit(main())"
 SPHINX_BUILD = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
 MAX_EXAMPLE_LINES = 60
 LONG_PAGES = {"several-questions", "how-much-does-shuffling-buy", "imperfect-shuffling"}  # half a minute each
@@ -103,7 +104,7 @@ def run_page(name: str, markdown: str, folder: Path) -> None:
         elif block.language == "python":
             run_code(name, block, namespace)
         elif block.language == "console":
-            run_commands(name, block, folder, int(argument) if keyword == "exit" else 0)
+            run_commands(name, block, int(argument) if keyword == "exit" else 0)
 
 
 def run_code(name: str, block: Block, namespace: dict[str, object]) -> None:
@@ -122,21 +123,15 @@ def run_session(name: str, block: Block, namespace: dict[str, object]) -> None:
     assert results.failed == 0, f"{name}:{block.line}:\n" + "".join(report)
 
 
-def run_commands(name: str, block: Block, folder: Path, status: int) -> None:
+def run_commands(name: str, block: Block, status: int) -> None:
+    """Run the commands of a block inside this process: starting Python for each would take longer than most of them."""
     for command, shown in commands(block.text):
-        done = subprocess.run(
-            [sys.executable, "-c", RUN_CLI, *shlex.split(command)[1:]],
-            cwd=folder,
-            env=environment(),
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            done = cli_run(*shlex.split(command)[1:], merged=True)
         place = f"{name}:{block.line}: $ {command}"
-        assert done.returncode == status, f"{place}\nexit status {done.returncode}, not {status}:\n{done.stdout}"
-        assert matches(shown, done.stdout), f"{place}\nthe page shows:\n{shown}\nbut it prints:\n{done.stdout}"
+        assert done.code == status, f"{place}\nexit status {done.code}, not {status}:\n{done.out}"
+        assert matches(shown, done.out), f"{place}\nthe page shows:\n{shown}\nbut it prints:\n{done.out}"
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:

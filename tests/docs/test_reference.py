@@ -11,23 +11,21 @@ import typer
 
 import shuffledp
 from shuffledp.cli.app import app
-from shuffledp.tasks import (
+from shuffledp.survey import (
+    Column,
     GroupsSection,
     PeopleSection,
     ProtocolSection,
     RandomizerSection,
     ReleaseSection,
     ShufflerSection,
-    Task,
 )
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "examples", "experiments", "benchmarks")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 PLACEHOLDER = re.compile(r"@@|\b(TODO|FIXME)\b")
-RANDOMIZERS = [
-    section for section in RandomizerSection._members.values() if section.__module__.startswith("shuffledp.")
-]
+RANDOMIZERS = list(RandomizerSection.members().values())
 
 
 def text_of(name):
@@ -46,20 +44,34 @@ def test_a_placeholder_is_found(text):
 
 def test_the_page_of_the_task_file_names_every_key_and_kind():
     text = text_of("task-file.md")
-    shufflers = list(ShufflerSection._members.values())
-    protocols = list(ProtocolSection._members.values())
-    for section in (Task, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *protocols, *shufflers):
+    shufflers = list(ShufflerSection.members().values())
+    protocols = list(ProtocolSection.members().values())
+    for section in (Column, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *protocols, *shufflers):
         keys = [field.name for field in fields(section) if field.init]
         missing = [key for key in keys if not re.search(rf"`(\[)?{key}(\])?`", text)]
         assert missing == [], section
     kinds = [section.kind for section in (*RANDOMIZERS, *protocols, *shufflers)]
     assert [kind for kind in kinds if f'`"{kind}"`' not in text] == []
-    assert set(ShufflerSection._members) == {"uniform", "none", "mallows", "noisy-sort", "auto", "imperfect", "network"}
+    assert list(ShufflerSection.members()) == [
+        "auto",
+        "imperfect",
+        "mallows",
+        "network",
+        "noisy-sort",
+        "none",
+        "uniform",
+    ]
 
 
 @pytest.mark.parametrize("section", RANDOMIZERS, ids=lambda section: section.kind)
 def test_the_page_of_randomizers_names_every_kind(section):
     assert f"`{section.kind}`" in text_of("randomizers.md")
+
+
+def test_the_table_of_randomizers_is_that_of_the_registry():
+    script = runpy.run_path(str(ROOT / "docs" / "kinds.py"))
+    text = text_of("randomizers.md")
+    assert text == script["written"](text)
 
 
 def commands_below(group, before=""):
@@ -77,7 +89,8 @@ def test_the_page_of_commands_names_every_command_and_option():
 
 
 def test_the_page_of_names_has_every_public_name_once():
-    named = re.findall(r"^\.\. auto\w+:: shuffledp\.(\w+)$", text_of("api.md"), re.MULTILINE)
+    public = r"^\.\. auto\w+:: shuffledp\.(?:planning\.(?=calibrate$))?(\w+)$"
+    named = re.findall(public, text_of("api.md"), re.MULTILINE)
     names = [name for name in named if name != "errors"]
     assert sorted(names) == sorted(set(shuffledp.__all__) - {"__version__"})
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.running import shuffledp, stub_page, write_answers, write_csv, write_task
-from shuffledp.cli import commands
-from shuffledp.statements import Kind, Status, Trust, Unit, Withdrawal
-from shuffledp.tasks import Missing, Task, plan
+from cli.running import shuffledp, stub_pages, write_answers, write_csv, write_task
+from shuffledp.core.statement_terms import Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.survey import Missing, Task, plan
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
@@ -48,7 +47,7 @@ def printed(tmp_path_factory):
     drop = write_task(folder, missing="drop", people={"expected": 2000})
     outputs = {}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(commands, "write_page", stub_page)
+        stub_pages(patched)
 
         def run(name, command, task, source, target, *options):
             result = shuffledp(command, task, "--input", source, "--output", folder / target, "--json", *options)

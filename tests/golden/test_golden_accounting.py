@@ -8,8 +8,8 @@ import pytest
 
 from accounting.given import GivenLoss, given, response, uniformly
 from shuffledp.accounting import THEOREMS, account
-from shuffledp.errors import HypothesisError
-from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.core.errors import HypothesisError
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.randomizers import LaplaceModel
 from soundness.exact_deltas import laws_of_others, pair_delta, worst_delta
 from soundness.exact_deltas import response as response_channel

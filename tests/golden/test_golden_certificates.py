@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp import calibrate
-from shuffledp.accounting import printed_counts
-from shuffledp.accounting.certificates import log_mixing_bound, mixing_distance
-from shuffledp.errors import InvalidParameterError
+from shuffledp.accounting.evaluators.share_mixing import log_mixing_bound, mixing_distance
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.planning import calibrate
+from shuffledp.planning import certified_messages as printed_counts
 from soundness.exact_rounds import Rounds, expected_power, extremal, kept_set_chance, uniform, variation
 
 BLOCKS = json.loads(Path(__file__).with_name("certificates.json").read_text(encoding="utf-8"))["blocks"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.channels import Channel
+from shuffledp.core.channels import Channel
 from shuffledp.leakage import (
     bayes,
     binary_vulnerability,
@@ -20,8 +20,8 @@ from shuffledp.leakage import (
     shuffled_vulnerability,
     strong_vulnerability,
 )
-from shuffledp.leakage.positions import best_at, slots_of
-from shuffledp.leakage.scores import scores
+from shuffledp.leakage.guess_scores import scores
+from shuffledp.leakage.nonuniform_shuffle import best_at, slots_of
 from shuffledp.leakage.shuffle_channels import (
     cascade,
     randomized_response_channel,

@@ -1,6 +1,7 @@
 """Every figure about shuffles inside groups is drawn at a tiny size, and full-size results still say what they said."""
 
 import importlib.util
+import math
 import sys
 from pathlib import Path
 
@@ -11,18 +12,20 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never installed
 
 from experiments.d_sigma import data, run, widths  # noqa: E402
+from experiments.d_sigma.checking import differing  # noqa: E402
 from experiments.d_sigma.mechanisms import MECHANISMS, shuffler_of  # noqa: E402
 from experiments.d_sigma.run import FIGURES, FRONTIER, HERE  # noqa: E402
 from experiments.running import settings_from  # noqa: E402
 from experiments.showing import as_csv, from_csv  # noqa: E402
 
-from shuffledp.groups import Groups, order_width  # noqa: E402
+from shuffledp.people.groups import Groups, order_width  # noqa: E402
 
 EXPECTED = ROOT / "experiments" / "d_sigma" / "expected"
 ALL = (*FIGURES, FRONTIER)
 FAST = {"fig-5", "fig-9"}
 COMMITTED = [name for name in ALL if (EXPECTED / f"{name}.csv").exists()]
 OF_FILES = {"fig-4-twitch", "fig-4-acs", "fig-8", FRONTIER}
+LONG = {*OF_FILES, "frontier-syn"}
 LEARNED = {*OF_FILES, "fig-5", "frontier-syn"}
 MOST_LINES = 150
 
@@ -43,7 +46,7 @@ def kept(tmp_path_factory):
     return tmp_path_factory.mktemp("kept")
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.deep) if name in LONG else name for name in ALL])
 def test_a_tiny_run_gives_the_expected_rows(name, tmp_path, capsys, kept):
     needs(name)
     run.main([name, "--tiny", "--check", "--rows-only", "--out", str(tmp_path), "--kept", str(kept)])
@@ -61,23 +64,64 @@ def test_a_tiny_run_is_drawn(name, tmp_path, kept):
 
 
 @pytest.mark.parametrize(
-    ("name", "column"), [("fig-8", "rho"), ("fig-5", "8 ways"), ("fig-7", "eta"), ("fig-9", "sensitivity")]
+    ("name", "column", "tiny", "place"),
+    [
+        ("fig-8", "rho", True, 0),
+        ("fig-8", "rho", False, -1),
+        ("fig-8", "lambda", False, -1),
+        ("fig-8", "vote", True, 0),
+        ("fig-5", "8 ways", False, 0),
+        ("fig-7", "eta", True, -1),
+        ("fig-9", "sensitivity", True, -1),
+        ("frontier", "naive", True, -1),
+    ],
 )
-def test_a_wrong_number_is_noticed(name, column):
-    rows = run.expected_rows(name, tiny=True)
-    assert not run.check(name, rows, tiny=True)
-    wrong = [*rows[:-1], rows[-1] | {column: rows[-1][column] + 0.123}]
-    assert [column in each for each in run.check(name, wrong, tiny=True)] == [True]
-    assert run.check(name, rows[1:], tiny=True)
+def test_a_wrong_number_is_noticed(name, column, tiny, place):
+    rows = run.expected_rows(name, tiny=tiny)
+    assert not run.check(name, rows, tiny=tiny)
+    wrong = list(rows)
+    wrong[place] = rows[place] | {column: rows[place][column] + 0.123}
+    assert [column in each for each in run.check(name, wrong, tiny=tiny)] == [True]
+    assert run.check(name, rows[1:], tiny=tiny)
 
 
 def test_a_wrong_error_is_noticed_and_one_of_another_seed_is_not():
     rows = run.expected_rows("fig-8", tiny=True)
     assert rows[-1]["vote error"] > 1e-3
-    for factor, wrong in ((14, True), (0.07, True), (1.4, False)):
+    for factor, wrong in ((14, True), (0.07, True), (1.4, False), (0.5, False)):
         changed = [*rows[:-1], rows[-1] | {"vote error": factor * rows[-1]["vote error"]}]
         assert bool(run.check("fig-8", changed, tiny=True)) is wrong
     assert run.check("fig-8", [*rows[:-1], rows[-1] | {"vote error": None}], tiny=True)
+
+
+def test_what_two_repetitions_measured_is_held_to_its_range():
+    rows = run.expected_rows("fig-8", tiny=True)
+    assert rows[-1]["learned"] == 2
+    for column, value, wrong in (
+        ("lambda", 0.5, False),
+        ("lambda", -0.1, True),
+        ("lambda", math.nan, True),
+        ("bayes", 0.2, False),
+        ("bayes", 1.01, True),
+        ("bayes error", 0.3, False),
+        ("bayes error", -0.3, True),
+    ):
+        assert bool(run.check("fig-8", [*rows[:-1], rows[-1] | {column: value}], tiny=True)) is wrong
+
+
+def test_draws_of_other_people_and_machines_are_the_expected_ones_as_often_as_their_errors_say():
+    """Of 10,000 pairs with normal errors hardly any is said to differ; nearly all do if one is 24 errors off."""
+    draw = np.random.default_rng(5)
+    repetitions = 8
+    measured = draw.standard_normal((20_000, repetitions)) * 0.02 + 0.5
+    means, errors = measured.mean(axis=1), measured.std(axis=1, ddof=1) / np.sqrt(repetitions)
+    rows = [
+        {"repetitions": repetitions, "vote": mean, "vote error": error}
+        for mean, error in zip(means.tolist(), errors.tolist(), strict=True)
+    ]
+    assert len(differing(rows[:10_000], rows[10_000:], {})) <= 4
+    far = [row | {"vote": row["vote"] + 24 * 0.02 / np.sqrt(repetitions)} for row in rows[:1000]]
+    assert len(differing(far, rows[10_000:11_000], {})) > 990
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_computed(tmp_path, capsys, monkeypatch):

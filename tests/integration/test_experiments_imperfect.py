@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never installed
 
-from experiments import caching  # noqa: E402
 from experiments.imperfect import errors, run, transformation  # noqa: E402
 from experiments.imperfect.run import EXPERIMENTS, settings_of  # noqa: E402
+
+from experiments import caching  # noqa: E402
 
 EXPECTED = ROOT / "experiments" / "imperfect" / "expected"
 MOST_LINES = 150

@@ -11,8 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from cli.running import shuffledp, stub_page, write_task
-from shuffledp.cli import commands
+from cli.running import shuffledp, stub_pages, write_task
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 RISK_SURVEY = DATA / "fivethirtyeight_risk_survey" / "risk_survey.csv.gz"
@@ -48,7 +47,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def quick_page(monkeypatch):
-    monkeypatch.setattr(commands, "write_page", stub_page)
+    stub_pages(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +207,7 @@ ACS = DATA / "nist_acs_excerpts" / "nist_acs_2019.csv.gz"
 
 @pytest.mark.skipif(not ACS.exists(), reason="the NIST excerpts of the American Community Survey are not here")
 def test_difficulty_walking_by_place_is_what_the_census_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "write_page", stub_page)
+    stub_pages(monkeypatch)
     task = write_task(
         tmp_path,
         value="DPHY",

@@ -8,7 +8,7 @@ import pytest
 
 from laws.enumerated import MEASURES, footrule, inversions
 from shuffledp import laws
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 
 THETAS = (0.0, 1e-9, 0.3, 2.0, math.inf)
 

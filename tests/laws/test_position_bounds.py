@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.graphs import Graph
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import PositionBounds, position_bounds, position_distribution, sample_walks
+from shuffledp.people.graphs import Graph
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_lies_near, lies_near
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from laws.enumerated import footrule, groups_of, product, relabelings
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import (
     RankGroups,
     adaptive_gaps,

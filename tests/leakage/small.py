@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shuffledp.channels import Channel
+from shuffledp.core.channels import Channel
 
 HALF, QUARTER, ZERO, ONE = Fraction(1, 2), Fraction(1, 4), Fraction(0), Fraction(1)
 FLIP = Channel([[3 * QUARTER, QUARTER], [QUARTER, 3 * QUARTER]])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from leakage.small import FLIP, HALF, ONE, QUARTER, THREE, ZERO, as_floats, best_over_strategies, random_fractions
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.leakage import bayes
 
 BELIEF = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]

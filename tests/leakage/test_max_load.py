@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from leakage.brute import expected_largest as enumerated
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.leakage import binary_vulnerability, expected_max_load, few_bins
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.leakage import binary_vulnerability, expected_max_load
+from shuffledp.leakage import count_probabilities as few_bins
 from shuffledp.leakage import max_load as module
-from shuffledp.leakage._quadrature import integer_quadrature
+from shuffledp.leakage.count_probabilities import integer_quadrature
 from shuffledp.leakage.max_load import Cells, expected_largest
 
 

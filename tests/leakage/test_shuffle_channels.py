@@ -10,19 +10,18 @@ import pytest
 from scipy.stats import binom
 
 from leakage.small import FLIP, HALF, THREE, as_floats, random_channel, random_fractions
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.leakage import bayes, gain, joint_prior, record_channel, record_prior
+from shuffledp.leakage.gain import equivalent, refines
 from shuffledp.leakage.shuffle_channels import (
     cascade,
-    equivalent,
     histograms,
     independent_channel,
     randomized_response_channel,
     reduced_independent_channel,
     reduced_randomized_response_channel,
     reduced_shuffle_channel,
-    refines,
     shuffle_channel,
 )
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
 from shuffledp.randomizers import HadamardResponse, HadamardResponseModel, KaryRandomizedResponseModel
 from shuffledp.randomizers.hadamard import _BATCH
 from shuffledp.testing import RecordedSource, SeededSource

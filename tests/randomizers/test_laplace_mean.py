@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
 from shuffledp.randomizers import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
-from shuffledp.randomizers._exact import largest_fraction_up_to
-from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
+from shuffledp.randomizers.sampling.coins import largest_fraction_up_to
+from shuffledp.randomizers.sampling.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
 from shuffledp.testing import RecordedSource, SeededSource
 
 

@@ -18,7 +18,7 @@ from shuffledp.randomizers import (
     SubsetSelection,
     SymmetricUnaryEncoding,
 )
-from shuffledp.randomizers.caps import cap_mass
+from shuffledp.randomizers.priv_unit import cap_mass
 from shuffledp.testing import SeededSource
 
 FREQUENCIES = [

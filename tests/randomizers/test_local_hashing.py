@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from contracts.hashing import WORDS, by_hand, small
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import KaryRandomizedResponseModel, OptimizedLocalHashing, OptimizedLocalHashingModel
 from shuffledp.randomizers.local_hashing import _BATCH
 from shuffledp.testing import RecordedSource, SeededSource

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import KaryRandomizedResponseModel, OneBitMean, OneBitMeanModel
-from shuffledp.randomizers.bounded import BATCH
 from shuffledp.randomizers.one_bit_mean import _thresholds
+from shuffledp.randomizers.sampling.coins import BATCH
 from shuffledp.testing import RecordedSource, SeededSource
 
 WORDS = 2**64

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.randomized_response import _BATCH
 from shuffledp.testing import RecordedSource, SeededSource

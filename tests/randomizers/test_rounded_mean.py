@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, RoundedMean, RoundedMeanModel, best_num_levels
-from shuffledp.randomizers.bounded import grid_positions
+from shuffledp.randomizers.sampling.coins import grid_positions
 from shuffledp.testing import RecordedSource, SeededSource
 
 WORDS = 2**64

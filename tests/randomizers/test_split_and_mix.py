@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import SplitAndMix, SplitAndMixModel
 from shuffledp.testing import SeededSource
 

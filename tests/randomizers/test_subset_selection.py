@@ -9,12 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
 from shuffledp.randomizers import KaryRandomizedResponseModel, SubsetSelection, SubsetSelectionModel, subset_selection
-from shuffledp.randomizers._packed_bits import PackedCoins
+from shuffledp.randomizers.sampling.coins import PackedCoins
 from shuffledp.randomizers.subset_selection import _add_compiled, _add_plainly, _threshold
-from shuffledp.randomness import uniform_integers
+from shuffledp.randomness.sources import uniform_integers
 from shuffledp.testing import RecordedSource, SeededSource
 
 WORDS = 2**64

@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.models import LocalModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.local_models import LocalModel
 from shuffledp.randomizers import (
     KaryRandomizedResponseModel,
     OptimizedUnaryEncoding,
@@ -17,7 +17,7 @@ from shuffledp.randomizers import (
     SymmetricUnaryEncoding,
     SymmetricUnaryEncodingModel,
 )
-from shuffledp.randomizers._packed_bits import PackedCoins
+from shuffledp.randomizers.sampling.coins import PackedCoins
 from shuffledp.testing import RecordedSource, SeededSource
 
 WORDS = 2**64

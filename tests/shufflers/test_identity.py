@@ -7,10 +7,10 @@ import numpy as np
 
 from contracts.siblings import ResidueRandomizer
 from shuffledp.accounting import account
-from shuffledp.models import ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Table
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffleModel, IdentityShuffler
-from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

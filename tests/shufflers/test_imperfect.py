@@ -9,11 +9,13 @@ import pytest
 
 from contracts.siblings import ResidueRandomizer
 from shuffledp.accounting import account
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.table import Table
 from shuffledp.laws import mallows_law, noisy_sort_law
-from shuffledp.models import LabelMeaning, ProtocolModel
-from shuffledp.permutations import is_permutation, random_permutation
 from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.randomness.permutations import is_permutation, random_permutation
 from shuffledp.shufflers import (
     CayleyShuffler,
     ComposedShuffler,
@@ -23,7 +25,6 @@ from shuffledp.shufflers import (
     ParallelShuffleModel,
     imperfect_shuffler,
 )
-from shuffledp.table import Table
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports
-from shuffledp.groups import Groups, blocks, order_sensitivity, reference_order
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.table import Table
 from shuffledp.laws import DISTANCES, mallows_law
-from shuffledp.models import ShuffleModel
+from shuffledp.people.groups import Groups, blocks, order_sensitivity, reference_order
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffleModel, MallowsShuffler
-from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
 from shufflers.enumerated import cheapest_windows, exchange_costs, is_no_better
 from statistical.thresholds import SAMPLES_PER_CELL, assert_fits, assert_rejects

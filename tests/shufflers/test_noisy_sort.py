@@ -1,4 +1,4 @@
-"""The noisy sort: what it prepares, what it refuses, and its corners; and which mechanism moves reports least."""
+"""The noisy sort: what it prepares, what it refuses, and its corners."""
 
 import itertools
 import json
@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.groups import Groups, position_spreads
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.laws import gaussian_delta, noisy_sort_law
-from shuffledp.models import ShuffleModel
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, least_displacement, mean_displacement
+from shuffledp.people.groups import Groups, position_spreads
+from shuffledp.planning import mean_displacement
+from shuffledp.shufflers import NoisySortShuffler
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SAMPLES_PER_CELL, assert_fits, assert_rejects
 
@@ -174,7 +175,7 @@ def test_windows_of_all_people_are_covered_by_the_ones_that_are_kept():
         ({"groups": LINE, "alpha": 1.0, "noise": "cauchy"}, "noise must be one of"),
         ({"groups": LINE, "alpha": 1.0, "spacing": "wide"}, "spacing must be one of"),
         ({"groups": LINE, "alpha": 1.0, "noise": "gaussian"}, "delta must be given for Gaussian noise"),
-        ({"groups": LINE, "alpha": 1.0, "delta": 1e-6}, "delta must be given for Gaussian noise"),
+        ({"groups": LINE, "alpha": 1.0, "delta": 1e-6}, "delta must be left out but for Gaussian noise"),
         ({"groups": LINE, "alpha": 1.0, "noise": "gaussian", "delta": 0.0}, "delta must be a number strictly between"),
         ({"positions": [0.0, math.nan]}, "positions must be one finite number per person"),
         ({"positions": []}, "positions must be one finite number per person"),
@@ -202,38 +203,3 @@ def test_a_model_cannot_claim_less_than_its_spread_loses():
         ShuffleModel.from_dict(written | {"alpha": 0.5})
     with pytest.raises(InvalidParameterError, match="alpha must be at least what the spread loses"):
         ShuffleModel.from_dict(written | {"noise": "gaussian"})  # which has no pure loss
-
-
-# ---- which mechanism moves reports least ----------------------------------------------------------------------------
-
-
-def test_for_pairs_mallows_moves_least_and_for_large_groups_a_sort_does():
-    pairs = Groups.from_lists([[place, place + 1] for place in range(200)] + [[200]])
-    found = least_displacement(pairs, alpha=1.0, order=range(201))
-    assert isinstance(found.shuffler, MallowsShuffler)
-    assert found.reason.startswith("mallows moves a report by")
-    large = least_displacement(Groups.from_radius(np.arange(2000), 15), alpha=4.0, order=range(2000))
-    assert isinstance(large.shuffler, NoisySortShuffler)
-    assert large.shuffler.noise == "laplace"
-
-
-def test_a_remainder_lets_gaussian_noise_in_and_the_choice_does_not_change_from_call_to_call():
-    groups = Groups.from_radius(np.arange(3000), 50)
-    found, again = (least_displacement(groups, 1.0, 1e-6, order=range(3000)) for _ in range(2))
-    assert found.shuffler.noise == "gaussian"
-    assert found.displacements == again.displacements == found.shuffler.chosen_from
-    assert len(found.displacements) == 5
-
-
-def test_a_refined_spacing_is_taken_where_it_moves_less_and_can_be_afforded(monkeypatch):
-    crowd, fringe = np.full(40, 0.5), np.linspace(0, 1, 160)
-    groups = Groups.from_radius(np.sort(np.concatenate([crowd, fringe])), 0.04)
-    found = least_displacement(groups, 4.0, order=range(200))
-    assert found.shuffler.spacing == "refined"
-    assert found.displacements["noisy-sort, laplace, refined"] < found.displacements["noisy-sort, laplace"]
-    assert found.shuffler.model(200).alpha <= 4.0
-    monkeypatch.setattr("shuffledp.shufflers.least._MOST_REFINED", groups.num_memberships - 1)
-    cheap = least_displacement(groups, 4.0, order=range(200))
-    assert list(cheap.displacements) == ["mallows", "noisy-sort, laplace"]
-    assert "Refined spacing was not tried" in cheap.reason
-    assert "not tried" not in found.reason

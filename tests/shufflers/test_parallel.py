@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from contracts.siblings import ResidueRandomizer
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports, View
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.laws import mallows_law
-from shuffledp.models import LabelMeaning, ShuffleModel
 from shuffledp.randomizers import SplitAndMix
 from shuffledp.shufflers import (
     CayleyShuffler,

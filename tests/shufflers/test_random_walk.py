@@ -11,17 +11,18 @@ import pytest
 
 from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.accounting import account_all
-from shuffledp.accounting.theorems.network import NetworkSingle
+from shuffledp.accounting.theorems.network_bounds import NetworkSingle
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports
-from shuffledp.graphs import Graph
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.core.table import Table
 from shuffledp.laws import position_distribution
-from shuffledp.models import DummyReports, ProtocolModel
+from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.shufflers.dummies import fresh_dummies
-from shuffledp.table import Table
+from shuffledp.shufflers.walk_model import fresh_dummies
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

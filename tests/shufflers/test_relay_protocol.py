@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
-from shuffledp.graphs import Graph
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.laws import sample_walks
-from shuffledp.randomness import high_product
+from shuffledp.people.graphs import Graph
+from shuffledp.randomness.sources import high_product
 from shuffledp.shufflers.relay_protocol import (
     HandedIn,
     Passed,

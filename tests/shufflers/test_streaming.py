@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shuffledp.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
-from shuffledp.flow import View
-from shuffledp.groups import Groups
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
+from shuffledp.core.flow import View
+from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsReportStream, MallowsShuffler, NoisySortShuffler
 from shuffledp.testing import SeededSource

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from contracts.siblings import ResidueRandomizer
-from shuffledp.permutations import random_permutation
+from shuffledp.core.table import Table
 from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.randomness.permutations import random_permutation
 from shuffledp.shufflers import UniformShuffleModel, UniformShuffler
-from shuffledp.table import Table
 from shuffledp.testing import RecordedSource, SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

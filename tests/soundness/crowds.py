@@ -8,9 +8,10 @@ from scipy.stats import binom
 import shuffledp as sdp
 from shuffledp.accounting import THEOREMS
 from shuffledp.attacks import AuditReport, NeighboringInputs, audit
-from shuffledp.guarantees import CentralDP
-from shuffledp.models import ProtocolModel
-from shuffledp.statements import Basis, Kind, PrivacyStatement
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Basis, Kind
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.testing import SeededSource
 from soundness.exact_deltas import response, with_another
 from soundness.exact_views import loss_of

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from shuffledp.attacks.inputs import worst_inputs
+from shuffledp.attacks.likelihood_scores import worst_inputs
 from shufflers.enumerated import law_of
 from soundness.exact_deltas import hockey_stick
 from soundness.exact_rounds import mallows_cayley

@@ -11,12 +11,13 @@ import shuffledp as sdp
 from shuffledp import randomizers
 from shuffledp.accounting import THEOREMS
 from shuffledp.attacks import AuditReport, audit
-from shuffledp.attacks.statistics import has_statistics
-from shuffledp.errors import ShuffleDPError, UnsupportedModelError
-from shuffledp.guarantees import CentralDP
-from shuffledp.models import ProtocolModel
+from shuffledp.attacks.histogram_game import has_statistics
+from shuffledp.core.errors import ShuffleDPError, UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Basis, Kind
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.shufflers import CayleyShuffler
-from shuffledp.statements import Basis, Kind, PrivacyStatement
 from shuffledp.testing import SeededSource
 from soundness.exact_views import exact_loss
 

@@ -10,8 +10,8 @@ import pytest
 from accounting.given import GivenChannel, given, uniformly
 from accounting.given import response as response_model
 from shuffledp.accounting import THEOREMS, Theorem, account, account_all
-from shuffledp.accounting.theorems.binary import all_equal_terms
-from shuffledp.models import ProtocolModel
+from shuffledp.accounting.theorems.two_levels import all_equal_terms
+from shuffledp.core.local_models import ProtocolModel
 from soundness.exact_deltas import (
     binary_laws_of_others,
     hockey_stick,

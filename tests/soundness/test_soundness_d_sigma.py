@@ -8,14 +8,14 @@ import pytest
 
 from laws.enumerated import groups_of, kendall_formula, ranks_of, sensitivity
 from shuffledp.accounting import account, reidentification_bound
-from shuffledp.accounting.theorems.fmt23 import StrongPair
-from shuffledp.accounting.theorems.swap_cost import SwapCost
-from shuffledp.accounting.theorems.two_level import BlanketTwoLevel
-from shuffledp.groups import Groups
+from shuffledp.accounting.theorems.clone_pairs import StrongPair
+from shuffledp.accounting.theorems.reductions import SwapCost
+from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import d_sigma_loss, gaussian_delta, noisy_sort_law
-from shuffledp.models import ProtocolModel
-from shuffledp.permutations import compose, invert
+from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.randomness.permutations import compose, invert
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, UniformShuffleModel
 from shufflers.enumerated import law_of, law_of_ranks, release_law, released
 

@@ -8,9 +8,9 @@ import pytest
 import shuffledp as sdp
 from shuffledp import randomizers
 from shuffledp.attacks import Verdict, guess_answers
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage import target_vulnerability
-from shuffledp.statements import Kind
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SIGNIFICANCE
 

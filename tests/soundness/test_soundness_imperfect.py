@@ -8,11 +8,10 @@ import pytest
 
 from laws.imperfect_laws import imperfect_laws
 from shuffledp.accounting import delta_at
-from shuffledp.accounting.theorems.fmt23 import StrongPair
-from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
-from shuffledp.accounting.theorems.swap_cost import SwapCost
-from shuffledp.channels import Channel
-from shuffledp.models import ProtocolModel
+from shuffledp.accounting.theorems.clone_pairs import StrongPair
+from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
+from shuffledp.core.channels import Channel
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse
 from shuffledp.shufflers import ImperfectShuffleModel, ObliviousShuffleModel, UniformShuffleModel
 from shufflers.enumerated import release_law

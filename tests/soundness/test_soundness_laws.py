@@ -8,7 +8,7 @@ import pytest
 from accounting.given import GivenChannel, uniformly
 from accounting.given import response as response_model
 from shuffledp.accounting import THEOREMS
-from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.randomizers import (
     DiscreteLaplaceMeanModel,
     HadamardResponseModel,

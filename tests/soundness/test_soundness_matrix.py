@@ -11,8 +11,8 @@ import shuffledp as sdp
 from attacks.twins import exact_central_claim, pipeline
 from shuffledp.accounting import account
 from shuffledp.attacks import audit
-from shuffledp.guarantees import CentralDP
-from shuffledp.models import ProtocolModel
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.testing import SeededSource
 from soundness import crowds
 from soundness.matrix import GROUPS, PAIRED, RANDOMIZERS, SHUFFLERS, Cell

@@ -2,20 +2,29 @@
 
 import itertools
 import math
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed
+
+from experiments.network.swap_reveal import shares_of_places
+
 from shuffledp.accounting import account, delta_at
-from shuffledp.accounting.network_risks import first_hop_delta, visible_empties_delta
-from shuffledp.accounting.swap_reveal import shares_of_places
-from shuffledp.accounting.theorems.fmt23 import StrongPair
-from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
-from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
-from shuffledp.channels import Channel
-from shuffledp.graphs import Graph
-from shuffledp.models import ProtocolModel
+from shuffledp.accounting.theorems.clone_pairs import StrongPair
+from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
+from shuffledp.accounting.theorems.network_limits import (
+    NetworkFirstHop,
+    NetworkHistogram,
+    first_hop_delta,
+    visible_empties_delta,
+)
+from shuffledp.core.channels import Channel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.shufflers.random_walk import RandomWalkShuffler

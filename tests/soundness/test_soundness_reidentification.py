@@ -9,10 +9,10 @@ from attacks.seen import view_of
 from shuffledp.accounting import reidentification_bound
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.attacks import KnownAnswers, LearnedSlots, LikeliestSlots, OptimalReidentification, Verdict, name_slots
-from shuffledp.errors import InvalidParameterError
-from shuffledp.groups import Groups
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import law_around, mallows_law
-from shuffledp.models import ProtocolModel
+from shuffledp.people.groups import Groups
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffler

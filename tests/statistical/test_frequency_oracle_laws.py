@@ -5,7 +5,7 @@ import pytest
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
 from contracts.hashing import small
-from shuffledp.flow import Reports
+from shuffledp.core.flow import Reports
 from shuffledp.randomizers import (
     HadamardResponse,
     OptimizedLocalHashing,
@@ -13,7 +13,7 @@ from shuffledp.randomizers import (
     SubsetSelection,
     SymmetricUnaryEncoding,
 )
-from shuffledp.randomness import resolve_source
+from shuffledp.randomness.sources import resolve_source
 
 WRONG = 1.05
 

@@ -25,8 +25,8 @@ from shuffledp.laws import (
     sample_mallows,
     sample_noisy_sort,
 )
-from shuffledp.laws._lehmer import draw_codes
-from shuffledp.randomness import resolve_source
+from shuffledp.laws.lehmer_codes import draw_codes
+from shuffledp.randomness.sources import resolve_source
 
 
 def compare(draws, right, wrong):

@@ -9,8 +9,8 @@ from scipy import special
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
 from shuffledp.randomizers import DiscreteLaplaceMean, DiscreteLaplaceMeanModel, OneBitMean, PrivUnit, RoundedMean
-from shuffledp.randomizers.caps import cap_mass
-from shuffledp.randomizers.discrete_laplace import discrete_laplace
+from shuffledp.randomizers.priv_unit import cap_mass
+from shuffledp.randomizers.sampling.discrete_laplace import discrete_laplace
 
 
 def laplace_law(rate, reach):

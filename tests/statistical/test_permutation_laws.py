@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from thresholds import SAMPLES_PER_CELL, assert_fits, assert_rejects
 
-from shuffledp import permutations
-from shuffledp.permutations import random_permutation
-from shuffledp.randomness import uniform_integers
+from shuffledp.randomness import permutations
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import uniform_integers
 
 LEAST_DRAWS = 30_000
 

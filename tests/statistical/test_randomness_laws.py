@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
-from shuffledp.randomness import bernoulli, resolve_source, uniform_integers
+from shuffledp.randomness.sources import bernoulli, resolve_source, uniform_integers
 
 
 def test_every_byte_of_a_word_is_uniform_and_a_law_with_one_value_rarer_by_a_tenth_is_rejected():

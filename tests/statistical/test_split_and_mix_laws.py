@@ -8,10 +8,11 @@ import pytest
 from scipy import stats
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
-from shuffledp.randomizers import SplitAndMix, SplitAndMixModel, polya
-from shuffledp.randomizers.polya import polya_noise
+from shuffledp.randomizers import SplitAndMix, SplitAndMixModel
+from shuffledp.randomizers.sampling import polya
+from shuffledp.randomizers.sampling.polya import polya_noise
 from shuffledp.randomizers.split_and_mix import _shares
-from shuffledp.randomness import resolve_source
+from shuffledp.randomness.sources import resolve_source
 
 
 def share_law(rate, shape, reach):

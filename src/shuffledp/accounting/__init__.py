@@ -1,16 +1,22 @@
-"""Accounting: what a protocol guarantees, from its public description alone."""
+"""Accounting: what a protocol guarantees, from its public description alone.
+
+In reading order: `account`, `bounds` (both sides), `compose` (releases, Renyi), `examine` (all that is known),
+`theorem`, `theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
+"""
 
 from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
-from shuffledp.accounting.bracket import Bracket, bracket
-from shuffledp.accounting.composition import compose_releases, to_privacy_loss_distribution
+from shuffledp.accounting.bounds import Bracket, Limit, bracket, limit
+from shuffledp.accounting.compose import compose_releases, renyi, to_privacy_loss_distribution
 from shuffledp.accounting.examine import Examination, Finding, examine, findings
-from shuffledp.accounting.limit import Limit, limit
-from shuffledp.accounting.personal import personalized
-from shuffledp.accounting.reidentification import ReidentificationBound, reidentification_bound
-from shuffledp.accounting.renyi import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.accounting.theorems.d_sigma import d_sigma_of_reports, d_sigma_statement
+from shuffledp.accounting.theorems.meehan22 import (
+    ReidentificationBound,
+    d_sigma_of_reports,
+    d_sigma_statement,
+    reidentification_bound,
+)
+from shuffledp.accounting.theorems.personal_losses import personalized
 
 __all__ = [
     "THEOREMS",

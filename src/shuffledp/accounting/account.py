@@ -1,32 +1,45 @@
-"""The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not."""
+"""The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not.
+
+Three recipes. A number, from a public description alone:
+
+    >>> import shuffledp as sdp
+    >>> from shuffledp.randomizers import KaryRandomizedResponse
+    >>> from shuffledp.shufflers import UniformShuffleModel
+    >>> local = KaryRandomizedResponse(epsilon0=2.0, domain_size=10).model
+    >>> model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=10_000))
+    >>> statement = sdp.account(model, delta=1e-6)
+    >>> round(statement.guarantee.epsilon, 4), statement.basis.theorem
+    (0.0798, 'blanket-two-level')
+
+A calibration, the way back: the largest local loss with which a central one is met:
+
+    >>> solved = sdp.calibrate.epsilon0(
+    ...     target_epsilon=0.1, delta=1e-6, num_users=10_000, randomizer="k-rr", domain_size=10
+    ... )
+    >>> round(solved.value, 2), solved.statement.guarantee.epsilon <= 0.1
+    (2.23, True)
+
+A curve: the smallest delta that is proven at each epsilon:
+
+    >>> [f"{sdp.delta_at(model, epsilon=epsilon).guarantee.delta:.1e}" for epsilon in (0.05, 0.1, 0.2)]
+    ['1.0e-04', '1.8e-08', '3.9e-22']
+"""
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from shuffledp._numerals import in_digits
-from shuffledp._validate import instance_of, invalid, nonnegative, open_probability, positive
-from shuffledp.accounting.network_risks import average_exposure
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.accounting.theorems.d_sigma import d_sigma_statement
-from shuffledp.accounting.walks import walks_of
-from shuffledp.errors import UnsupportedModelError
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, Guarantee
-from shuffledp.models import LabelMeaning, ProtocolModel
-from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
-
-__all__ = [
-    "account",
-    "account_all",
-    "best_lower_bound",
-    "counting_honest",
-    "delta_at",
-    "epsilon_of",
-    "nothing_known",
-    "upper_bounds",
-]
+from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, Guarantee
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits
+from shuffledp.core.validate import instance_of, invalid, nonnegative, open_probability, positive
 
 _UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
 
@@ -64,14 +77,14 @@ def account(
     applying = upper_bounds(counted, delta, published_only)
     explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
     found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
-    best = min(found, key=lambda theorem: _worth(found[theorem], counted))
+    best = min(found, key=lambda theorem: _preference(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise UnsupportedModelError(
             f"no theorem promises anything about {model.local.kind!r} reports at delta={delta:g}: reports that some "
             "answers never lead to come with a probability above it."
         )
     statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
-    statement = statement.remarking(*_who_is_mixed(counted), *_who_relays(counted))
+    statement = statement.remarking(*counted.shuffle.mixing)
     statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
     return statement.remarking(*(_why_no_amplification(counted, delta, found) if best.id == "local-dp" else ()))
@@ -155,8 +168,8 @@ def epsilon_of(guarantee: Guarantee) -> float:
     return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
 
 
-def _worth(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """What the smaller of is the better: epsilon; a gain of less than a millionth is not worth a remainder."""
+def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
+    """Sort key of guarantees, the smaller the better; a gain below a millionth of epsilon is not worth a remainder."""
     epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
@@ -190,22 +203,6 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
     )
 
 
-def _who_is_mixed(model: ProtocolModel) -> tuple[str, ...]:
-    """Where slots are kept, that people are mixed with neighbors only, and how many are not mixed at all."""
-    alone, people, windows = model.shuffle.num_alone, model.num_users, model.shuffle.swap_windows()
-    if model.shuffle.labels is not LabelMeaning.SLOT or alone == people:
-        return ()
-    if windows and all(max(each.sizes) == people and max(each.costs) == 0 for each in windows):
-        return ("Everybody is mixed with everybody: this is the uniform shuffle.",)
-    if not alone:
-        return ("Everybody is mixed with neighbors only.",)
-    are = "person is" if alone == 1 else "people are"
-    return (
-        f"{alone:,} of {people:,} {are} alone: their reports are not shuffled at all. The others are mixed with "
-        "neighbors only.",
-    )
-
-
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
     """The error where no theorem says anything at this delta, with what fails for the first one about such reports."""
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
@@ -216,7 +213,7 @@ def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> Unsuppor
 
 
 def _local_statement(model: ProtocolModel) -> PrivacyStatement:
-    """What all that one person sends guarantees by itself, computed from the randomizer's own parameters."""
+    """Local guarantee of all that one person sends, computed from the randomizer's own parameters."""
     return PrivacyStatement(
         guarantee=model.local.guarantee,
         kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
@@ -229,7 +226,7 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
 
 
 def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]:
-    """A delta above one in n permits publishing one person's answer outright: say so."""
+    """Warning about a delta above one in n, which permits publishing one person's answer outright."""
     delta = getattr(statement.guarantee, "delta", 0.0)
     if delta * num_users <= 1:
         return ()
@@ -239,35 +236,13 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
     )
 
 
-def _who_relays(model: ProtocolModel) -> tuple[str, ...]:
-    """How likely it is that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
-    walks = walks_of(model)
-    if walks is None or not 0 < walks.num_colluding < walks.num_users:
-        return ()
-    exposure = average_exposure(
-        num_users=walks.num_users, num_rounds=walks.num_rounds, num_colluding=walks.num_colluding
-    )
-    return (
-        f"If any {walks.num_colluding} of {walks.num_users} people are equally likely to collude, the chance that "
-        f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an average, "
-        "and it is close to 1 for whoever has colluding neighbors only.",
-    )
-
-
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """Of the theorems that could have amplified: which hypothesis fails for which, or that one gives no less."""
+    """Reasons of the theorems that could have amplified: the hypothesis that fails, or that one gives no less."""
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
-    nobody = model.shuffle.num_alone == model.num_users
-    if nobody or (not model.shuffle.is_uniform and model.shuffle.trust == ()):
-        return ("Nothing is shuffled, so there is no amplification: only the local guarantee remains.",)
-    cost, _ = model.shuffle.exchange_privacy or (0.0, 0.0)
-    if cost > 0 and cost >= model.local.epsilon0:
-        name = "epsilon1" if model.shuffle.imperfection is None else "gamma"
-        return (
-            f"This shuffle buys nothing: its {name} = {in_digits(cost, 'exactly')} is no less than epsilon0 = "
-            f"{in_digits(model.local.epsilon0, 'exactly')}, the most that one report by itself tells.",
-        )
+    obstacle = model.shuffle.obstacle(model.local.epsilon0)
+    if obstacle is not None:
+        return (obstacle,)
     others = [each for each in THEOREMS if each.id != "local-dp" and each.kind.promises and each.concerns(model)]
     reasons = _failing(model, delta, others) + [
         f"{theorem.id} gives no less: {in_digits(epsilon_of(found[theorem]), 'at most')}"
@@ -279,7 +254,7 @@ def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[The
 
 
 def _failing(model: ProtocolModel, delta: float, theorems: Iterable[Theorem]) -> list[str]:
-    """The theorems that do not apply, those together that fail by the same hypothesis."""
+    """Theorems that do not apply, grouped by the hypothesis that fails."""
     reasons: dict[Hypothesis, list[str]] = {}
     for theorem in theorems:
         failing = [each for each in theorem.hypotheses(model, delta=delta) if not each.holds]

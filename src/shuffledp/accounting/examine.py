@@ -1,4 +1,4 @@
-"""All that is known about a protocol at one delta: the bracket around its loss, and what each theorem says."""
+"""Examination of a protocol at one delta: the bracket around its loss, and what each theorem says."""
 
 import math
 import time
@@ -6,26 +6,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from shuffledp._described import Described, encode
-from shuffledp._validate import integer_at_least
 from shuffledp._version import __version__
 from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
-from shuffledp.accounting.composition import compose_releases
-from shuffledp.accounting.limit import Limit, limit
-from shuffledp.accounting.renyi import renyi
+from shuffledp.accounting.bounds import Limit, limit
+from shuffledp.accounting.compose import compose_releases, renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.errors import UnsupportedModelError
-from shuffledp.guarantees import RenyiDP
-from shuffledp.models import ProtocolModel
-from shuffledp.statements import Kind, PrivacyStatement, Status
-
-__all__ = ["Examination", "Finding", "examine", "findings"]
+from shuffledp.core.described import Described, encode
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import RenyiDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind, Status
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.validate import integer_at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Described):
-    """What one theorem says about a protocol.
+    """Finding of one theorem about a protocol.
 
     Args:
         theorem: its identifier.
@@ -46,7 +44,7 @@ class Finding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What is known about a protocol.
+    """Everything known about a protocol at one delta.
 
     Args:
         model: the protocol.

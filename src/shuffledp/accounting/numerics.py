@@ -8,21 +8,6 @@ import math
 import sys
 from collections.abc import Callable
 
-__all__ = [
-    "ROUND_UP",
-    "SMALLEST",
-    "binomial_error",
-    "binomial_probability",
-    "deviance",
-    "exp",
-    "expm1",
-    "gaussian_epsilon",
-    "largest_below",
-    "rounded_up",
-    "smallest_below",
-    "tail_ratio",
-]
-
 SMALLEST = sys.float_info.min  # below it floats lose digits: an upper bound on delta is never stated as less
 
 _LARGEST_POWER = 709.0

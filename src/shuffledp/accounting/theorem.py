@@ -1,4 +1,4 @@
-"""What a theorem is to the accountant: hypotheses to check, and a curve from epsilon to delta and back."""
+"""A theorem as the accountant sees it: hypotheses, a curve from epsilon to delta and back; and the local guarantee."""
 
 import math
 from abc import ABC, abstractmethod
@@ -7,14 +7,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._validate import nonnegative, open_probability
-from shuffledp.accounting.numerics import SMALLEST, rounded_up
-from shuffledp.errors import HypothesisError
-from shuffledp.guarantees import CentralDP, Guarantee
-from shuffledp.models import ProtocolModel, SumModel
-from shuffledp.statements import Basis, Hypothesis, Kind, PrivacyStatement, Status, Trust
-
-__all__ = ["Theorem", "inside_unit"]
+from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
+from shuffledp.core.errors import HypothesisError
+from shuffledp.core.guarantees import CentralDP, Guarantee
+from shuffledp.core.local_models import ProtocolModel, SumModel
+from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.validate import nonnegative, open_probability
 
 
 class Theorem(ABC):
@@ -128,3 +127,156 @@ class Theorem(ABC):
 def inside_unit(delta: float) -> float:
     """A delta from 0 to 1 as the nearest one that is neither, for hypotheses that divide by it or its logarithm."""
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
+
+
+def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
+    """Every order of the reports is equally likely, and nothing else about their origin is seen."""
+    return Hypothesis(
+        name="uniform-shuffle",
+        requirement="a uniform shuffle",
+        value=f"shuffler {model.shuffle.kind!r}",
+        holds=model.shuffle.is_uniform,
+    )
+
+
+def one_message_each(model: ProtocolModel) -> Hypothesis:
+    """Each user sends one message."""
+    messages = model.local.num_messages
+    return Hypothesis(
+        name="one-message-each",
+        requirement="one message per user",
+        value=f"num_messages={messages}",
+        holds=messages == 1,
+    )
+
+
+def common_randomizer(model: ProtocolModel) -> Hypothesis:
+    """All users apply the same randomizer, so that a report does not tell by its form who may have sent it.
+
+    Without it nothing need be amplified: with an alphabet of its own for each user, shuffling hides nothing.
+    """
+    shared = model.local.is_common
+    return Hypothesis(
+        name="common-randomizer",
+        requirement="one randomizer for all users",
+        value="the same for all" if shared else "one that depends on the user",
+        holds=shared,
+    )
+
+
+def not_adaptive(model: ProtocolModel) -> Hypothesis:
+    """No report depends on the reports before it, or on its place after the shuffle."""
+    adaptive = model.local.is_adaptive
+    return Hypothesis(
+        name="non-adaptive",
+        requirement="a randomizer that depends on nothing but the answer",
+        value="one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone",
+        holds=not adaptive,
+    )
+
+
+def oblivious(model: ProtocolModel) -> Hypothesis:
+    """The shuffle does not look at the reports."""
+    holds = model.shuffle.is_oblivious
+    return Hypothesis(
+        name="oblivious",
+        requirement="a permutation drawn independently of the reports",
+        value="one that is" if holds else "one that depends on them",
+        holds=holds,
+    )
+
+
+def several_users(model: ProtocolModel) -> Hypothesis:
+    """There is somebody to hide among."""
+    users = model.num_users
+    return Hypothesis(name="several-users", requirement="n >= 2", value=f"num_users={users}", holds=users >= 2)
+
+
+def pure_local(model: ProtocolModel) -> Hypothesis:
+    """The randomizer is (epsilon0, 0)-locally private with a finite epsilon0."""
+    local = model.local.guarantee
+    return Hypothesis(
+        name="pure-local-dp",
+        requirement="a randomizer with finite epsilon0 and local delta 0",
+        value=f"epsilon0={local.epsilon:.6g}, local delta={local.delta:g}",
+        holds=not local.is_trivial and local.delta == 0,
+    )
+
+
+def shuffled_pure_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """What theorems that know epsilon0 alone ask for: one pure report each, of one randomizer, uniformly shuffled."""
+    return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
+
+
+def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:
+    """Epsilon0 is at most the logarithm of ``exp_limit``, which ``formula`` spells out."""
+    limit = math.log(exp_limit) if exp_limit > 0 else -math.inf
+    epsilon0 = model.local.epsilon0
+    value = f" = {limit:.6g}" if exp_limit > 0 else ", which no epsilon0 is for so few users"
+    return Hypothesis(
+        name="small-epsilon0",
+        requirement=f"epsilon0 <= {formula}{value}",
+        value=f"epsilon0={epsilon0:.6g} with num_users={model.num_users}, delta={delta:g}",
+        holds=epsilon0 <= limit,
+    )
+
+
+class LocalOnly(Theorem):
+    """The released data are computed from the reports alone, so the local guarantee carries over (post-processing).
+
+    Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
+    nothing alone may well be private together.
+    """
+
+    id: ClassVar[str] = "local-dp"
+    citation: ClassVar[str] = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
+    is_vectorized: ClassVar[bool] = True
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Epsilon0 is finite, and the local delta within the delta asked for."""
+        local = model.local.guarantee
+        return (
+            Hypothesis(
+                name="local-guarantee",
+                requirement="a finite epsilon0",
+                value=f"epsilon0={local.epsilon:.6g}",
+                holds=not local.is_trivial,
+            ),
+            Hypothesis(
+                name="local-delta",
+                requirement=f"a local delta of at most {delta:g}",
+                value=f"local delta={local.delta:g}",
+                holds=local.delta <= delta,
+            ),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Epsilon0, at any delta."""
+        del delta
+        return model.local.epsilon0
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The local delta from epsilon0 on; below, what binary randomized response loses, which is the worst."""
+        return float(self.curve(model, epsilons=np.array([epsilon]))[0])
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """With E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+
+        Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.
+        """
+        local = model.local.guarantee
+        if math.isinf(local.epsilon):
+            return np.where(np.isinf(epsilons), local.delta, 1.0)
+        below = -np.expm1(np.minimum(epsilons - local.epsilon, 0.0)) / (1 + math.exp(-local.epsilon))
+        return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
+
+    def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
+        """Epsilon0 with the local delta, which is 0 for pure randomizers: stronger than what was asked for."""
+        del delta
+        local = model.local.guarantee
+        return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
+
+    def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
+        """One's own device, and nobody else."""
+        del model
+        return (Trust.OWN_DEVICE,)

@@ -1,18 +1,17 @@
-"""How often each value occurs, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+"""Frequencies of values, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import IncomparableError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Summary, View
-from shuffledp.models import DummyReports, FrequencyModel
-
-__all__ = ["FrequencyAnalyzer", "FrequencySummary", "project_to_simplex"]
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Summary, View
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.core.validate import invalid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +36,7 @@ class FrequencySummary(Summary):
     num_reports: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(0, num_reports=self.num_reports)
+        validate.integer_at_least(0, num_reports=self.num_reports)
         if self.counts.shape != (self.model.domain_size,) or (self.counts < 0).any():
             raise invalid(f"{self.model.domain_size} counts of 0 or more", shape_of_counts=self.counts.shape)
 
@@ -70,7 +69,7 @@ class FrequencyAnalyzer:
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, UniformShuffler
-        >>> from shuffledp.testing import SeededSource
+        >>> from shuffledp.randomness.replayable import SeededSource
         >>> randomizer = KaryRandomizedResponse(epsilon0=3.0, domain_size=2)
         >>> reports = randomizer.randomize([0] * 700 + [1] * 300, source=SeededSource(1))
         >>> analyzer = FrequencyAnalyzer()
@@ -82,7 +81,7 @@ class FrequencyAnalyzer:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        _validate.open_probability(level=self.level)
+        validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> FrequencySummary:
         """Support counts of a view.
@@ -108,7 +107,7 @@ class FrequencyAnalyzer:
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
         """
-        _validate.instance_of(FrequencySummary, summary=summary)
+        validate.instance_of(FrequencySummary, summary=summary)
         if summary.num_reports == 0:
             raise invalid("a summary of one report or more", num_reports=summary.num_reports)
         p, q, total = summary.model.p, summary.model.q, summary.num_reports

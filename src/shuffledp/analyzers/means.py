@@ -6,20 +6,21 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.analyzers.exact_sums import exact_sums
-from shuffledp.errors import IncomparableError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Summary, View
-from shuffledp.models import DummyReports, MeanModel
-
-__all__ = ["MeanAnalyzer", "MeanSummary"]
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Summary, View
+from shuffledp.core.local_models import MeanModel
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.core.validate import invalid
 
 # Reports that carry at least half of the values' spread tell it well enough; from others it is not estimated.
 _LEAST_CURVATURE = -0.5
 _LARGEST_COVARIANCE = 2048  # coordinates: the matrix takes 32 MiB
 _LEAST_CORRELATION = 1e-6
+_MANTISSA = 53  # bits
+_LOWER = 27  # bits of the lower part; sums of 2^20 such parts are exact in float64
+_BATCH = 1 << 18  # numbers at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +47,7 @@ class MeanSummary(Summary):
     num_reports: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(0, num_reports=self.num_reports)
+        validate.integer_at_least(0, num_reports=self.num_reports)
         dimension = self.model.dimension
         if len(self.sums) != dimension or len(self.squares) != dimension or min(self.squares) < 0:
             raise invalid(f"{dimension} sums of squares of 0 or more", len_squares=len(self.squares))
@@ -105,7 +106,7 @@ class MeanAnalyzer:
     Example:
         >>> from shuffledp.randomizers import OneBitMean
         >>> from shuffledp.shufflers import UniformShuffler
-        >>> from shuffledp.testing import SeededSource
+        >>> from shuffledp.randomness.replayable import SeededSource
         >>> reports = OneBitMean(epsilon0=3.0, lower=0, upper=10).randomize([2.5] * 1000, source=SeededSource(1))
         >>> analyzer = MeanAnalyzer()
         >>> estimate = analyzer.estimate(analyzer.summarize(UniformShuffler().shuffle(reports)))
@@ -116,7 +117,7 @@ class MeanAnalyzer:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        _validate.open_probability(level=self.level)
+        validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> MeanSummary:
         """Sums over the contributions of a view.
@@ -144,7 +145,7 @@ class MeanAnalyzer:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
             UnsupportedModelError: if dummies were made from a value that the randomizer does not take.
         """
-        _validate.instance_of(MeanSummary, summary=summary)
+        validate.instance_of(MeanSummary, summary=summary)
         if summary.num_reports == 0:
             raise invalid("a summary of one report or more", num_reports=summary.num_reports)
         model, total = summary.model, summary.num_reports
@@ -194,7 +195,7 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
 
 
 def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Of the errors from randomizing, whose squared standard errors these are; None for numbers, and where unknown."""
+    """Covariance of the errors from randomizing, with these variances; None for numbers, and where unknown."""
     model, mean = summary.model, summary.mean
     if not 1 < model.dimension <= _LARGEST_COVARIANCE or summary.dummies is not None:
         return None
@@ -238,3 +239,53 @@ def _center(model: MeanModel, dummies: DummyReports) -> float:
     if model.dimension > 1 or not model.lower <= dummies.value <= model.upper:
         raise UnsupportedModelError(f"means need dummies made from one of their values; got {dummies!r}.")
     return float(dummies.value)
+
+
+# ---- sums without rounding, so that summaries of parts add up to that of the whole in any order ----------------------
+
+
+def exact_sums(values: NDArray[np.float64]) -> tuple[Fraction, ...]:
+    """The exact sum of each column.
+
+    Each float is an integer of 53 bits times a power of two. Integers of equal powers are added, in two parts that
+    cannot overflow; then the powers are put together.
+
+    Args:
+        values: finite numbers, shape (n, columns).
+
+    Raises:
+        InvalidParameterError: if a number is not finite.
+
+    Example:
+        >>> exact_sums(np.array([[1e300], [1.0], [-1e300]]))
+        (Fraction(1, 1),)
+    """
+    if not np.isfinite(values).all():
+        raise InvalidParameterError("values must be finite numbers; got others.")
+    columns = values.shape[1]
+    totals = [Fraction(0)] * columns
+    rows = max(1, _BATCH // columns)
+    for start in range(0, len(values), rows):
+        for column, total in enumerate(_sums(values[start : start + rows])):
+            totals[column] += total
+    return tuple(totals)
+
+
+def _sums(values: NDArray[np.float64]) -> list[Fraction]:
+    mantissas, exponents = np.frexp(values)
+    integers = np.ldexp(mantissas, _MANTISSA).astype(np.int64)
+    least = int(exponents.min())
+    powers, columns = int(exponents.max()) - least + 1, values.shape[1]
+    slots = ((exponents - least) * columns + np.arange(columns)).ravel()
+    upper, lower = (
+        np.bincount(slots, weights=part.ravel(), minlength=powers * columns).astype(np.int64).reshape(powers, columns)
+        for part in (integers >> _LOWER, integers & (2**_LOWER - 1))
+    )
+    unit = Fraction(2) ** (least - _MANTISSA)
+    found = []
+    for column in range(columns):
+        total = 0
+        for power in np.flatnonzero(upper[:, column] | lower[:, column]).tolist():
+            total += ((int(upper[power, column]) << _LOWER) + int(lower[power, column])) << power
+        found.append(total * unit)
+    return found

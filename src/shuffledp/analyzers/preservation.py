@@ -1,4 +1,4 @@
-"""How much of a group's own answers stays in the group's slots: what a shuffle leaves to be learnt about groups."""
+"""Shares of a group's own answers that stay in its slots: what a shuffle leaves to be learned about groups."""
 
 import math
 from collections.abc import Iterable
@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError
-from shuffledp.groups import Groups
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import cayley_lost_law, hamming_lost_law, kendall_kept_in_interval
-from shuffledp.laws.preservation import ROUND_UP
-from shuffledp.permutations import invert
+from shuffledp.laws.preservation_laws import ROUND_UP
+from shuffledp.people.groups import Groups
+from shuffledp.randomness.permutations import invert
+from shuffledp.randomness.sources import RandomSource
 
 if TYPE_CHECKING:
-    from shuffledp.models import ShuffleModel
-    from shuffledp.randomness import RandomSource
+    from shuffledp.core.shuffle_models import ShuffleModel
 
-__all__ = ["Preservation", "SlotPermutation", "exact_means", "preservation"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _LOST_LAWS = {"cayley": cayley_lost_law, "hamming": hamming_lost_law}
 _LONGEST_EXACT = 5_000_000  # people times members up to which a law is written out
@@ -46,7 +43,7 @@ class SlotPermutation(Protocol):
     def prepare(self) -> _PreparedBlocks:
         """Reference order, blocks and parameters."""
 
-    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, *, source: RandomSource | None = None) -> Integers:
         """The secret permutation of people."""
 
 
@@ -87,7 +84,7 @@ def preservation(
     *,
     delta: float = 0.01,
     num_draws: int = 200,
-    source: "RandomSource | None" = None,
+    source: RandomSource | None = None,
 ) -> Preservation:
     """(eta, delta)-preservation of each group, by a Mallows shuffle or a noisy sort.
 
@@ -108,8 +105,8 @@ def preservation(
     References:
         Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 4.4, Theorem A.4.
     """
-    _validate.open_probability(delta=delta)
-    _validate.integer_at_least(1, num_draws=num_draws)
+    validate.open_probability(delta=delta)
+    validate.integer_at_least(1, num_draws=num_draws)
     prepared = shuffler.prepare()
     if groups.num_users != prepared.order.size:
         raise InvalidParameterError(f"groups must be of {prepared.order.size} people; got {groups.num_users}.")
@@ -137,7 +134,7 @@ def exact_means(
         shuffler: what shuffles.
         groups: the groups asked about; they may be others than those of the shuffler.
         numbers: which of them.
-        most_work: laws are worked out in the order of ``numbers`` up to about so many terms.
+        most_work: laws are worked out in the order of ``numbers`` up to about this number of terms.
 
     Returns:
         Group number to share, without the groups where it is not known, or not worked out.
@@ -170,7 +167,7 @@ class _Place(NamedTuple):
 
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
-    """Of the given groups those that lie in one block."""
+    """The given groups that lie in one block."""
     rank, sizes, starts = invert(prepared.order), np.diff(prepared.starts), prepared.starts
     found: dict[int, _Place] = {}
     for number in numbers:
@@ -206,7 +203,7 @@ def _mean(law: Floats) -> float:
 
 
 def _eta(law: Floats, delta: float) -> float:
-    """The largest share that is kept with probability 1 - delta: fewer than so many are lost, rounded safely."""
+    """The largest share that is kept with probability 1 - delta; chances of losing more are rounded up."""
     beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * ROUND_UP
     most = int(np.flatnonzero(beyond <= delta)[0])
     return 1 - most / (law.size - 1)

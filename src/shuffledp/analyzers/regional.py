@@ -3,27 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Summary, View
-from shuffledp.models import FrequencyModel, LocalModel, MeanModel
-from shuffledp.permutations import invert
-from shuffledp.testing import SeededSource
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["RegionalAnalyzer", "RegionalSummary"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Summary, View
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid
+from shuffledp.randomness.permutations import invert
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.randomness.sources import RandomSource
 
 _MOST_WEIGHTS = 50_000_000
 _LEAST_CURVATURE = -0.999999
@@ -58,7 +52,7 @@ class RegionalSummary(Summary):
 
 
 class _Drawing(Protocol):
-    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, *, source: RandomSource | None = None) -> Integers:
         """The permutation of people: whose report lies in each slot."""
 
 
@@ -75,13 +69,13 @@ class _Landing(NamedTuple):
     chances: Floats
 
     def variance(self, within: Floats, spreads: Floats) -> Floats:
-        """Of the averages over regions' slots, if a person's value has this mean and this variance by region."""
+        """Variances of averages over regions' slots, if a person's value has this mean and this variance by region."""
         moved: Floats = (self.shares @ within).var(axis=0, ddof=1)
         out: Floats = moved + np.maximum(self.chances @ spreads, 0.0)
         return out
 
     def most(self, slots: Floats) -> Floats:
-        """The same for a range of values of width 1, whatever they are.
+        """Upper bound on these variances for any values in a range of width 1.
 
         A quarter per slot is the most where slots are filled independently, and with v_j the variance of "the report of
         j lies here" half the sum of all v_j where who lies here makes others' lying here less likely. Of that sum six
@@ -159,10 +153,10 @@ class RegionalAnalyzer:
         where: "tuple[Mapping[str, Any], ...] | None" = None,
         level: float = 0.95,
     ) -> None:
-        _validate.open_probability(level=level)
+        validate.open_probability(level=level)
         if (regions is None) == (weights is None):
             raise InvalidParameterError("exactly one of regions and weights must be given.")
-        _validate.integer_at_least(2, num_draws=num_draws)
+        validate.integer_at_least(2, num_draws=num_draws)
         if shuffler is not None and regions is None:
             raise InvalidParameterError("shuffler must be given with regions, not with weights.")
         self.level = level
@@ -198,7 +192,7 @@ class RegionalAnalyzer:
         Raises:
             InvalidParameterError: if a number is not finite, or shapes disagree.
         """
-        _validate.positive(bandwidth=bandwidth)
+        validate.positive(bandwidth=bandwidth)
         at, around = (_as_columns(each, name) for each, name in ((points, "points"), (centers, "centers")))
         if at.shape[1] != around.shape[1]:
             raise invalid(f"with {at.shape[1]} columns, as points", shape_of_centers=around.shape)
@@ -255,7 +249,7 @@ class RegionalAnalyzer:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, is of other regions, or holds no report
                 with a weight.
         """
-        _validate.instance_of(RegionalSummary, summary=summary)
+        validate.instance_of(RegionalSummary, summary=summary)
         if len(summary.weights) != len(self.where):
             raise invalid(f"one for each of {len(self.where)} regions", num_regions=len(summary.weights))
         seen = np.flatnonzero(summary.weights > 0)
@@ -325,7 +319,7 @@ def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, 
 
 
 def _width(model: LocalModel) -> float:
-    """Of the range of what is averaged."""
+    """Width of the range of what is averaged."""
     numbers: Any = model
     return 1.0 if isinstance(model, FrequencyModel) else float(numbers.upper - numbers.lower)
 

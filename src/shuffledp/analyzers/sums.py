@@ -6,14 +6,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.estimates import Estimate
-from shuffledp.flow import Summary, View
-from shuffledp.models import LARGEST_WRAP_PROBABILITY, SumModel
-
-__all__ = ["ShareSummary", "SumAnalyzer"]
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Summary, View
+from shuffledp.core.local_models import LARGEST_WRAP_PROBABILITY, SumModel
+from shuffledp.core.validate import invalid
 
 _HALF = np.uint64(32)
 
@@ -37,11 +35,11 @@ class ShareSummary(Summary):
 
     def __post_init__(self) -> None:
         for residue in self.residues:
-            _validate.integer_at_least(0, residues=residue)
+            validate.integer_at_least(0, residues=residue)
             if residue >= self.model.modulus:
                 raise invalid(f"below the modulus {self.model.modulus}", residues=residue)
         for count in self.messages:
-            _validate.integer_at_least(0, messages=count)
+            validate.integer_at_least(0, messages=count)
         if len(self.residues) != self.model.dimension:
             raise invalid(f"of length {self.model.dimension}, one per coordinate", len_residues=len(self.residues))
         if len(self.messages) != self.model.num_messages:
@@ -96,8 +94,8 @@ class SumAnalyzer:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        _validate.one_of(("sum", "mean"), statistic=self.statistic)
-        _validate.open_probability(level=self.level)
+        validate.one_of(("sum", "mean"), statistic=self.statistic)
+        validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> ShareSummary:
         """Sums of the shares in a view.
@@ -125,7 +123,7 @@ class SumAnalyzer:
                 many messages they had, more people came than were planned, or the noise may wrap around the modulus
                 with a chance above 5 %.
         """
-        _validate.instance_of(ShareSummary, summary=summary)
+        validate.instance_of(ShareSummary, summary=summary)
         model, people = summary.model, _people(summary)
         if model.wrap_probability > LARGEST_WRAP_PROBABILITY:
             raise InvalidParameterError(

@@ -1,34 +1,38 @@
-"""Attacks: what somebody who wants to know does with a view. They read views and models, and never the accounting.
+"""Attacks: what an adversary does with a view, held against claims; they read models, and never the accounting.
+
+Files in reading order:
+
+* `audit`: claims put to the test by distinguishing games; `findings`: its report; `audit_statistics`: its intervals.
+* `games`: the game for local, central and order claims; `game_registry`: which one is played, a line for each.
+* `likelihood_scores`: neighboring data sets, and how a view is scored. Other games bring their own scores:
+  `histogram_game`, `slot_games`, `share_game`, `walk_games`.
+* `guessing_game`: one person's answer is guessed. `reidentification_game`: slots are named, by the adversaries of
+  `reidentification_adversaries`.
+* `evaluation`: inference of everybody's answers, by what `side_information` tells.
 
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """
 
 from shuffledp.attacks.audit import audit
-from shuffledp.attacks.de_finetti import DeFinettiAttack
-from shuffledp.attacks.evaluation import InferenceEvaluation, evaluate
+from shuffledp.attacks.evaluation import InferenceEvaluation, MajorityVote, evaluate
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
-from shuffledp.attacks.gaussian_process import GaussianProcessAttack
-from shuffledp.attacks.guessing import DEFAULT_GUESSES, Guessing, guess_answers
-from shuffledp.attacks.inputs import NeighboringInputs
-from shuffledp.attacks.known_games import DEFAULT_TRIALS
-from shuffledp.attacks.naming import LearnedSlots, Naming, name_slots
-from shuffledp.attacks.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
-from shuffledp.attacks.reidentification import (
+from shuffledp.attacks.game_registry import DEFAULT_TRIALS
+from shuffledp.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
+from shuffledp.attacks.likelihood_scores import NeighboringInputs
+from shuffledp.attacks.reidentification_adversaries import (
     KnownAnswers,
     LikeliestSlots,
     OptimalReidentification,
 )
+from shuffledp.attacks.reidentification_game import LearnedSlots, Naming, name_slots
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
-from shuffledp.attacks.votes import MajorityVote
 
 __all__ = [
     "DEFAULT_GUESSES",
     "DEFAULT_TRIALS",
     "AuditReport",
-    "DeFinettiAttack",
     "Evidence",
     "Finding",
-    "GaussianProcessAttack",
     "Guessing",
     "InferenceAttack",
     "InferenceEvaluation",
@@ -38,8 +42,6 @@ __all__ = [
     "MajorityVote",
     "Mode",
     "Naming",
-    "NeighborhoodBayes",
-    "NeighborhoodPrior",
     "NeighboringInputs",
     "OptimalReidentification",
     "SideInformation",

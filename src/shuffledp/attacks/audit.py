@@ -1,35 +1,30 @@
-"""Claims put to the test: play the distinguishing game on the pipeline itself, and see what it shows about epsilon."""
+"""Audit: claims put to the test by distinguishing games on the pipeline itself, which show a lower limit of epsilon."""
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
-from shuffledp import _validate
-from shuffledp._numerals import in_digits
+from shuffledp.attacks.audit_statistics import least_found, most_shown, others_of, runs_needed, trials_to_tell
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
+from shuffledp.attacks.game_registry import games_of
 from shuffledp.attacks.games import LOOKS, MOST_TRIALS, Game, Progress, RandomizerAndShuffler
-from shuffledp.attacks.inputs import NeighboringInputs, worst_inputs
-from shuffledp.attacks.intervals import most_shown, runs_needed
-from shuffledp.attacks.known_games import games_of
-from shuffledp.attacks.power import least_found, others_of, trials_to_tell
-from shuffledp.attacks.shares import LARGEST_MODULUS
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer, Shuffler
-from shuffledp.graphs import Graph, union
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.models import LocalModel, ProtocolModel
+from shuffledp.attacks.likelihood_scores import NeighboringInputs, worst_inputs
+from shuffledp.attacks.share_game import LARGEST_MODULUS
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Randomizer, Shuffler
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Kind
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits
+from shuffledp.people.graphs import Graph, union
 from shuffledp.randomizers import SplitAndMixModel
-from shuffledp.randomness import resolve_source
+from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import RandomWalkShuffler
-from shuffledp.statements import Kind, PrivacyStatement
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["audit"]
 
 Games = Mapping[str, type[Game]]
 
@@ -49,10 +44,10 @@ def audit(
     inputs: NeighboringInputs | Sequence[NeighboringInputs] = (),
     mode: str = "pipeline",
     stop_early: bool = True,
-    source: "RandomSource | None" = None,
+    source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
-    """Try to refute claims about a pipeline, by attacks on runs of the pipeline itself.
+    """Audit of claims about a pipeline: attempts to refute them by attacks on runs of the pipeline itself.
 
     One person's answer is one of two, everybody else's is fixed, and an attacker who knows all that is to tell
     from what may be seen which of the two it was: from that person's report for local claims, from the view for central
@@ -110,7 +105,7 @@ def audit(
     claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
     pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)
     _check(pipeline, claims, pairs, num_users=num_users, trials=trials, confidence=confidence)
-    _validate.one_of([each.value for each in Mode], mode=str(mode))
+    validate.one_of([each.value for each in Mode], mode=str(mode))
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
     games, looks = games_of(pipeline, num_users, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
@@ -139,7 +134,7 @@ def audit(
 
 
 def _claimed(claims: Sequence[PrivacyStatement], kind: str) -> dict[float, float]:
-    """For each delta the largest loss that is claimed with it, in a guarantee of this type."""
+    """Largest loss that is claimed with each delta, in a guarantee of this type."""
     found: dict[float, float] = {}
     for claim in claims:
         if claim.guarantee.type == kind:
@@ -156,28 +151,28 @@ def _check(
     trials: int | None,
     confidence: float,
 ) -> None:
-    _validate.instance_of(RandomizerAndShuffler, pipeline=pipeline)
-    _validate.integer_at_least(1, num_users=num_users)
-    _validate.open_probability(confidence=confidence)
+    validate.instance_of(RandomizerAndShuffler, pipeline=pipeline)
+    validate.integer_at_least(1, num_users=num_users)
+    validate.open_probability(confidence=confidence)
     if trials is not None:
-        _validate.integer_at_least(2, trials=trials)
+        validate.integer_at_least(2, trials=trials)
         if trials > MOST_TRIALS:
-            raise _validate.invalid(f"at most {MOST_TRIALS:,}, whose scores fit into memory", trials=trials)
+            raise validate.invalid(f"at most {MOST_TRIALS:,}, whose scores fit into memory", trials=trials)
     if not claims:
-        raise _validate.invalid("one PrivacyStatement or more", statements=())
+        raise validate.invalid("one PrivacyStatement or more", statements=())
     for claim in claims:
-        _validate.instance_of(PrivacyStatement, statements=claim)
+        validate.instance_of(PrivacyStatement, statements=claim)
         _check_people(claim, pipeline.shuffler, num_users)
     for pair in pairs:
-        _validate.instance_of(NeighboringInputs, inputs=pair)
+        validate.instance_of(NeighboringInputs, inputs=pair)
         if pair.holders:
-            raise _validate.invalid("without holders, which the audit chooses", inputs=pair)
+            raise validate.invalid("without holders, which the audit chooses", inputs=pair)
         if pair.person >= num_users:
-            raise _validate.invalid(f"about one of num_users={num_users} people", person=pair.person)
+            raise validate.invalid(f"about one of num_users={num_users} people", person=pair.person)
 
 
 def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -> None:
-    """Refuse a claim whose hypotheses were evaluated for another number of people than are played.
+    """Check that a claim's hypotheses were evaluated for the number of people that are played.
 
     A claim about walks may be that of one part of the graph, the one that hides its people worst.
     """
@@ -192,7 +187,7 @@ def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -
 
 
 def _parts_of(shuffler: Shuffler) -> list[int]:
-    """How many people each part of a graph has that no report leaves; none if nothing walks."""
+    """Sizes of the parts of a graph that no report leaves; none if nothing walks."""
     if not isinstance(shuffler, RandomWalkShuffler):
         return []
     graphs = (shuffler.graph,) if isinstance(shuffler.graph, Graph) else shuffler.graph
@@ -212,7 +207,7 @@ def _loss_of(claim: PrivacyStatement) -> float:
 
 
 def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
-    """Why there is nothing to refute in a statement, or no game that could; else ""."""
+    """Reason why there is nothing to refute in a statement, or no game that could; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
     if claim.kind is Kind.LOWER_BOUND:
@@ -230,7 +225,7 @@ def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
 
 
 def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
-    """Why there is no game about a claim on orders; else ""."""
+    """Reason why there is no game about a claim on orders; else ""."""
     if not isinstance(claim.guarantee, DSigmaPrivacy):
         return ""
     groups = getattr(shuffler, "groups", None)
@@ -241,8 +236,8 @@ def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
     return "" if groups.sizes.max() > 1 else "Every group is one person: there is no order to be told."
 
 
-def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: "RandomSource") -> str:
-    """Why the attacks cannot be mounted on this randomizer; else "". Every answer is randomized once, to be checked."""
+def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource) -> str:
+    """Reason why no attack fits this randomizer; else "". Every answer is randomized once, to be checked."""
     model = randomizer.model
     if reason := _why_unreadable(model):
         return reason
@@ -257,7 +252,7 @@ def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], s
 
 
 def _why_unreadable(model: LocalModel) -> str:
-    """Why no attack here can put a person's reports together; else ""."""
+    """Reason why no attack here can put a person's reports together; else ""."""
     if isinstance(model, SplitAndMixModel):
         if model.modulus <= LARGEST_MODULUS:
             return ""
@@ -271,7 +266,7 @@ def _why_unreadable(model: LocalModel) -> str:
 
 
 def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail: float) -> str:
-    """Why even an attack that never errs could not refute the claim; else ""."""
+    """Reason why even an attack that never errs could not refute the claim; else ""."""
     claimed, delta, runs = _loss_of(claim), _delta_of(claim), trials or games[claim.guarantee.type].trials
     most = most_shown(runs, delta, tail=tail)
     if most > claimed:

@@ -1,29 +1,23 @@
-"""How well an inference attack does: success beside guessing and beside a control group, and who is vulnerable."""
+"""Evaluation of inference attacks: success beside a control group, who is vulnerable; and the majority vote."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._described import Described
-from shuffledp._validate import invalid
-from shuffledp.attacks.intervals import clopper_pearson
-from shuffledp.attacks.side_information import InferenceAttack, SideInformation
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Randomizer, Shuffler
-from shuffledp.randomness import resolve_source
+from shuffledp.attacks.audit_statistics import clopper_pearson
+from shuffledp.attacks.side_information import InferenceAttack, SideInformation, needed, reports_by_slot, spread
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["InferenceEvaluation", "evaluate"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all)
 
 _MOST_RUNS = 10_000_000
@@ -31,7 +25,7 @@ _MOST_RUNS = 10_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceEvaluation(Described):
-    """What an inference attack achieved over fresh randomizations and shuffles of the same answers.
+    """Success of an inference attack over fresh randomizations and shuffles of the same answers.
 
     Errors are about this randomness; the people are these people. A single run tells no error: it is None.
 
@@ -111,10 +105,10 @@ def evaluate(
     vulnerable_from: float = 0.9,
     control_runs: int | None = None,
     level: float = 0.95,
-    source: "RandomSource | None" = None,
+    source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> InferenceEvaluation:
-    """Play an inference attack against fresh randomizations and shuffles of the same answers.
+    """Evaluation of an inference attack against fresh randomizations and shuffles of the same answers.
 
     The attack sees views and side information only. 33,000 people take some 20 s with the vote, as long again for the
     control, and some minutes with slower attacks.
@@ -193,8 +187,8 @@ def evaluate(
 
 
 def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
-    """What an attack returned, if it is one number of a value for each person. Messages never show what it guessed."""
-    _validate.unmasked(guesses=found)
+    """Checked guesses of an attack: one number of a value for each person. Messages never show what it guessed."""
+    validate.unmasked(guesses=found)
     try:
         guesses = np.asarray(found)
     except ValueError:
@@ -253,9 +247,9 @@ def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float,
 
 def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[int, int, int]:
     """Runs of a repetition, repetitions, and control runs."""
-    _validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
+    validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
     controls = num_runs * repetitions if control_runs is None else control_runs
-    _validate.integer_at_least(1, control_runs=controls)
+    validate.integer_at_least(1, control_runs=controls)
     for name, count in (("num_runs * repetitions", num_runs * repetitions), ("control_runs", controls)):
         if count > _MOST_RUNS:
             raise invalid(f"at most {_MOST_RUNS}", **{name: count})
@@ -263,27 +257,27 @@ def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[i
 
 
 def _check_players(attack: InferenceAttack, randomizer: Randomizer, shuffler: Shuffler) -> None:
-    _validate.instance_of(InferenceAttack, attack=attack)
-    _validate.instance_of(Randomizer, randomizer=randomizer)
-    _validate.instance_of(Shuffler, shuffler=shuffler)
+    validate.instance_of(InferenceAttack, attack=attack)
+    validate.instance_of(Randomizer, randomizer=randomizer)
+    validate.instance_of(Shuffler, shuffler=shuffler)
 
 
 def _check_shares(vulnerable_from: float, level: float) -> None:
-    _validate.open_probability(level=level)
-    _validate.probability(vulnerable_from=vulnerable_from)
+    validate.open_probability(level=level)
+    validate.probability(vulnerable_from=vulnerable_from)
     if vulnerable_from == 0:
         raise invalid("above 0 and at most 1", vulnerable_from=vulnerable_from)
 
 
 def _answers(answers: ArrayLike, side_information: SideInformation) -> Integers:
     """Everybody's true answer, of the people of the side information."""
-    _validate.unmasked(answers=answers)
+    validate.unmasked(answers=answers)
     truth = np.asarray(answers)
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
         raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
     if truth.min() < 0:
         raise InvalidParameterError("answers must be numbers of values, 0 or more.")
-    _validate.instance_of(SideInformation, side_information=side_information)
+    validate.instance_of(SideInformation, side_information=side_information)
     for name in ("neighbors", "points", "features", "blocks"):
         part = getattr(side_information, name)
         if part is not None and len(part) != truth.size:
@@ -295,3 +289,43 @@ def _mean_and_error(name: str, values: ArrayLike) -> dict[str, Any]:
     each = np.asarray(values, dtype=np.float64)
     error = float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
     return {name: float(each.mean()), f"{name}_error": error}
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityVote:
+    """Majority vote: guesses the value of most reports in the slots of similar people nearby.
+
+    Ties go to the value that is said more often in the whole view, then to the smaller one; that value is also the
+    guess about people of whom no slot is known.
+
+    References:
+        Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Section 5.
+
+    Example:
+        >>> from shuffledp import IdentityShuffler, KaryRandomizedResponse
+        >>> reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=2).randomize([0, 0, 1])
+        >>> view = IdentityShuffler().shuffle(reports)
+        >>> near = SideInformation(neighbors=np.array([[0, 1, 2], [1, 2, -1], [2, -1, -1]]))
+        >>> MajorityVote().infer(view, near).tolist()
+        [0, 0, 1]
+    """
+
+    def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
+        """One answer per person.
+
+        Args:
+            view: of randomized response, with or without slots.
+            side_information: with ``neighbors``.
+
+        Raises:
+            InvalidParameterError: if ``neighbors`` is not known, or there is not one report per person.
+            UnsupportedModelError: if reports are no values, or labels are not slots.
+        """
+        neighbors = needed(side_information, "neighbors")
+        said = reports_by_slot(view, len(neighbors))
+        size = int(getattr(view.reports.model, "domain_size"))  # noqa: B009
+        total = np.bincount(said, minlength=size)
+        votes = spread(neighbors) @ np.eye(size)[said]
+        # A fraction of a vote decides ties; it never outweighs a whole one.
+        guesses: NDArray[np.int64] = (votes + total / (2 * total.sum())).argmax(axis=1)
+        return guesses

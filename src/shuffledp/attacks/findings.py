@@ -1,23 +1,24 @@
-"""What an audit says: a verdict on each claim, with what the strongest attack showed."""
+"""Audit report: a verdict on each claim, with what the strongest attack showed, and the success rate of guesses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from shuffledp._described import Described
-from shuffledp._numerals import in_digits
-from shuffledp.attacks.inputs import NeighboringInputs
-from shuffledp.attacks.intervals import to_width
-from shuffledp.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.models import ProtocolModel, ShuffleModel
+from shuffledp.attacks.audit_statistics import clopper_pearson, to_width
+from shuffledp.attacks.likelihood_scores import NeighboringInputs
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import count_of, in_digits, plural
 from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
-from shuffledp.statements import PrivacyStatement
-
-__all__ = ["AuditReport", "Evidence", "Finding", "Mode", "Verdict", "outcome_of", "played", "tally"]
 
 
 class Verdict(StrEnum):
-    """What became of a claim. No audit can prove one, so that there is no "passed"."""
+    """Verdict on a claim. No audit can prove one, so that there is no "passed"."""
 
     REFUTED = "refuted"
     CONSISTENT = "consistent"
@@ -25,7 +26,7 @@ class Verdict(StrEnum):
 
 
 def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
-    """How many claims met each verdict; all three are there."""
+    """Number of claims that met each verdict; all three are there."""
     given = list(verdicts)
     return {verdict: given.count(verdict) for verdict in Verdict}
 
@@ -44,7 +45,7 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
         )
     held = f"{refuted} of {refuted + stood} audited claims refuted"
     if not refuted:
-        held = f"{stood} {'claim' if stood == 1 else 'claims'} audited, none refuted"
+        held = f"{stood} {plural(stood, 'claim')} audited, none refuted"
         if weak == stood:
             held = f"Nothing is known: {held}"
     if weak:
@@ -53,14 +54,14 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
 
 
 def played(shuffle: ShuffleModel) -> str:
-    """What reports go through, of which several rounds may be side by side."""
+    """Shuffle in words, of which several rounds may be side by side."""
     if isinstance(shuffle, ParallelShuffleModel):
         return f"through {shuffle.num_rounds:,} {shuffle.round.kind} rounds side by side"
     return f"through {shuffle.kind}" if shuffle.kind != IdentityShuffleModel.kind else "without a shuffle"
 
 
 class Mode(StrEnum):
-    """What the runs of a game about the view are."""
+    """Kind of runs of a game about the view."""
 
     PIPELINE = "pipeline"
     STATISTICS = "statistics"
@@ -68,7 +69,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Described):
-    """What one event, chosen on other runs, showed on held-out runs.
+    """Evidence of one event, chosen on training runs and counted on held-out runs.
 
     All limits of all findings of a report hold together with probability ``confidence`` at least.
 
@@ -104,7 +105,7 @@ class Evidence(Described):
     roc: tuple[tuple[float, ...], ...]
 
     def told(self, symbol: str) -> str:
-        """What was shown, in a sentence, of a loss of this name."""
+        """Evidence in a sentence, for a loss of this name."""
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
         detected, mistaken = (
             to_width(rate, least, most, percent=True)
@@ -125,7 +126,7 @@ class Evidence(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Described):
-    """The verdict on one claim.
+    """Finding: the verdict on one claim, with its evidence.
 
     Args:
         statement: the claim, as it came in.
@@ -134,7 +135,7 @@ class Finding(Described):
         evidence: what the strongest attack showed; None if it was not audited.
         detectable: the true loss from which on these trials refute the claim with probability 90 %, by an attack whose
             event shows all of that loss and is of the shape of the one that decided
-            (`shuffledp.attacks.power.others_of`); None if the claim is not consistent.
+            (`shuffledp.attacks.audit_statistics.others_of`); None if the claim is not consistent.
         trials_needed: how many trials it would take, for the claim to be refuted with probability 90 % by the best
             event there could be if the true loss were twice what is claimed, or for central claims that of a report
             that is not shuffled, if that is more; None if these trials are enough, or the claim is not consistent.
@@ -154,12 +155,12 @@ class Finding(Described):
 
     @property
     def symbol(self) -> str:
-        """What the loss is called: of orders alpha, else epsilon."""
+        """Symbol of the loss: of orders alpha, else epsilon."""
         return "alpha" if isinstance(self.statement.guarantee, DSigmaPrivacy) else "epsilon"
 
     @property
     def power(self) -> str:
-        """What these trials could have found, in a sentence; "" where the claim is refuted or was not audited."""
+        """Power of these trials, in a sentence; "" where the claim is refuted or was not audited."""
         if self.detectable is None or self.evidence is None:
             return ""
         least = in_digits(self.detectable, "at most", digits=3)
@@ -192,7 +193,7 @@ class Finding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport(Described):
-    """All findings of one audit. ``print`` gives a paragraph for each, ``to_dict`` everything.
+    """Audit report: all findings. ``print`` gives a paragraph for each, ``to_dict`` everything.
 
     Args:
         model: the public description of what was played.
@@ -215,21 +216,21 @@ class AuditReport(Described):
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many claims met each verdict."""
+        """Number of claims that met each verdict."""
         return tally(finding.verdict for finding in self.findings)
 
     @property
     def weak(self) -> int:
-        """How many consistent claims could hardly have been refuted by so few trials."""
+        """Number of consistent claims that these trials could hardly have refuted."""
         return sum(finding.weak for finding in self.findings)
 
     @property
     def opening(self) -> str:
-        """What was played, what came of it, and what the verdicts mean."""
+        """Opening paragraph: what was played, what came of it, and what the verdicts mean."""
         counts = self.verdicts
         opening = (
-            f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with {self.model.num_users:,} "
-            f"{'person' if self.model.num_users == 1 else 'people'}: {outcome_of(counts, self.weak)}"
+            f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with "
+            f"{count_of(self.model.num_users, 'person', 'people')}: {outcome_of(counts, self.weak)}"
         )
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:
             opening += f" All limits hold together with confidence {self.confidence:g}."
@@ -241,3 +242,81 @@ class AuditReport(Described):
 
     def __str__(self) -> str:
         return "\n\n".join([self.opening, *map(str, self.findings)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success(Described):
+    """Success rate of an attacker in independent runs, and what that says about a claim.
+
+    Args:
+        verdict: refuted if the limits contradict the claim; not audited if no outcome of so few runs could.
+        claimed: the probability that is claimed.
+        trials: runs that count.
+        success: the share of them in which the attacker was right.
+        success_limits: lower and upper limit of that chance (Clopper and Pearson), which hold together.
+        by_chance: the success of whoever has not seen anything.
+        confidence: of the limits.
+        seeded: True if the runs can be repeated by whoever knows the seed.
+    """
+
+    verdict: Verdict
+    claimed: float
+    trials: int
+    success: float
+    success_limits: tuple[float, ...]
+    by_chance: float
+    confidence: float
+    seeded: bool
+
+    @property
+    def refuted_from_below(self) -> bool:
+        """Whether the claim is refuted because the attacker was right less often."""
+        return self.verdict is Verdict.REFUTED and self.success_limits[1] < self.claimed
+
+    @property
+    def measured(self) -> str:
+        """The success and its limits, in words."""
+        least, most = self.success_limits
+        lower, upper = in_digits(least, "at least"), in_digits(most, "at most")
+        share = to_width(self.success, least, most, percent=True)
+        return f"{share} of {self.trials:,} runs (limits {lower} to {upper} with confidence {self.confidence:g})"
+
+
+def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_ways: bool = False) -> dict[str, Any]:
+    """Success test: the fields of `Success` from a number of right guesses.
+
+    Args:
+        wins: runs in which the attacker was right.
+        trials: independent runs.
+        claimed: the probability that is claimed.
+        confidence: of both limits together, strictly between 0 and 1.
+        both_ways: whether an attacker who is right less often than is claimed refutes it too.
+    """
+    tail = (1 - confidence) / 2
+    lower, upper = (float(limit) for limit in clopper_pearson(wins, trials, tail=tail))
+    least, most = float(clopper_pearson(0, trials, tail=tail)[1]), float(clopper_pearson(trials, trials, tail=tail)[0])
+    if lower > claimed or (both_ways and upper < claimed):
+        verdict = Verdict.REFUTED
+    elif most > claimed or (both_ways and least < claimed):
+        verdict = Verdict.CONSISTENT
+    else:
+        verdict = Verdict.NOT_AUDITED
+    return {
+        "verdict": verdict,
+        "claimed": float(claimed),
+        "trials": int(trials),
+        "success": wins / trials,
+        "success_limits": (lower, upper),
+        "confidence": float(confidence),
+    }
+
+
+def check_counting(claimed: float, trials: int, confidence: float) -> None:
+    """Check that a claim is a probability, and that there is something to count.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    validate.probability(claimed=claimed)
+    validate.integer_at_least(2, trials=trials)
+    validate.open_probability(confidence=confidence)

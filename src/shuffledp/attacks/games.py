@@ -1,40 +1,29 @@
-"""The distinguishing game: run the protocol on one of two neighbouring data sets, and score what may be seen of it."""
+"""Distinguishing games: the protocol is run on one of two neighboring data sets, and what may be seen is scored."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.events import Event, best_event
-from shuffledp.attacks.findings import Evidence
-from shuffledp.attacks.inputs import NeighboringInputs
-from shuffledp.attacks.intervals import clopper_pearson, loss
-from shuffledp.attacks.scores import ORDER_SCORES, SCORES, order_scores, report_scores, view_scores
-from shuffledp.attacks.shares import SHARE_SCORES, ShareReader
-from shuffledp.flow import Randomizer, Shuffler, View
-from shuffledp.groups import Groups, windows
-from shuffledp.permutations import invert
+from shuffledp.attacks.audit_statistics import Event, best_event, clopper_pearson, loss
+from shuffledp.attacks.findings import Evidence, Mode
+from shuffledp.attacks.likelihood_scores import (
+    ORDER_SCORES,
+    SCORES,
+    NeighboringInputs,
+    order_scores,
+    report_scores,
+    view_scores,
+)
+from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.people.groups import Groups, windows
 from shuffledp.randomizers import SplitAndMixModel
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = [
-    "LOOKS",
-    "MOST_TRIALS",
-    "CentralGame",
-    "Game",
-    "LocalGame",
-    "OrderGame",
-    "Progress",
-    "RandomizerAndShuffler",
-    "Scorer",
-    "SharesGame",
-]
+from shuffledp.randomness.permutations import invert
+from shuffledp.randomness.sources import RandomSource
 
 Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
 Scorer = Callable[[Sequence[View]], NDArray[np.float64]]  # from views to their scores, shape (views, scores)
@@ -62,10 +51,16 @@ class RandomizerAndShuffler(Protocol):
         """Makes the view."""
 
 
-class Game(ABC):
-    """What may be seen under a type of guarantee, and how it is scored.
+def sends_shares(pipeline: RandomizerAndShuffler) -> bool:
+    """Whether people send shares, of which each by itself tells nothing."""
+    return isinstance(pipeline.randomizer.model, SplitAndMixModel)
 
-    Class attributes: ``scores`` (names), ``trials`` (default of held-out runs with each data set).
+
+class Game(ABC):
+    """Distinguishing game: what may be seen under a type of guarantee, and how it is scored.
+
+    Class attributes: ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials`` (default of
+    held-out runs with each data set).
 
     Args:
         pipeline: what is played.
@@ -74,11 +69,17 @@ class Game(ABC):
         progress: told how many runs are done, and how many there are at most.
     """
 
+    guarantee: ClassVar[str] = "central-dp"
     scores: ClassVar[tuple[str, ...]]
     trials: ClassVar[int]
 
+    @classmethod
+    @abstractmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:
+        """Whether it can be played with a pipeline; of several about one guarantee the first registered one is."""
+
     def __init__(
-        self, *, pipeline: RandomizerAndShuffler, num_users: int, source: "RandomSource", progress: Progress | None
+        self, *, pipeline: RandomizerAndShuffler, num_users: int, source: RandomSource, progress: Progress | None
     ) -> None:
         self.pipeline, self.num_users, self.source = pipeline, num_users, source
         self.training = self.trials // 2  # runs with each data set on which an attack is chosen
@@ -100,7 +101,7 @@ class Game(ABC):
         tail: float,
         looks: Sequence[float] = LOOKS,
     ) -> dict[float, Evidence]:
-        """Choose pair and event for each delta on training runs, and count on held-out runs.
+        """Evidence for each delta: pair and event are chosen on training runs, and counted on held-out runs.
 
         Args:
             pairs: the data sets.
@@ -135,7 +136,7 @@ class Game(ABC):
         return found
 
     def _more(self, pair: NeighboringInputs, before: Scores | None, runs: int) -> Scores:
-        """Scores of so many runs with each data set, those of before among them."""
+        """Scores of ``runs`` runs with each data set, those of before among them."""
         if before is None:
             return self._both(pair, runs)
         more = self._both(pair, runs - len(before[0]))
@@ -178,20 +179,26 @@ class Game(ABC):
         )
 
     def tick(self, runs: int) -> None:
-        """So many runs more are done."""
+        """Progress by a number of runs."""
         self._done += runs
         if self._progress is not None:
             self._progress(self._done, self._total)
 
 
 class LocalGame(Game):
-    """Seen is the report that leaves the first person's device.
+    """Game about a local guarantee: seen is the report that leaves the first person's device.
 
     The randomizer gets a column of equal answers: its reports are independent, one for each row.
     """
 
+    guarantee = "local-dp"
     scores = ("own-report",)
     trials = 100_000
+
+    @classmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
+        """Of shares nothing is guaranteed before they are shuffled, so that there is nothing to play for."""
+        return not sends_shares(pipeline)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """The answers of others are not seen."""
@@ -212,10 +219,15 @@ class LocalGame(Game):
 
 
 class CentralGame(Game):
-    """Seen is the view. Every run is a run of the real randomizer and of the real shuffler; nothing is replaced."""
+    """Game about a central guarantee: seen is the view. Every run is one of the real randomizer and shuffler."""
 
     scores = tuple(SCORES)
     trials = 10_000
+
+    @classmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
+        """Any view can be read as a multiset and by its labels."""
+        return True
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """See `Game.play`."""
@@ -238,25 +250,20 @@ class CentralGame(Game):
         return lambda views: view_scores(views, model, inputs)
 
 
-class SharesGame(CentralGame):
-    """Seen is the view of shares in rounds, each in the order in which it left its shuffle."""
-
-    scores = tuple(SHARE_SCORES)
-
-    def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """See `CentralGame.reading`."""
-        reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
-        return lambda views: np.array([reader.scores(view) for view in views])
-
-
 class OrderGame(Game):
-    """Seen is the view; the same answers are in both data sets, held by members of one group in two orders.
+    """Game about orders: the same answers in both data sets, held by a group's members in two orders.
 
     Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
     """
 
+    guarantee = "d-sigma"
     scores = tuple(ORDER_SCORES)
     trials = 10_000
+
+    @classmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
+        """Of the order of shares nothing is guaranteed."""
+        return not sends_shares(pipeline)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Each pair of answers, held by members of the costliest groups."""

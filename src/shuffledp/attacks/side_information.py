@@ -1,29 +1,23 @@
-"""What somebody who attacks a view knows besides it, and how they read reports that lie in people's slots."""
+"""Side information of an attacker beside the view, and the reading of reports that lie in people's slots."""
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from shuffledp import _validate
-from shuffledp._kernels import compiled
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import View
-from shuffledp.groups import Groups
-from shuffledp.models import FrequencyModel
-from shuffledp.shuffle_models import LabelMeaning
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["InferenceAttack", "SideInformation", "needed", "placement", "reports_by_slot", "similar_people", "spread"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import View
+from shuffledp.core.kernels import compiled
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid
+from shuffledp.people.groups import Groups
+from shuffledp.randomness.sources import RandomSource
 
 _MOST = np.iinfo(np.int64).max
 
@@ -78,7 +72,7 @@ _ROUNDING = 1e-9  # by which chances may add up to more than 1
 
 def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
     """A copy of one part: integers from the least one on, or real numbers; of the dimensions that the part has."""
-    _validate.unmasked(**{name: value})
+    validate.unmasked(**{name: value})
     try:
         array = np.array(value)
     except ValueError:
@@ -95,13 +89,13 @@ def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def _check_slots(neighbors: Integers) -> None:
-    """There are as many slots as people."""
+    """Check that there are as many slots as people."""
     if neighbors.max(initial=-1) >= len(neighbors):
         raise InvalidParameterError(f"neighbors must hold slots from 0 to {len(neighbors) - 1}, or -1 for none.")
 
 
 def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
-    """At most one of the slots that a person looks at holds the person's own report."""
+    """Check that at most one of the slots that a person looks at holds the person's own report."""
     if neighbors is None or placement.shape != neighbors.shape:
         raise InvalidParameterError("placement must have the shape of neighbors.")
     if not ((placement >= 0) & (placement <= 1)).all():
@@ -112,7 +106,7 @@ def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
 
 @runtime_checkable
 class InferenceAttack(Protocol):
-    """Guesses everybody's answer. It is given the view and the side information, and nothing else."""
+    """Attack that guesses everybody's answer. It is given the view and the side information, and nothing else."""
 
     def infer(self, view: View, side_information: SideInformation) -> Integers:
         """One answer per person, in the order of the side information."""
@@ -124,7 +118,7 @@ def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
     Raises:
         InvalidParameterError: if it is not known.
     """
-    _validate.instance_of(SideInformation, side_information=side_information)
+    validate.instance_of(SideInformation, side_information=side_information)
     found: NDArray[Any] | None = getattr(side_information, name)
     if found is None:
         raise InvalidParameterError(f"side_information must hold {name} for this attack; got None.")
@@ -144,7 +138,7 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
         UnsupportedModelError: if reports are no values, or labels are not slots.
         InvalidParameterError: if it is no view, such as a transcript, or there is not one report per slot.
     """
-    _validate.instance_of(View, view=view)
+    validate.instance_of(View, view=view)
     model = view.reports.model
     if not isinstance(model, FrequencyModel) or list(view.reports.columns) != ["value"]:
         raise UnsupportedModelError(f"this attack reads reports that are values; got reports of {model.kind!r}.")
@@ -176,7 +170,7 @@ def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
 
 
 def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | None = None, seed: int = 0) -> Integers:
-    """For each person the slots of the people of that person's group who are most similar to them, themselves included.
+    """Slots of the people of each person's group who are most similar to them, themselves included.
 
     Args:
         groups: who is near whom, as the attacker sees it: `Groups.from_radius` with the radius of the attack.
@@ -194,10 +188,10 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
     References:
         Meehan et al. 2022, Section 5: 25 people within r* of the person who are most similar in what is privileged.
     """
-    _validate.instance_of(Groups, groups=groups)
-    _validate.integer_at_least(1, count=count)
-    _validate.integer_at_least(0, seed=seed)
-    _validate.unmasked(privileged=privileged)
+    validate.instance_of(Groups, groups=groups)
+    validate.integer_at_least(1, count=count)
+    validate.integer_at_least(0, seed=seed)
+    validate.unmasked(privileged=privileged)
     try:
         known = np.zeros(groups.num_users) if privileged is None else np.asarray(privileged, dtype=np.float64)
     except (TypeError, ValueError):
@@ -240,14 +234,14 @@ def _nearest(members: Integers, values: Floats, places: Integers, owners: Intege
 class SlotShuffler(Protocol):
     """A shuffler that keeps slots, and whose public law can be simulated."""
 
-    def draw(self, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, *, source: RandomSource | None = None) -> Integers:
         """Whose report lies in each slot."""
 
 
 def placement(
-    shuffler: SlotShuffler, neighbors: Integers, *, num_draws: int = 200, source: "RandomSource | None" = None
+    shuffler: SlotShuffler, neighbors: Integers, *, num_draws: int = 200, source: RandomSource | None = None
 ) -> Floats:
-    """How likely each slot that a person looks at holds that person's own report, by simulating the public shuffle.
+    """Probability that each slot a person looks at holds that person's own report, by simulating the public shuffle.
 
     The draws are the attacker's own; they are not the secret one.
 
@@ -263,8 +257,8 @@ def placement(
     Raises:
         InvalidParameterError: if a number is out of range, or the shuffler is of other people or draws no permutation.
     """
-    _validate.instance_of(SlotShuffler, shuffler=shuffler)
-    _validate.integer_at_least(1, num_draws=num_draws)
+    validate.instance_of(SlotShuffler, shuffler=shuffler)
+    validate.integer_at_least(1, num_draws=num_draws)
     neighbors = _numbers("neighbors", neighbors)
     _check_slots(neighbors)
     slots, there = np.where(neighbors >= 0, neighbors, 0), neighbors >= 0

@@ -1,33 +1,64 @@
-"""Games about reports that walk along a graph: against the analyst alone, and against one who is told by colluders."""
+"""Attacks on random walks: likelihood-ratio scores of bags and of sightings, and the games about them.
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import cast
+The attacker knows the graph, and so the exact law P(t) of where one person's report is handed in, and how many reports
+of others to expect at each place. Colluders know besides who gave them which report in which round.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.games import CentralGame, Scorer
-from shuffledp.attacks.inputs import NeighboringInputs
-from shuffledp.attacks.scores import SCORES, view_scores
-from shuffledp.attacks.walks import WALK_SCORES, SightingReader, WalkReader, most_exposed, trace_walks
-from shuffledp.flow import View
+from shuffledp.attacks.findings import Mode
+from shuffledp.attacks.games import CentralGame, RandomizerAndShuffler, Scorer
+from shuffledp.attacks.likelihood_scores import (
+    DIGITS,
+    SCORES,
+    NeighboringInputs,
+    Seen,
+    log_likelihood_of,
+    seen_in,
+    sum_per_view,
+    view_scores,
+)
+from shuffledp.core.flow import Randomizer, View
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.table import Floats, Integers
+from shuffledp.laws import (
+    LOST,
+    expected_held,
+    position_distribution,
+    position_distributions,
+    sample_walks,
+    unseen_probability,
+)
+from shuffledp.people.graphs import Graph
+from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import RandomWalkShuffler
 
-__all__ = ["CollusionGame", "WalkGame"]
+WALK_SCORES = ("bags", "bags-early")
+LARGEST_SEARCH = 4096  # people of a graph that is searched for the one who is hidden worst
+_NEVER = 1e-300
 
 
 class WalkGame(CentralGame):
-    """Seen are the reports and who handed them in.
+    """Game about walks: seen are the reports and who handed them in.
 
     Played is the one whose report is hidden worst, on graphs that are searched, and the person whom the inputs name.
     """
 
     scores = (*SCORES, *WALK_SCORES)
 
+    @classmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
+        """See `Game.suits`."""
+        return isinstance(pipeline.shuffler, RandomWalkShuffler)
+
     @property
     def shuffler(self) -> RandomWalkShuffler:
-        """That of the pipeline."""
+        """Shuffler of the pipeline."""
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
@@ -49,12 +80,17 @@ class WalkGame(CentralGame):
 
 
 class CollusionGame(WalkGame):
-    """The same with what passed through the hands of colluders, who are the neighbors of the person asked about.
+    """Game about walks past colluders, the neighbors of the person asked about: seen is also what they passed on.
 
     Walks are drawn round by round, so that it is known who passed what on to whom; they end in the shuffler's own view.
     """
 
     scores = (*WalkGame.scores, "sightings", "bags-and-sightings")
+
+    @classmethod
+    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
+        """See `Game.suits`."""
+        return isinstance(pipeline.shuffler, RandomWalkShuffler) and pipeline.shuffler.num_colluding > 0
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """See `Game.play`."""
@@ -72,3 +108,205 @@ class CollusionGame(WalkGame):
             row[:] = *seen, sighted, seen[bags] + sighted
             self.tick(1)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Law of places after some rounds: the chance that one person's report is there, and others to expect."""
+
+    own: Floats
+    others: Floats
+
+    @property
+    def lost(self) -> float:
+        """The chance that the report is nowhere."""
+        return max(0.0, 1 - float(self.own.sum()))
+
+
+def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Places:
+    options = _chances(shuffler)
+    graph = _first_rounds(shuffler, num_rounds)
+    own = position_distribution(graph, person, num_rounds, **options)
+    return _Places(own, np.maximum(expected_held(graph, num_rounds, **options) - own, 0.0))
+
+
+def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
+    """Chances of one report by itself; where its holder is offline it stays, too."""
+    staying = 1 - (1 - shuffler.laziness) * (1 - shuffler.offline)
+    return {"laziness": staying, "dropout": shuffler.dropout}
+
+
+def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Graph | Sequence[Graph]:
+    graph = shuffler.graph
+    if isinstance(graph, Graph):
+        return graph
+    return graph[:num_rounds] if num_rounds else graph[0]
+
+
+def most_exposed(shuffler: RandomWalkShuffler) -> int:
+    """Most exposed person, whose report ends where the fewest others are expected; 0 if the graph is too large."""
+    options, rounds = _chances(shuffler), shuffler.num_rounds
+    graph = _first_rounds(shuffler, rounds)
+    held = expected_held(graph, rounds, **options)
+    if held.size > LARGEST_SEARCH:
+        return 0
+    risks = [
+        (laws**2 / np.maximum(held - laws, _NEVER)).sum(axis=1)
+        for _, laws in position_distributions(graph, rounds, **options)
+    ]
+    return int(np.argmax(np.concatenate(risks)))
+
+
+class WalkReader:
+    """Scorer of views of walks in the light of two data sets.
+
+    "bags" is the log-likelihood ratio of everything that is seen, reports and who handed them in, if the numbers of
+    other people's reports at different places are independent, which is close to the truth where there are many.
+    "bags-early" is the same for reports that were handed in a round too early.
+
+    Args:
+        shuffler: what is public about it: graph, rounds, protocol and chances.
+        model: the randomizer's.
+        inputs: the two data sets.
+    """
+
+    def __init__(self, shuffler: RandomWalkShuffler, model: LocalModel, inputs: NeighboringInputs) -> None:
+        self._shuffler, self._model, self._inputs = shuffler, model, inputs
+        last = shuffler.num_rounds
+        self._places = [_places(shuffler, inputs.person, rounds) for rounds in (last, max(0, last - 1))]
+
+    def scores(self, views: Sequence[View]) -> Floats:
+        """Shape (views, scores), in the order of ``WALK_SCORES``; 0 where a view holds nothing."""
+        found = np.zeros((len(views), len(WALK_SCORES)))
+        filled, seen = seen_in(views, self._model, self._inputs)
+        if seen is not None:
+            found[filled] = np.column_stack([self._score(seen, places) for places in self._places])
+        return np.round(found, DIGITS)
+
+    def _score(self, seen: Seen, places: _Places) -> Floats:
+        weights, mixed = self._weights(seen, places)
+        lost = _log(np.array(places.lost))
+        one, other = (
+            np.logaddexp(sum_per_view(weights + mixed(answer), seen.starts), lost)
+            for answer in (seen.first, seen.second)
+        )
+        return np.asarray(one - other)
+
+    def _weights(self, seen: Seen, places: _Places) -> tuple[Floats, Any]:
+        """For each report the log of how likely it is one person's, and its likelihood then against otherwise."""
+        own, others = places.own[seen.labels], places.others[seen.labels]
+        if self._shuffler.protocol == "all":
+            return _log(own) - _log(others), lambda answer: answer - seen.others
+        most = self._shuffler.submissions or 1
+        handed_in, dummies = (each[seen.labels] for each in _handing_in(places.others, most))
+        usual = np.logaddexp(_log(dummies) + self._of_dummies(seen), _log(1 - dummies) + seen.others)
+
+        def mixed(answer: Floats) -> Floats:
+            return np.asarray(np.logaddexp(_log(handed_in) + answer, _log(1 - handed_in) + seen.others) - usual)
+
+        return _log(own / most), mixed
+
+    def _of_dummies(self, seen: Seen) -> Floats:
+        shuffler = self._shuffler
+        if shuffler.dummies is not None and not isinstance(shuffler.dummies, Randomizer):
+            return seen.others
+        value = self._model.dummy_value if shuffler.dummy_value is None else shuffler.dummy_value
+        return seen.others if value is None else log_likelihood_of(self._model, seen.columns, value)
+
+
+def _handing_in(others: Floats, most: int) -> tuple[Floats, Floats]:
+    """Chance, by place, that a report held there is handed in, and the expected share of dummies without it.
+
+    Of N others, Poisson distributed: E min(1, B / (1 + N)), where E 1 / (1 + N) = (1 - exp(-mean)) / mean; and
+    E max(0, B - N) / B.
+    """
+    from scipy.stats import poisson  # slow to import
+
+    few = np.arange(most)[:, None]
+    chances = np.asarray(poisson.pmf(few, others), dtype=np.float64)
+    mean = np.maximum(others, _NEVER)
+    among_few: Floats = np.sum(chances / (1 + few), axis=0)
+    beyond = -np.expm1(-mean) / mean - among_few
+    handed_in = chances.sum(axis=0) + most * np.maximum(beyond, 0.0)
+    return np.clip(handed_in, 0.0, 1.0), np.clip(((most - few) * chances).sum(axis=0) / most, 0.0, 1.0)
+
+
+def _log(chances: Floats) -> Floats:
+    return np.log(np.maximum(chances, _NEVER))
+
+
+# ---- colluders -------------------------------------------------------------------------------------------------------
+
+
+def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
+    """Colluders, where they see most of one person: neighbors first, and then whoever is next."""
+    graph = _first_rounds(shuffler, min(1, shuffler.num_rounds))
+    first = graph if isinstance(graph, Graph) else graph[0]
+    beside = first.neighbors[first.starts[person] : first.starts[person + 1]].tolist()
+    rest = [other for other in range(first.num_users) if other != person]
+    return tuple(dict.fromkeys([*beside, *rest]))[: shuffler.num_colluding]
+
+
+def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Integers:
+    """Places of each report before the first and after every round; shape (rounds + 1, people), -1 if it is lost.
+
+    Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law.
+    """
+    people = expected_held(_first_rounds(shuffler, 0), 0).size
+    trace = np.full((shuffler.num_rounds + 1, people), LOST, dtype=np.int64)
+    trace[0] = np.arange(people)
+    for number in range(shuffler.num_rounds):
+        alive = np.flatnonzero(trace[number] != LOST)
+        graph = shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[number]
+        walks = sample_walks(
+            graph,
+            1,
+            starts=trace[number, alive],
+            laziness=shuffler.laziness,
+            dropout=shuffler.dropout,
+            offline=shuffler.offline,
+            source=source,
+        )
+        trace[number + 1, alive] = walks.positions
+    return trace
+
+
+class SightingReader:
+    """Scorer of sightings: of each report that a colluder received, from whom it first came, and when.
+
+    They recognize a report that they have seen before. Who receives a report from its owner in the first round knows
+    whose it is.
+
+    Args:
+        shuffler: with the number of colluding people.
+        model: the randomizer's.
+        inputs: the two data sets.
+    """
+
+    def __init__(self, shuffler: RandomWalkShuffler, model: LocalModel, inputs: NeighboringInputs) -> None:
+        self.colluders = np.array(colluders_beside(shuffler, inputs.person), dtype=np.int64)
+        self._model, self._inputs = model, inputs
+        places = [_places(shuffler, inputs.person, rounds) for rounds in range(shuffler.num_rounds)]
+        self._weights = np.array([_log(each.own) - _log(each.others) for each in places])
+        graph, rounds = _first_rounds(shuffler, shuffler.num_rounds), shuffler.num_rounds
+        unseen = unseen_probability(graph, self.colluders, rounds, laziness=_chances(shuffler)["laziness"])
+        self._unseen = float(_log(unseen[inputs.person]))
+
+    def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
+        """The log-likelihood ratio of what was seen of these reports, as in "bags"; 0 if nothing was."""
+        received = np.isin(trace[1:], self.colluders) & (trace[1:] != trace[:-1])
+        reports = np.flatnonzero(received.any(axis=0))
+        reports = reports[~np.isin(reports, self.colluders)]
+        if not reports.size:
+            return 0.0
+        rounds = received[:, reports].argmax(axis=0)
+        weights = self._weights[rounds, trace[rounds, reports]]
+        shown = {name: column[reports] for name, column in columns.items()}
+        inputs = self._inputs
+        first, second, others = (
+            log_likelihood_of(self._model, shown, answer) for answer in (inputs.first, inputs.second, inputs.others)
+        )
+        one, other = (
+            np.logaddexp.reduce(np.append(weights + answer - others, self._unseen)) for answer in (first, second)
+        )
+        return round(float(one - other), DIGITS)

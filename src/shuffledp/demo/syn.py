@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-
-__all__ = ["LABELS", "Survey", "is_survey", "make_survey", "write_survey"]
+from shuffledp.core import validate
 
 # (cluster, crescent, half) read as a binary number is the label.
 LABELS = (
@@ -77,7 +75,7 @@ def make_survey(num_people: int = 20_000, *, seed: int = 0) -> Survey:
         >>> survey.positions.shape, sorted(set(survey.labels.tolist())) == list(range(8))
         ((1000, 2), True)
     """
-    _validate.integer_at_least(1, num_people=num_people)
+    validate.integer_at_least(1, num_people=num_people)
     draw = np.random.default_rng(seed)
     cluster, crescent = draw.integers(0, 2, (2, num_people))
     angle = draw.uniform(0, np.pi, num_people)

@@ -1,4 +1,4 @@
-"""Laws of permutations written out, for few items: the tool that audits a mechanism by enumeration."""
+"""Explicit laws of permutations of a few items, to audit a mechanism by enumeration."""
 
 import itertools
 import math
@@ -10,13 +10,11 @@ from numbers import Integral, Rational, Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
-from shuffledp.laws.mallows import DISTANCES
-from shuffledp.permutations import compose, invert, is_permutation
-
-__all__ = ["Law", "d_sigma_loss", "d_sigma_ratio", "law_around", "mallows_law", "noisy_sort_law", "shuffle_around"]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.laws.mallows_sampling import DISTANCES
+from shuffledp.randomness.permutations import compose, invert, is_permutation
 
 Permutation = tuple[int, ...]
 Law = Mapping[Permutation, float | Fraction]
@@ -107,7 +105,8 @@ def _neighborhoods(law: Law, members: frozenset[int]) -> dict[Permutation, list[
 
 
 def checked_law(law: Law) -> int:
-    _validate.instance_of(Mapping, law=law)
+    """The number of items of a law, if it is one; refuses anything else."""
+    validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
         raise InvalidParameterError(
@@ -203,14 +202,14 @@ def mallows_law(
         {(0, 1): Fraction(3, 4), (1, 0): Fraction(1, 4)}
     """
     _checked_size(num_items)
-    _validate.one_of(DISTANCES, distance=distance)
+    validate.one_of(DISTANCES, distance=distance)
     if (concentration is None) == (ratio is None):
         raise InvalidParameterError("exactly one of concentration and ratio must be given.")
     if ratio is None:
-        _validate.nonnegative(concentration=concentration)
+        validate.nonnegative(concentration=concentration)
     else:
-        _validate.instance_of(Fraction, ratio=ratio)
-        _validate.probability(ratio=ratio)
+        validate.instance_of(Fraction, ratio=ratio)
+        validate.probability(ratio=ratio)
     base: float | Fraction = math.exp(-float(concentration or 0)) if ratio is None else ratio
     measure = _MEASURES[distance]
     weights = {each: base ** measure(each) for each in itertools.permutations(range(num_items))}
@@ -270,8 +269,8 @@ def noisy_sort_law(
         0.135335
     """
     at = np.asarray(positions, dtype=np.float64)
-    _validate.one_of(tuple(_REACH), noise=noise)
-    _validate.positive(scale=scale)
+    validate.one_of(tuple(_REACH), noise=noise)
+    validate.positive(scale=scale)
     if at.ndim != 1 or not np.isfinite(at).all():
         raise InvalidParameterError(f"positions must be finite numbers in one dimension; got shape {at.shape}.")
     _checked_size(at.size)
@@ -314,6 +313,79 @@ def _panels(at: NDArray[np.float64], reach: float) -> tuple[NDArray[np.float64],
 
 
 def _checked_size(num_items: int) -> None:
-    _validate.integer_at_least(1, num_items=num_items)
+    validate.integer_at_least(1, num_items=num_items)
     if not isinstance(num_items, Integral) or num_items > MOST_ITEMS:
         raise invalid(f"at most {MOST_ITEMS} for a law that is written out", num_items=num_items)
+
+
+# ---- distance from the uniform law -----------------------------------------------------------------------------------
+
+
+def imperfection(law: Law) -> float:
+    """The least gamma for which a law of permutations is gamma-imperfect.
+
+    That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart. It suffices to
+    compare those that are one exchange apart: k of them lead from pi to pi'.
+
+    Args:
+        law: {permutation: probability} on 0, ..., n - 1 with n up to 8; what is not listed has probability 0.
+            Probabilities that are fractions or integers are compared exactly.
+
+    Returns:
+        0 for the uniform law; infinity if some permutation is impossible.
+
+    Raises:
+        InvalidParameterError: if the law is none, or of more items.
+
+    References:
+        Ghazi et al. 2023, "Differentially Private Aggregation via Imperfect Shuffling", Definition of gamma-imperfect.
+
+    Example:
+        >>> round(imperfection({(0, 1): 0.75, (1, 0): 0.25}), 4)
+        1.0986
+    """
+    num_items = checked_law(law)
+    if num_items > MOST_ITEMS:
+        raise invalid(f"at most {MOST_ITEMS} for a law that is written out", num_items=num_items)
+    possible = [each for each, chance in law.items() if chance > 0]
+    if len(possible) < math.factorial(num_items):
+        return math.inf
+    places = list(itertools.combinations(range(num_items), 2))
+    return max((_log_ratio(law, each, *pair) for each in possible for pair in places), default=0.0)
+
+
+def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> float:
+    """Log-ratio of a permutation's probability to that with two places exchanged."""
+    exchanged = list(permutation)
+    exchanged[first], exchanged[second] = exchanged[second], exchanged[first]
+    here, there = law[permutation], law[tuple(exchanged)]
+    if isinstance(here, Rational) and isinstance(there, Rational):
+        ratio = Fraction(here) / Fraction(there)  # numerator and denominator may be beyond all floats
+        return math.log(ratio.numerator) - math.log(ratio.denominator)
+    return math.log(here) - math.log(there)
+
+
+def composed_law(outer: Law, inner: Law) -> dict[Permutation, float | Fraction]:
+    """The law of ``compose(a, b)`` for independent permutations a and b, b being applied first.
+
+    It is no more imperfect than either of them, since Cayley's distance does not change when both permutations are
+    multiplied by a third one, from whichever side (Ghazi et al. 2023, Lemma 4.7).
+
+    Args:
+        outer: the law of a.
+        inner: the law of b, of as many items.
+
+    Raises:
+        InvalidParameterError: if one is no law, or their lengths differ.
+
+    Example:
+        >>> composed_law({(1, 0): 1}, {(0, 1): Fraction(1, 4), (1, 0): Fraction(3, 4)})
+        {(1, 0): Fraction(1, 4), (0, 1): Fraction(3, 4)}
+    """
+    num_items = checked_law(outer)
+    if checked_law(inner) != num_items:
+        raise invalid(f"of {num_items} items, as outer is", inner_items=checked_law(inner))
+    law: dict[Permutation, float | Fraction] = defaultdict(int)
+    for (a, chance_a), (b, chance_b) in itertools.product(outer.items(), inner.items()):
+        law[tuple(a[item] for item in b)] += chance_a * chance_b
+    return dict(law)

@@ -1,4 +1,4 @@
-"""What Mallows laws do on average: normalizing constants, inversions, and where the item of a rank lands."""
+"""Moments of Mallows laws: normalizing constants, inversions, positions and displacements."""
 
 import math
 from collections.abc import Callable
@@ -6,22 +6,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.laws.mallows import DISTANCES
-
-__all__ = [
-    "kendall_corner_law",
-    "kendall_inversions",
-    "kendall_kept_in_interval",
-    "kendall_mean_displacement",
-    "kendall_position_law",
-    "log_partition",
-    "sampled_displacement",
-    "stay_probability",
-]
-
-Floats = NDArray[np.float64]
+from shuffledp.core import validate
+from shuffledp.core.table import Floats
+from shuffledp.core.validate import invalid
+from shuffledp.laws.mallows_sampling import DISTANCES
 
 _SERIES = 1e-2  # below it closed forms lose digits, and two terms of a series are good to 1e-10 of the result
 _NEGLIGIBLE = 50.0
@@ -43,9 +31,9 @@ def log_partition(num_items: int, concentration: float, *, distance: str = "kend
         >>> round(math.exp(log_partition(3, 0.0)), 9)
         6.0
     """
-    _validate.integer_at_least(0, num_items=num_items)
-    _validate.nonnegative(concentration=concentration)
-    _validate.one_of(DISTANCES, distance=distance)
+    validate.integer_at_least(0, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+    validate.one_of(DISTANCES, distance=distance)
     if concentration == math.inf:
         return 0.0
     if concentration == 0:
@@ -68,7 +56,7 @@ def _log_hamming(num_items: int, theta: float) -> float:
 
 
 def _log_integers(count: int, theta: float) -> Floats:
-    """log((1 - q^m) / (1 - q)) for m = 1, ..., count: how many values a truncated geometric number has, in effect."""
+    """log((1 - q^m) / (1 - q)) for m = 1, ..., count: the normalizing constants of truncated geometric laws."""
     m = np.arange(1, count + 1, dtype=np.float64)
     if theta * count < 1e-12:
         return np.log(m)
@@ -92,8 +80,8 @@ def kendall_inversions(num_items: int, concentration: float) -> tuple[float, flo
         >>> kendall_inversions(10, 0.0)
         (22.5, 31.25)
     """
-    _validate.integer_at_least(0, num_items=num_items)
-    _validate.nonnegative(concentration=concentration)
+    validate.integer_at_least(0, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
     if concentration == math.inf:
         return 0.0, 0.0
     m = np.arange(1, num_items + 1, dtype=np.float64)
@@ -138,9 +126,9 @@ def stay_probability(num_items: int, concentration: float, *, distance: str) -> 
         >>> stay_probability(4, 0.0, distance="hamming")
         0.25
     """
-    _validate.integer_at_least(1, num_items=num_items)
-    _validate.nonnegative(concentration=concentration)
-    _validate.one_of(("hamming", "cayley"), distance=distance)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+    validate.one_of(("hamming", "cayley"), distance=distance)
     if num_items == 1 or concentration == math.inf:
         return 1.0
     if distance == "cayley":
@@ -193,9 +181,9 @@ def kendall_position_law(num_items: int, concentration: float, rank: int) -> Flo
 
 
 def _checked_rank(num_items: int, concentration: float, rank: int) -> None:
-    _validate.integer_at_least(1, num_items=num_items)
-    _validate.nonnegative(concentration=concentration)
-    _validate.integer_at_least(0, rank=rank)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+    validate.integer_at_least(0, rank=rank)
     if rank >= num_items:
         raise invalid(f"below num_items={num_items}", rank=rank)
 
@@ -209,7 +197,7 @@ def _truncated(size: int, concentration: float) -> Floats:
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
-    """The law of how many of the first ``items`` items lie in the first ``places`` places, for Kendall's distance.
+    """The law of the number of the first ``items`` items in the first ``places`` places, for Kendall's distance.
 
     It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items.
 
@@ -229,8 +217,8 @@ def kendall_corner_law(num_items: int, concentration: float, places: int, items:
         >>> kendall_corner_law(2, 0.0, 1, 1).tolist()
         [0.5, 0.5]
     """
-    _validate.integer_at_least(0, num_items=num_items, places=places, items=items)
-    _validate.nonnegative(concentration=concentration)
+    validate.integer_at_least(0, num_items=num_items, places=places, items=items)
+    validate.nonnegative(concentration=concentration)
     if concentration == math.inf:
         raise invalid("finite", concentration=concentration)
     for name, value in (("places", places), ("items", items)):
@@ -276,7 +264,7 @@ def kendall_kept_in_interval(num_items: int, concentration: float, start: int, s
         >>> kendall_kept_in_interval(4, 0.0, 1, 3)
         1.0
     """
-    _validate.integer_at_least(0, start=start)
+    validate.integer_at_least(0, start=start)
     if start > stop:
         raise invalid(f"at least start={start}", stop=stop)
 
@@ -304,8 +292,8 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
         >>> kendall_mean_displacement(2, 0.0)
         0.5
     """
-    _validate.integer_at_least(1, num_items=num_items)
-    _validate.nonnegative(concentration=concentration)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
     if concentration == math.inf:
         return 0.0
     factorials = _log_factorials(num_items, concentration)
@@ -338,7 +326,7 @@ def sampled_displacement(draw: Callable[[], NDArray[np.int64]], num_draws: int) 
         >>> sampled_displacement(lambda: np.array([1, 0, 2]), 3)
         (0.6666666666666666, 0.0)
     """
-    _validate.integer_at_least(2, num_draws=num_draws)
+    validate.integer_at_least(2, num_draws=num_draws)
     means = np.empty(int(num_draws))
     for number in range(means.size):
         permutation = draw()

@@ -1,7 +1,7 @@
-"""What holds of the positions of everybody's report at once: how concentrated, how alike, how many hold none.
+"""Bounds on the position distributions of all reports at once: concentration, near-uniformity, dummies.
 
-Up to a number of steps this is worked out from the law of every start; for larger graphs from the spectral gap, which
-bounds every law, and less tightly.
+Up to a number of steps they come from the distribution of every start; for larger graphs from the spectral gap, which
+bounds every distribution less tightly.
 """
 
 import math
@@ -10,17 +10,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp.graphs import Graph, certain_gap
-from shuffledp.laws.lacking import Gaps, Lacking, gaps, surely_below
-from shuffledp.laws.loads import expected_held
-from shuffledp.laws.walks import graphs_of_rounds, position_distributions
-
-__all__ = ["PositionBounds", "position_bounds"]
-
-Floats = NDArray[np.float64]
+from shuffledp.core import validate
+from shuffledp.core.table import Floats
+from shuffledp.laws.dummy_counts import DummyCount, Shortfalls, shortfalls, surely_below
+from shuffledp.laws.expected_loads import expected_held
+from shuffledp.laws.walk_distributions import graphs_of_rounds, position_distributions
+from shuffledp.people.graphs import Graph, certain_gap
 
 _MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some five seconds
 _MOST_PAIRS = 160  # people for whom likeness is worked out for every pair of them
@@ -31,18 +27,18 @@ _NEGLIGIBLE = 1e-5  # of 1 / people: smaller probabilities are rounded up to thi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBounds:
-    """What holds of the position of every report after its walk, whoever sent it.
+    """Bounds on the position of every report after its walk, whoever sent it.
 
     Args:
-        probabilities: of places, descending: a law as concentrated as everybody's or more. The sum of the k largest of
+        probabilities: of places, descending: a distribution that majorizes everybody's. The sum of the k largest of
             anybody's probabilities is at most the sum of the k first here.
-        counts: how many places have each of them.
+        counts: number of places with each of them.
         near_uniformity: at least log[P_j(a) P_k(b) / (P_j(b) P_k(a))] for all people j, k and places a, b.
-        separation: 1 less the sum over places of the least chance that anybody's report is there, rounded up: all laws
-            have the rest in common. At most the largest 1 - P_j(i) / pi_i.
-        worst_start: whose law has the largest sum of squares; None where laws were not worked out.
-        exact: whether the laws of all starts were worked out, so that nothing but rounding makes bounds larger.
-        lacking: how many reports are lacking where fewer than so many are held.
+        separation: 1 less the sum over places of the least probability of anybody's report, rounded up: all
+            distributions have the rest in common. At most the largest 1 - P_j(i) / pi_i.
+        worst_start: the start whose distribution has the largest sum of squares; None where not computed.
+        exact: whether the distributions of all starts were computed, so that bounds exceed the truth by rounding only.
+        dummy_count: number of dummies where people hold too few reports.
     """
 
     probabilities: tuple[float, ...]
@@ -51,27 +47,27 @@ class PositionBounds:
     separation: float
     worst_start: int | None
     exact: bool
-    lacking: Lacking = field(repr=False, compare=False)
+    dummy_count: DummyCount = field(repr=False, compare=False)
 
     @property
     def dummies(self) -> float:
-        """Expected number of reports that are lacking; worked out at the first call, and kept."""
-        return self.lacking.mean
+        """Expected number of dummies; computed at the first call, and kept."""
+        return self.dummy_count.mean
 
     @property
     def dummies_error(self) -> float:
         """Standard deviation of the true number from that one; likewise."""
-        return self.lacking.error
+        return self.dummy_count.error
 
 
 class _Found(NamedTuple):
-    """What is found of all laws, before anything is rounded."""
+    """Bounds on all distributions, before anything is rounded."""
 
     largest: Floats  # by rank
     least: Floats  # by place
     near_uniformity: float
     worst_start: int | None
-    gaps: Gaps | None  # where laws were worked out
+    shortfalls: Shortfalls | None  # where distributions were computed
 
 
 def position_bounds(
@@ -83,7 +79,7 @@ def position_bounds(
     submissions: int = 1,
     most_steps: int = _MOST_STEPS,
 ) -> PositionBounds:
-    """Work out what holds of everybody's position.
+    """Bounds on everybody's position after a walk.
 
     Args:
         graph: one graph, or one for each round.
@@ -91,11 +87,11 @@ def position_bounds(
         laziness: as `position_distribution` takes it.
         dropout: likewise. Concentration and dummies are those of what is not lost; likeness is that of reports that
             come through.
-        submissions: how many reports everybody is to hold, or else dummies are added.
-        most_steps: people * rounds * (people + 2 edges) up to which the law of every start is worked out. Above it,
-            bounds come from the spectral gap (and for several graphs they say nothing), and the number of dummies is
-            that of independent positions of one law, the average of all, once walks have mixed so well that this is
-            right; before, that of simulated walks, the same for everybody, whose error is part of ``dummies_error``.
+        submissions: number of reports that everybody is to hold; dummies make up for missing ones.
+        most_steps: people * rounds * (people + 2 edges) up to which the distribution of every start is computed. Above
+            it, bounds come from the spectral gap (trivial ones for several graphs), and the number of dummies is that
+            of independent positions of one average distribution, once walks have mixed; before, that of simulated
+            walks, whose error is part of ``dummies_error``.
 
     References:
         Liew et al. 2022, whose equation (7) fails on irregular graphs. In its place, with the gap "alpha":
@@ -107,7 +103,7 @@ def position_bounds(
         >>> found.counts, found.near_uniformity, round(found.dummies, 6)
         ((2,), inf, 0.75)
     """
-    _validate.integer_at_least(1, submissions=submissions)
+    validate.integer_at_least(1, submissions=submissions)
     graphs = graphs_of_rounds(graph, num_rounds)
     one = graph if isinstance(graph, Graph) else graph[0]
     people = one.num_users
@@ -121,13 +117,13 @@ def position_bounds(
     different = {id(each): each for each in (one, *graphs)}.values()
     slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in different)))
     probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
-    lacking = Lacking(
+    dummy_count = DummyCount(
         graph=graph,
         num_rounds=num_rounds,
         laziness=laziness,
         dropout=dropout,
         submissions=submissions,
-        counted=found.gaps,
+        counted=found.shortfalls,
     )
     return PositionBounds(
         probabilities=probabilities,
@@ -136,7 +132,7 @@ def position_bounds(
         separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + slack)),
         worst_start=found.worst_start,
         exact=exact,
-        lacking=lacking,
+        dummy_count=dummy_count,
     )
 
 
@@ -162,11 +158,11 @@ def _of_all_starts(
         if people <= _MOST_PAIRS:
             rows.append(laws)
     likeness = _likeness(np.concatenate(rows)) if rows else 2 * spread
-    return _Found(largest, least, likeness, worst, gaps(submissions, load, squares, few, short))
+    return _Found(largest, least, likeness, worst, shortfalls(submissions, load, squares, few, short))
 
 
 def _count(short: Floats, laws: Floats) -> None:
-    """Add independent reports, one after the other, to the laws of how many each person holds."""
+    """Add independent reports, one after the other, to the distributions of the numbers that people hold."""
     for law in laws:
         stay = 1 - law
         more = short[:-1] * law
@@ -213,14 +209,14 @@ def _of_the_gap(graph: Graph | Sequence[Graph], num_rounds: int, laziness: float
 
 
 def _cut(descending: Floats, total: float) -> Floats:
-    """The most concentrated law of this total with no rank above what is given."""
+    """The most concentrated distribution of this total with no rank above a given one."""
     before = np.concatenate([[0.0], np.cumsum(descending)[:-1]])
     kept = np.minimum(descending, np.maximum(0.0, total - before))
     return kept[kept > 0]
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Probabilities rounded up to the largest of their class, and how many are in each; at least one."""
+    """Probabilities rounded up to the largest of their class, and the size of each class; at least one."""
     if not descending.size:  # all is lost
         return (0.0,), (people,)
     values: list[float] = []

@@ -1,27 +1,16 @@
-"""Positions for a noisy sort: what they cost each group, and spacings that make the most of what may be spent."""
+"""Spacings of the positions of a noisy sort: the spread of each group, and gaps that use up a budget."""
 
 import math
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
-from shuffledp.laws.noisy_sort import checked_positions
-
-__all__ = [
-    "RankGroups",
-    "adaptive_gaps",
-    "positions_of_gaps",
-    "refined_gaps",
-    "sort_spreads",
-    "uniform_gaps",
-]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid
+from shuffledp.laws.noisy_sort_sampling import checked_positions
 
 _ROUND_DOWN = 1 - 2.0**-36  # what groups of up to 2^15 members lose to rounding is below it
 _ROUNDING = 2.0**-52
@@ -84,7 +73,7 @@ class RankGroups(NamedTuple):
 
 
 def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Floats:
-    """How far the positions of each group move when its order is reversed, the costliest exchange.
+    """Spread of each group: the movement of its positions when its order is reversed, the costliest exchange.
 
     With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
     is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale
@@ -106,7 +95,7 @@ def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Flo
         [1.0, 1.0]
     """
     at = _ascending(positions)
-    _validate.one_of((1, 2), power=power)
+    validate.one_of((1, 2), power=power)
     members = RankGroups.of(groups, at.size)
     return _spreads(at, members, members.mirrors, power)[0]
 
@@ -168,8 +157,8 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
         >>> uniform_gaps(3, 4, 2.0).round(9).tolist()
         [0.5, 0.5]
     """
-    _validate.integer_at_least(1, num_items=num_items)
-    _validate.nonnegative(sensitivity=sensitivity, budget=budget)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(sensitivity=sensitivity, budget=budget)
     gap = math.inf if sensitivity == 0 else budget / sensitivity * _ROUND_DOWN
     return np.full(int(num_items) - 1, gap)
 
@@ -207,8 +196,8 @@ def adaptive_gaps(
         >>> adaptive_gaps(4, [0, 2], [1, 3], [2, 4], 1.0).tolist()  # doctest: +ELLIPSIS
         [0.49999..., inf, 0.24999...]
     """
-    _validate.integer_at_least(1, num_items=num_items)
-    _validate.nonnegative(budget=budget, cap=cap)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(budget=budget, cap=cap)
     low, high = np.asarray(first, dtype=np.int64), np.asarray(last, dtype=np.int64)
     spread = np.asarray(sensitivities, dtype=np.float64)
     if not low.shape == high.shape == spread.shape or low.ndim != 1:
@@ -255,7 +244,7 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         groups: the ranks of each group, or `RankGroups`; none may span a cut.
         budget: alpha, or mu; above 0.
         power: 1 for Laplace noise, 2 for Gaussian.
-        rounds: how often the multipliers are changed. More rounds never make the result worse.
+        rounds: number of updates of the multipliers; more never make the result worse.
 
     Returns:
         float64 array of n - 1 gaps: `sort_spreads` of their positions is at most the budget.
@@ -264,9 +253,9 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         InvalidParameterError: if an argument is out of range, or a group exceeds the budget at the given gaps.
     """
     best = np.array(gaps, dtype=np.float64)
-    _validate.positive(budget=budget)
-    _validate.one_of((1, 2), power=power)
-    _validate.integer_at_least(0, rounds=rounds)
+    validate.positive(budget=budget)
+    validate.one_of((1, 2), power=power)
+    validate.integer_at_least(0, rounds=rounds)
     if best.ndim != 1 or not (best > 0).all():
         raise InvalidParameterError("gaps must be numbers above 0 in one dimension.")
     members = RankGroups.of(groups, best.size + 1)

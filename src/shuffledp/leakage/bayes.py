@@ -6,19 +6,17 @@ If channel and prior are fractions, so are all answers.
 
 from collections.abc import Hashable
 from fractions import Fraction
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from shuffledp._validate import instance_of
-from shuffledp.channels import Channel, distribution, numbers
-from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage._exact import growth, plain, ratio
-
-__all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
+from shuffledp.core.channels import Channel, distribution, numbers
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import instance_of
 
 
 def prior(prior: ArrayLike | None) -> Fraction | float:
-    """The probability of a right guess before anything is seen: the largest entry of the prior.
+    """Prior Bayes vulnerability: the probability of a right guess before anything is seen, the prior's largest entry.
 
     Args:
         prior: shape (inputs,); adds up to 1. None, uniform elsewhere, is refused: it does not say of how many.
@@ -39,7 +37,7 @@ def prior(prior: ArrayLike | None) -> Fraction | float:
 
 
 def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """The probability of a right guess by somebody who sees the channel's output.
+    """Posterior Bayes vulnerability: the probability of a right guess by somebody who sees the channel's output.
 
     Formula: sum over outputs y of the largest ``prior[x] * matrix[x, y]``.
 
@@ -60,7 +58,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """How much the probability of a right guess grows by what is seen: a number from 0 to 1.
+    """Additive Bayes leakage: the growth of the probability of a right guess by what is seen, from 0 to 1.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -73,7 +71,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """How many times as likely a right guess becomes by what is seen: a number that is 1 or more.
+    """Multiplicative Bayes leakage: the factor by which a right guess becomes likelier by what is seen, 1 or more.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -86,7 +84,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fractio
 
 
 def capacity(channel: Channel) -> Fraction | float:
-    """The largest multiplicative leakage of any prior, and of any gain that is never negative.
+    """Multiplicative Bayes capacity: the largest multiplicative leakage of any prior, and of any gain never negative.
 
     Formula: the sum of the largest entries of the columns. The uniform prior attains it.
 
@@ -123,3 +121,18 @@ def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashab
         for output, guess, possible in zip(channel.outputs, best, comes, strict=True)
         if possible
     }
+
+
+def plain(value: Any) -> Fraction | float:
+    """A number as a fraction if it is one, else as a float."""
+    return value if isinstance(value, Fraction) else float(value)
+
+
+def growth(after: Fraction | float, before: Fraction | float) -> Fraction | float:
+    """Difference of posterior and prior vulnerability, never negative however floats are rounded."""
+    return max(after - before, type(after)(0))
+
+
+def ratio(after: Fraction | float, before: Fraction | float) -> Fraction | float:
+    """Ratio of posterior and prior vulnerability, never less than 1 however floats are rounded."""
+    return max(after / before, type(after)(1))

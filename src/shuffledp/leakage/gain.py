@@ -1,4 +1,4 @@
-"""Vulnerability for any gain: what the best action is worth on average, by a table of actions and secrets.
+"""Vulnerability for any gain function: the expected worth of the best action; and refinement of channels.
 
 The same verbs as in `shuffledp.leakage.bayes`. If channel, prior and gain are fractions or integers, so are all answers
 but `capacity`, which solves a program in floats.
@@ -10,24 +10,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
-from shuffledp._validate import instance_of
-from shuffledp.channels import Channel, distribution, numbers, times
-from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage._exact import growth, plain, ratio
-
-__all__ = ["additive_leakage", "capacity", "multiplicative_leakage", "posterior", "prior", "strategy"]
+from shuffledp.core.channels import Channel, distribution, numbers, proportional_columns, times
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import instance_of
+from shuffledp.leakage.bayes import growth, plain, ratio
 
 _ROUNDING = 1e-12  # of the largest gain: less is no negative value
 _MOST_PARTS = 20_000  # triples of an input, an output and an action
 _MOST_NODES = 10_000  # of the search for the best actions
 _INSTEAD = "bayes.capacity(channel) is a bound for every gain."
+_SAME_ENTRY = 1e-9
+_SOLVED = 1e-8
+_STRICT = {"presolve": False, "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_ATTEMPTS: tuple[Any, ...] = ({}, _STRICT)  # the usual tolerances solve more, stricter ones more exactly
+_LARGEST_PROGRAM = 4_000_000  # entries of its constraint matrix that are not 0
 
 
 def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
-    """What the best action is worth before anything is seen.
+    """Prior g-vulnerability: the expected worth of the best action before anything is seen.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -43,7 +46,7 @@ def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
 
 
 def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """What the best action is worth on average to somebody who sees the channel's output before choosing it.
+    """Posterior g-vulnerability: the expected worth of the best action chosen after the channel's output is seen.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -67,7 +70,7 @@ def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fra
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """How much more the best action is worth for what is seen: 0 or more.
+    """Additive g-leakage: how much more the best action is worth for what is seen, 0 or more.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -82,7 +85,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """How many times as much the best action is worth for what is seen: 1 or more.
+    """Multiplicative g-leakage: the factor by which the best action is worth more for what is seen, 1 or more.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -99,7 +102,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: Arra
 
 
 def capacity(channel: Channel, gain: ArrayLike) -> float:
-    """The largest multiplicative leakage of any prior, for this gain: at most `shuffledp.leakage.bayes.capacity`.
+    """Multiplicative g-capacity: the largest leakage of any prior for this gain, at most `leakage.bayes.capacity`.
 
     The largest average worth among weights on the inputs that make no action worth more than 1 beforehand. It is a
     convex function of the weights; which action each output calls for is left to a mixed-integer linear program, exact
@@ -163,7 +166,7 @@ def _table(gain: ArrayLike, channel: Channel) -> NDArray[Any]:
 
 
 def _values(table: NDArray[Any], joint: NDArray[Any]) -> NDArray[Any]:
-    """What the best action is worth with each column of a joint distribution, times how often that column comes."""
+    """Worth of the best action for each column of a joint distribution, times the column's probability."""
     worth: NDArray[Any] = times(table, joint).max(axis=0)
     least = 0 if worth.dtype == object else -_ROUNDING * float(np.abs(table).max())
     if (worth < least).any():
@@ -182,7 +185,7 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Maximize what the actions are worth over weights on inputs, no action being worth more than 1 beforehand.
+    """Largest worth of the actions over weights on inputs, no action being worth more than 1 beforehand.
 
     Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
     which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at
@@ -211,3 +214,111 @@ def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> floa
     if found.status != 0:
         raise InvalidParameterError(f"gain must have a simpler program for its capacity. {_INSTEAD}")
     return float(-found.fun)
+
+
+def equivalent(channel: Channel, other: Channel) -> bool:
+    """Equivalence of channels: whether two have one reduced form, and so say the same about their input.
+
+    Then they have the same posterior beliefs, with the same probabilities, under every prior. Exact if both channels
+    are; else entries may differ by 1e-9.
+
+    Args:
+        channel: a channel.
+        other: one with the same inputs, in the same order; outputs may have other labels, another order and number.
+
+    Raises:
+        InvalidParameterError: if the inputs are not the same.
+
+    Example:
+        >>> from shuffledp.leakage.shuffle_channels import reduced_shuffle_channel, shuffle_channel
+        >>> equivalent(shuffle_channel(3, 2), reduced_shuffle_channel(3, 2))
+        True
+    """
+    _check_same_inputs(channel, other)
+    exact = channel.is_exact and other.is_exact
+    left, right = (each.matrix if exact else each.matrix.astype(np.float64) for each in (channel, other))
+    split = left.shape[1]
+    both = np.hstack([left, right])
+    for group in proportional_columns(both):
+        sums = [both[:, [y for y in group if (y < split) == first]].sum(axis=1) for first in (True, False)]
+        if (sums[0] != sums[1]).any() if exact else np.abs(sums[0] - sums[1]).max() > _SAME_ENTRY:
+            return False
+    return True
+
+
+def refines(channel: Channel, other: Channel) -> bool:
+    """Refinement: whether ``other`` can be made of ``channel``, as ``channel @ D == other`` for a channel D.
+
+    If there is such a D, and only then, nobody with any prior and any gain can expect more from seeing ``other``. Both
+    are reduced first; then a linear program looks for D in floats, **also for channels of fractions**. True means that
+    a channel D was found that leads to the other up to 1e-8 in every entry: then seeing ``other`` is worth at most
+    1e-8 times the number of its outputs more, for gains from 0 to 1, and not always nothing more.
+
+    Args:
+        channel: what is seen first.
+        other: what may be worked out from it; the same inputs, in the same order.
+
+    Raises:
+        InvalidParameterError: if the inputs are not the same, or the program is too large (4 million coefficients).
+
+    References:
+        *The Science of Quantitative Information Flow* 2020, Definition 9.5 and Theorem 9.13 (Coriaceous).
+
+    Example:
+        >>> sharp, blunt = Channel([[0.9, 0.1], [0.1, 0.9]]), Channel([[0.6, 0.4], [0.4, 0.6]])
+        >>> refines(sharp, blunt), refines(blunt, sharp)
+        (True, False)
+    """
+    _check_same_inputs(channel, other)
+    given, wanted = (each.reduced().matrix.astype(np.float64) for each in (channel, other))
+    size = np.count_nonzero(given) * wanted.shape[1]
+    if size > _LARGEST_PROGRAM:
+        raise InvalidParameterError(
+            f"channel must be smaller for the program of refinement, of at most {_LARGEST_PROGRAM} coefficients; "
+            f"got {size}."
+        )
+    solved = False
+    for options in _ATTEMPTS:
+        error = _error_of_best(given, wanted, options)
+        if error is not None and error <= _SOLVED:
+            return True
+        solved = solved or error is not None
+    if not solved:
+        raise InvalidParameterError("channel must have entries of similar size; the program of refinement failed.")
+    return False
+
+
+def _error_of_best(given: NDArray[np.float64], wanted: NDArray[np.float64], options: Any) -> float | None:
+    """Largest distance of an entry of ``given @ D`` from ``wanted``, for the best channel D that is found, if one is.
+
+    Variables: the entries of D, row by row, and the error. What the solver returns is made a channel and measured anew.
+    """
+    num_given, num_wanted = given.shape[1], wanted.shape[1]
+    entries = kron(csr_array(given), eye_array(num_wanted))
+    error = csr_array(-np.ones((entries.shape[0], 1)))
+    within: Any = vstack([hstack([entries, error]), hstack([-entries, error])])
+    rows: Any = hstack([kron(eye_array(num_given), csr_array(np.ones((1, num_wanted)))), csr_array((num_given, 1))])
+    found = linprog(
+        np.eye(1, num_given * num_wanted + 1, num_given * num_wanted)[0],
+        A_ub=within,
+        b_ub=np.concatenate([wanted.ravel(), -wanted.ravel()]),
+        A_eq=rows,
+        b_eq=np.ones(num_given),
+        bounds=(0, None),
+        method="highs",
+        options=options,
+    )
+    if found.x is None:
+        return None
+    after = np.maximum(found.x[:-1].reshape(num_given, num_wanted), 0)
+    return float(np.abs(given @ (after / after.sum(axis=1, keepdims=True)) - wanted).max())
+
+
+def _check_same_inputs(channel: Channel, other: Channel) -> None:
+    instance_of(Channel, channel=channel)
+    instance_of(Channel, other=other)
+    if channel.inputs != other.inputs:
+        raise InvalidParameterError(
+            f"other must have the inputs of channel, in the same order; got {len(other.inputs)} inputs, of which "
+            f"{len(set(other.inputs) & set(channel.inputs))} are among the channel's {len(channel.inputs)}."
+        )

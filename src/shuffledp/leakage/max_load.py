@@ -1,4 +1,4 @@
-"""How full the fullest of several bins gets, on average: what a shuffled table tells about one person, in one number.
+"""Expected maximum load of balls in bins: what a shuffled table tells about one person, in one number.
 
 n balls fall into bins independently. Given that independent Poisson counts add up to n, they are the loads; so
 
@@ -14,17 +14,21 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.leakage._counts import NEGLIGIBLE, binomial, central_binomial, poisson, window
-from shuffledp.leakage._quadrature import integer_quadrature
-from shuffledp.leakage.few_bins import larger_of_two, largest_of_three
-from shuffledp.leakage.scores import numbers_of
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.table import Floats, Integers
+from shuffledp.leakage.count_probabilities import (
+    NEGLIGIBLE,
+    binomial,
+    central_binomial,
+    integer_quadrature,
+    larger_of_two,
+    largest_of_three,
+    poisson,
+    window,
+)
+from shuffledp.leakage.guess_scores import numbers_of
 
-__all__ = ["Cells", "binary_vulnerability", "expected_highest", "expected_largest", "expected_max_load"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
 _MOST_BALLS = 10**10
@@ -64,7 +68,7 @@ def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
 
     Raises:
         InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: if bins are of so many kinds that the sum would take too long.
+        UnsupportedModelError: if bins are of too many kinds for the sum to end soon.
 
     References:
         Jurado et al. 2023, equations (15) and (16), which say that it is infeasible. Fast evaluation is our own.
@@ -73,18 +77,18 @@ def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
         >>> round(expected_max_load(1_000_000, 10_000), 9)
         140.754236659
     """
-    _validate.integer_at_least(0, balls=balls)
+    validate.integer_at_least(0, balls=balls)
     if balls > _MOST_BALLS:
-        raise _validate.invalid(f"at most {_MOST_BALLS}", balls=balls)
+        raise validate.invalid(f"at most {_MOST_BALLS}", balls=balls)
     if np.ndim(bins) == 0:
-        _validate.integer_at_least(1, bins=bins)
+        validate.integer_at_least(1, bins=bins)
         count = int(bins)  # type: ignore[arg-type]
         return expected_largest(int(balls), (Cells(1 / count, count),))
     return expected_largest(int(balls), _kinds(_checked_probabilities(bins)))
 
 
 def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") -> "float | Fraction":
-    """How often the best guess about one bit is right, after randomized response and a uniform shuffle.
+    """Bayes vulnerability of one bit after randomized response and a uniform shuffle, in closed form.
 
     Bits are uniform and independent: 1/2 + (2p - 1) C(n - 1, floor(n / 2)) / 2^n. It falls to 1/2 like
     (2p - 1) / sqrt(2 pi n).
@@ -104,13 +108,13 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
         >>> binary_vulnerability(3, Fraction(3, 4))
         Fraction(5, 8)
     """
-    _validate.integer_at_least(1, num_users=num_users)
-    _validate.probability(truth_probability=truth_probability)
+    validate.integer_at_least(1, num_users=num_users)
+    validate.probability(truth_probability=truth_probability)
     if truth_probability < 0.5:
-        raise _validate.invalid("from 1/2 to 1", truth_probability=truth_probability)
+        raise validate.invalid("from 1/2 to 1", truth_probability=truth_probability)
     if isinstance(truth_probability, Fraction):
         if num_users > 100_000:
-            raise _validate.invalid("at most 100000 for an exact fraction; give a float", num_users=num_users)
+            raise validate.invalid("at most 100000 for an exact fraction; give a float", num_users=num_users)
         ways = Fraction(math.comb(num_users - 1, num_users // 2), 2**num_users)
         return Fraction(1, 2) + (2 * truth_probability - 1) * ways
     return 0.5 + (2 * truth_probability - 1) * central_binomial(int(num_users) // 2) / 2
@@ -227,7 +231,7 @@ class _Loads:
         return first + float(((1 - within) * weights).sum())
 
     def _range(self) -> tuple[int, int]:
-        """From the least m that has a chance, to one that is hardly ever exceeded."""
+        """Range from the least m that has a chance, to one that is hardly ever exceeded."""
         windows = self.windows[: len(self.fullest)]
         first = max(self._edge(), *(low - 1 for low, _ in windows))
         for kind in self.fullest:
@@ -236,7 +240,7 @@ class _Loads:
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _edge(self) -> int:
-        """All that may be the fullest cannot hold less, if the rest holds as much as it may."""
+        """Least maximum of all that may be the fullest, if the rest holds as much as it may."""
         held = min(self.balls, self.windows[-1][1]) if self.rest else 0
         return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
 
@@ -248,7 +252,7 @@ class _Loads:
         return max(low, int(counts[np.searchsorted(-beyond, -NEGLIGIBLE / kind.count, side="right") - 1]) - 1)
 
     def _smoothness(self, first: int) -> float:
-        """Over how many integers, from the first, the chance of a maximum of at most m is smooth.
+        """Number of integers, from the first, over which the chance of a maximum of at most m is smooth.
 
         If the rest could be empty when the maximum is ``first``, it blurs an edge.
         """
@@ -294,7 +298,7 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Each frequency stands for its negative too, except for 0 and half of all."""
+        """Weights of frequencies: each stands for its negative too, except for 0 and half of all."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 
@@ -324,7 +328,7 @@ class _Loads:
         return np.where(possible[:, None], np.exp(log_size) * np.cos(phase), 0.0)
 
     def _largest_frequency(self) -> int:
-        """Beyond it no product is above 1e-18: a unimodal truncated law has |phi| <= its mode / sin(angle / 2)."""
+        """Last frequency with a product above 1e-18: a unimodal truncated law has |phi| <= mode / sin(angle / 2)."""
         frequencies = np.arange(1, self.size // 2 + 1)
         log_sine = np.log(np.sin(np.pi * frequencies / self.size))
         log_bound = np.zeros(frequencies.size)
@@ -336,7 +340,7 @@ class _Loads:
         return int(frequencies[needed[-1]]) if needed.size else 1
 
     def _by_transforms(self, thresholds: Floats, largest: int) -> Floats:
-        """The same by an FFT for each threshold and kind of bins."""
+        """Chances as in `_chances`, by an FFT for each threshold and kind of bins."""
         frequencies = np.arange(largest + 1)
         starts = sum(kind.count * first for kind, (first, _) in zip(self.kinds, self.windows, strict=True))
         shift = (self.balls - starts) % self.size

@@ -18,23 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._validate import instance_of, integer_at_least, invalid
-from shuffledp.channels import Channel, integers
-from shuffledp.errors import InvalidParameterError
-from shuffledp.leakage.comparing import equivalent, refines
-
-__all__ = [
-    "cascade",
-    "equivalent",
-    "histograms",
-    "independent_channel",
-    "randomized_response_channel",
-    "reduced_independent_channel",
-    "reduced_randomized_response_channel",
-    "reduced_shuffle_channel",
-    "refines",
-    "shuffle_channel",
-]
+from shuffledp.core.channels import Channel, integers
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import instance_of, integer_at_least, invalid
 
 Counts = tuple[int, ...]
 
@@ -145,7 +131,7 @@ def reduced_randomized_response_channel(
 
 
 def independent_channel(channels: Sequence[Channel]) -> Channel:
-    """What everybody's reports say about everybody's values, if each person randomizes on their own.
+    """Channel from everybody's values to everybody's reports, if each person randomizes on their own.
 
     Args:
         channels: one for each person, not necessarily the same.
@@ -166,7 +152,7 @@ def independent_channel(channels: Sequence[Channel]) -> Channel:
 
 
 def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
-    """From the histogram of values to the histogram of reports, of people who all randomize by one channel.
+    """Channel from the histogram of values to that of reports, of people who all randomize by one channel.
 
     Histograms count the channel's inputs, and outputs, in its order.
 
@@ -219,7 +205,7 @@ def cascade(first: Channel, *others: Channel) -> Channel:
 
 
 def histograms(num_users: int, domain_size: int) -> Iterator[Counts]:
-    """How many people have each value, in every way possible, those with most people at the first values first.
+    """All histograms of people over values, those with most people at the first values first.
 
     Args:
         num_users: people, 0 or more.
@@ -275,7 +261,7 @@ def _data_sets(num_users: int, domain_size: int) -> list[tuple[int, ...]]:
 
 
 def _check_entries(num_users: int, entries: Callable[[int], int]) -> None:
-    """At least one person, and no more than can be written out; ``entries`` grows with the number of people."""
+    """Check of the number of people: one, and no more than can be written out; ``entries`` grows with it."""
     integer_at_least(1, num_users=num_users)
     feasible = 0
     while feasible < num_users and entries(feasible + 1) <= _MOST_ENTRIES:
@@ -298,5 +284,5 @@ def _histogram(values: tuple[int, ...], domain_size: int) -> Counts:
 
 
 def _multinomial(counts: Counts) -> int:
-    """In how many distinct orders so many people of each kind can stand."""
+    """Multinomial coefficient: in how many distinct orders people of these kinds can stand."""
     return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)

@@ -1,15 +1,27 @@
-"""Local randomizers: what runs on a person's device before anything leaves it."""
+"""Local randomizers: what runs on a person's device before anything leaves it.
 
-from shuffledp.randomizers.bounded import clip_to_range
-from shuffledp.randomizers.by_kind import family_of, kinds_of_loss, model_of_kind, parameters_of_kind
-from shuffledp.randomizers.described import ChannelModel, LaplaceModel, PersonalizedResponseModel
-from shuffledp.randomizers.generic import LdpModel
+In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
+subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; split_and_mix); families, what they share;
+inputs, checks of answers; sampling, exact samplers; descriptions, laws without a mechanism; and
+randomizer_kinds, the registry.
+"""
+
+from shuffledp.randomizers.descriptions import ChannelModel, LaplaceModel, LdpModel, PersonalizedResponseModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
+from shuffledp.randomizers.inputs import NORM_TOLERANCE, clip_to_range
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
 from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
-from shuffledp.randomizers.priv_unit import NORM_TOLERANCE, PrivUnit, PrivUnitModel
+from shuffledp.randomizers.priv_unit import PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers.randomizer_kinds import (
+    KINDS,
+    family_of,
+    kinds_of_loss,
+    mechanisms,
+    model_of_kind,
+    parameters_of_kind,
+)
 from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
 from shuffledp.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
@@ -21,6 +33,7 @@ from shuffledp.randomizers.unary_encoding import (
 )
 
 __all__ = [
+    "KINDS",
     "NORM_TOLERANCE",
     "ChannelModel",
     "DiscreteLaplaceMean",
@@ -52,6 +65,7 @@ __all__ = [
     "clip_to_range",
     "family_of",
     "kinds_of_loss",
+    "mechanisms",
     "model_of_kind",
     "parameters_of_kind",
 ]

@@ -6,27 +6,29 @@ Float-free: one random word decides the sign by integer comparison, and another 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel, TwoLevelLaw
-from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
-from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
-from shuffledp.randomness import resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["HadamardResponse", "HadamardResponseModel"]
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import CategoryRandomizer
+from shuffledp.randomizers.inputs import as_answers, check_categories
+from shuffledp.randomizers.sampling.coins import (
+    CHANNEL_LIMIT,
+    WORDS,
+    channel_of_support,
+    log_rounded_up,
+    smallest_share,
+)
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _BATCH = 1 << 16  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**26 - 1  # counting support holds a number for each column
@@ -34,7 +36,7 @@ _LARGEST_DOMAIN = 2**26 - 1  # counting support holds a number for each column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadamardResponseModel(FrequencyModel):
-    """What is public about Hadamard response.
+    """Public description of Hadamard response.
 
     The matrix is Sylvester's, with entry -1 in row r and column c if the binary numbers r and c share an odd number of
     ones, else +1. It has K columns, K being the least power of two above k; value v has row v + 1, since row 0 is all
@@ -54,8 +56,8 @@ class HadamardResponseModel(FrequencyModel):
     false_words: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(2, domain_size=self.domain_size)
-        _validate.integer_at_least(1, false_words=self.false_words)
+        validate.integer_at_least(2, domain_size=self.domain_size)
+        validate.integer_at_least(1, false_words=self.false_words)
         if self.domain_size > _LARGEST_DOMAIN:
             raise invalid(f"at most {_LARGEST_DOMAIN}", domain_size=self.domain_size)
         if self.false_words >= WORDS // 2:
@@ -76,7 +78,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """As many as the number of a column takes."""
+        """Bits of a column's number."""
         return self.domain_size.bit_length()
 
     @property
@@ -108,7 +110,7 @@ class HadamardResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
     def randomizer(self) -> "HadamardResponse":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return HadamardResponse.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -116,7 +118,7 @@ class HadamardResponseModel(FrequencyModel):
         if list(columns) != ["index"] or columns["index"].dtype.kind not in "iu" or columns["index"].ndim != 1:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
             raise InvalidParameterError(f"columns must be one integer column 'index'; got {found}.")
-        check_range(columns["index"], self.num_columns, "reports")
+        check_categories(columns["index"], self.num_columns, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """A report supports the values whose rows have +1 in its column."""
@@ -154,7 +156,7 @@ def _transform(sums: NDArray[np.int64]) -> None:
         half *= 2
 
 
-class HadamardResponse(AnswerRandomizer):
+class HadamardResponse(CategoryRandomizer):
     """Hadamard response (HR): reports of log2(k) bits, counted in time n + k log k.
 
     A report is a column of the Hadamard matrix: with probability p one that supports the answer, else one that does
@@ -186,10 +188,11 @@ class HadamardResponse(AnswerRandomizer):
         3
     """
 
-    _model_type: ClassVar[type[Any]] = HadamardResponseModel
+    model_type: ClassVar[type[Any]] = HadamardResponseModel
+    best_for: ClassVar[str] = "many categories and people, small `epsilon0`"
     model: HadamardResponseModel
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:

@@ -4,32 +4,26 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.randomizers._exact import largest_fraction_up_to
-from shuffledp.randomizers.bounded import (
-    RangeModel,
-    RangeRandomizer,
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import RangeModel, RangeRandomizer
+from shuffledp.randomizers.sampling.coins import (
     grid_neighbors,
+    largest_fraction_up_to,
     round_to_grid,
     rounding_variance,
 )
-from shuffledp.randomizers.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
-from shuffledp.randomness import resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["DiscreteLaplaceMean", "DiscreteLaplaceMeanModel"]
+from shuffledp.randomizers.sampling.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _MOST_STEPS = 2**20
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 1000.0
@@ -38,7 +32,7 @@ _NEVER_EXCEEDED = Fraction(71)  # nats, more than log(2^101): noise of 71 / rate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplaceMeanModel(RangeModel):
-    """What is public about discrete Laplace noise on a grid.
+    """Public description of discrete Laplace noise on a grid.
 
     Args:
         lower: least value, a finite number.
@@ -56,10 +50,10 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     def __post_init__(self) -> None:
         super(DiscreteLaplaceMeanModel, self).__post_init__()
-        _validate.integer_at_least(1, num_steps=self.num_steps)
+        validate.integer_at_least(1, num_steps=self.num_steps)
         if self.num_steps > _MOST_STEPS:
             raise invalid(f"at most {_MOST_STEPS}", num_steps=self.num_steps)
-        _validate.instance_of(Fraction, rate=self.rate)
+        validate.instance_of(Fraction, rate=self.rate)
         largest = int(_LARGEST_EPSILON0)
         if not (0 < self.rate * int(self.num_steps) <= largest and self.rate.denominator <= LARGEST_DENOMINATOR):
             raise invalid(f"above 0, at most {largest} / num_steps, with a denominator up to 2**40", rate=self.rate)
@@ -72,8 +66,8 @@ class DiscreteLaplaceMeanModel(RangeModel):
         Raises:
             InvalidParameterError: if ``epsilon0`` is not from 1e-6 to 1000, or as the model does.
         """
-        _validate.positive(epsilon0=epsilon0)
-        _validate.integer_at_least(1, num_steps=num_steps)
+        validate.positive(epsilon0=epsilon0)
+        validate.integer_at_least(1, num_steps=num_steps)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
             raise invalid(f"from {_LEAST_EPSILON0:g} to {_LARGEST_EPSILON0:g}", epsilon0=epsilon0)
         if num_steps > _MOST_STEPS:
@@ -91,7 +85,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def total_variation(self) -> float:
-        """That of the two ends of the range, rounded up.
+        """Distance between the laws of the two ends of the range, rounded up.
 
         With a = exp(-rate) and S steps it is 1 - (a^(m+1) + a^(S-m)) / (1 + a), m = floor(S / 2): the reports up to m
         tell the ends apart best.
@@ -106,7 +100,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return self.num_steps
 
     def randomizer(self) -> "DiscreteLaplaceMean":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return DiscreteLaplaceMean.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -201,8 +195,9 @@ class DiscreteLaplaceMean(RangeRandomizer):
         3
     """
 
-    _model_type: ClassVar[type[RangeModel]] = DiscreteLaplaceMeanModel
-    _steps: ClassVar[tuple[str, ...]] = ("num_steps",)
+    model_type: ClassVar[type[Any]] = DiscreteLaplaceMeanModel
+    best_for: ClassVar[str] = "when the error must be known beforehand"
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "lower", "upper", "num_steps")
     model: DiscreteLaplaceMeanModel
 
     def __init__(
@@ -213,7 +208,7 @@ class DiscreteLaplaceMean(RangeRandomizer):
         )
         self.clip = clip
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:

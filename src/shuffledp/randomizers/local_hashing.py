@@ -7,27 +7,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel, TwoLevelLaw
-from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
-from shuffledp.randomizers._exact import RESOLUTION, WORDS
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import CategoryRandomizer
+from shuffledp.randomizers.inputs import as_answers, check_categories
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
-from shuffledp.randomness import resolve_source, uniform_integers
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["OptimizedLocalHashing", "OptimizedLocalHashingModel"]
+from shuffledp.randomizers.sampling.coins import RESOLUTION, WORDS
+from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_integers
 
 _BATCH = 1 << 14  # reports handled at a time: what is known of them stays in the processor's cache
 _LARGEST_RANGE = 2**20  # up to here randomized response over it is representable at every loss
@@ -35,7 +31,7 @@ _LARGEST_RANGE = 2**20  # up to here randomized response over it is representabl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedLocalHashingModel(FrequencyModel):
-    """What is public about local hashing.
+    """Public description of local hashing.
 
     A seed, uniform on 0, ..., P^2 - 1 with the prime P = ``modulus``, is a pair a, b = divmod(seed, P) and stands for
     the function h(v) = floor(((a v + b) mod P) g / P) to 0, ..., g - 1, with g = ``hash_range``. For two different
@@ -60,8 +56,8 @@ class OptimizedLocalHashingModel(FrequencyModel):
     response: KaryRandomizedResponseModel
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(2, domain_size=self.domain_size)
-        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+        validate.integer_at_least(2, domain_size=self.domain_size)
+        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
         if self.domain_size > self.modulus:
             raise invalid(f"at most {self.modulus}, which hashing tells apart", domain_size=self.domain_size)
         _check_range_size(self.response.domain_size, min(self.modulus, _LARGEST_RANGE))
@@ -74,7 +70,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         Raises:
             InvalidParameterError: for parameters outside the ranges that `OptimizedLocalHashing` states.
         """
-        _validate.positive(epsilon0=epsilon0)
+        validate.positive(epsilon0=epsilon0)
         largest = math.log(_LARGEST_RANGE - 1)
         if not RESOLUTION <= epsilon0 <= largest:
             raise invalid(
@@ -116,12 +112,12 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """As many as the seed and the hashed value take."""
+        """Bits of the seed and the hashed value."""
         return (self.num_seeds - 1).bit_length() + self.response.report_bits
 
     @property
     def guarantee(self) -> LocalDP:
-        """That of the response, for each seed; the seed does not depend on the answer."""
+        """Guarantee of the response, for each seed; the seed does not depend on the answer."""
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -145,7 +141,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return TwoLevelLaw(share=1 / self.hash_range, overlap=float(self.collision / self.hash_range))
 
     def randomizer(self) -> "OptimizedLocalHashing":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return OptimizedLocalHashing.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -154,8 +150,8 @@ class OptimizedLocalHashingModel(FrequencyModel):
         if not wanted or any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values()):
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
             raise InvalidParameterError(f"columns must be two integer columns 'seed' and 'value'; got {found}.")
-        check_range(columns["seed"], self.num_seeds, "seeds")
-        check_range(columns["value"], self.hash_range, "reports")
+        check_categories(columns["seed"], self.num_seeds, "seeds")
+        check_categories(columns["value"], self.hash_range, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """A report supports the values that its function takes to its hashed value."""
@@ -196,12 +192,12 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
 
 def _check_range_size(hash_range: int, largest: int) -> None:
-    _validate.integer_at_least(2, hash_range=hash_range)
+    validate.integer_at_least(2, hash_range=hash_range)
     if hash_range > largest:
         raise invalid(f"at most {largest}", hash_range=hash_range)
 
 
-class OptimizedLocalHashing(AnswerRandomizer):
+class OptimizedLocalHashing(CategoryRandomizer):
     """Optimized local hashing (OLH; with hash_range=2, binary local hashing BLH).
 
     Each report is a seed, drawn afresh, and the answer hashed by the function of that seed to g values and put through
@@ -236,7 +232,9 @@ class OptimizedLocalHashing(AnswerRandomizer):
         ['seed', 'value']
     """
 
-    _model_type: ClassVar[type[Any]] = OptimizedLocalHashingModel
+    model_type: ClassVar[type[Any]] = OptimizedLocalHashingModel
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "domain_size", "hash_range")
+    best_for: ClassVar[str] = "many categories, few people"
     model: OptimizedLocalHashingModel
 
     def __init__(self, *, epsilon0: float, domain_size: int, hash_range: int | None = None) -> None:
@@ -244,12 +242,7 @@ class OptimizedLocalHashing(AnswerRandomizer):
             epsilon0=epsilon0, domain_size=domain_size, hash_range=hash_range
         )
 
-    def __repr__(self) -> str:
-        model = self.model
-        domain = f"domain_size={model.domain_size}, hash_range={model.hash_range}"
-        return f"OptimizedLocalHashing(epsilon0={model.epsilon0!r}, {domain})"
-
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:

@@ -2,31 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import TwoLevelLaw
-from shuffledp.randomizers.bounded import BATCH, RangeModel, RangeRandomizer, grid_positions
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
-from shuffledp.randomness import high_product, resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["OneBitMean", "OneBitMeanModel"]
+from shuffledp.randomizers.sampling.coins import BATCH, grid_positions
+from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneBitMeanModel(RangeModel):
-    """What is public about the one-bit mean: a range, and binary randomized response between its two ends.
+    """Public description of the one-bit mean: a range, and binary randomized response between its two ends.
 
     Args:
         lower: least value, a finite number.
@@ -42,7 +38,7 @@ class OneBitMeanModel(RangeModel):
 
     def __post_init__(self) -> None:
         super(OneBitMeanModel, self).__post_init__()
-        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
         if self.response.domain_size != 2:
             raise invalid("2, for one bit", domain_size=self.response.domain_size)
 
@@ -58,11 +54,11 @@ class OneBitMeanModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """That of the response: no value has a chance outside those of the two ends."""
+        """Guarantee of the response: no value has a chance outside those of the two ends."""
         return self.response.guarantee
 
     def randomizer(self) -> "OneBitMean":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return OneBitMean.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -102,7 +98,7 @@ class OneBitMeanModel(RangeModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """That of the response for the two ends of the range; the law of any other value is a mixture of theirs."""
+        """Geometry of the response for the two ends of the range; the law of any other value is a mixture of theirs."""
         return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
@@ -146,14 +142,11 @@ class OneBitMean(RangeRandomizer):
         3
     """
 
-    _model_type: ClassVar[type[RangeModel]] = OneBitMeanModel
+    model_type: ClassVar[type[Any]] = OneBitMeanModel
+    best_for: ClassVar[str] = "small `epsilon0`, smallest message"
     model: OneBitMeanModel
 
-    def __init__(self, *, epsilon0: float, lower: float, upper: float, clip: bool = False) -> None:
-        self.model = OneBitMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper)
-        self.clip = clip
-
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:
@@ -180,7 +173,7 @@ class OneBitMean(RangeRandomizer):
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:
-    """How many of the 2^64 words lead to the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
+    """Number of the 2^64 words that lead to the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
     index, rest = grid_positions(numbers, lower=model.lower, upper=model.upper, num_steps=1)
     spread = np.uint64(model.response.truth_words - model.response.share)
     # The upper end is the one value with index 1, and then nothing is left over.

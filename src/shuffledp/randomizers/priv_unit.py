@@ -3,28 +3,22 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import MeanModel, TwoLevelLaw
-from shuffledp.randomizers.caps import best_cap_loss, cap_depth, cap_loss, cap_mass, cap_moment, depths_within
-from shuffledp.randomizers.vectors import as_rows
-from shuffledp.randomness import bernoulli, resolve_source
-from shuffledp.table import frozen
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import MeanModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import Mechanism
+from shuffledp.randomizers.inputs import as_unit_vectors, check_norms
+from shuffledp.randomness.sources import RandomSource, bernoulli, resolve_source
 
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["NORM_TOLERANCE", "PrivUnit", "PrivUnitModel"]
-
-NORM_TOLERANCE = 1e-6  # how far the length of a unit vector may be from 1
 _WORDS = 2**64
 _LARGEST_DIMENSION = 2**20
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 30.0
@@ -34,7 +28,7 @@ _BATCH = 1 << 17  # coordinates handled at a time: they stay in the processor's 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivUnitModel(MeanModel):
-    """What is public about PrivUnit.
+    """Public description of PrivUnit.
 
     Args:
         dimension: coordinates of a vector d, from 2 to 2^20.
@@ -58,10 +52,9 @@ class PrivUnitModel(MeanModel):
         _check_dimension(self.dimension)
         if not 0 < self.depth <= 0.5:
             raise invalid("above 0 and at most 1/2", depth=self.depth)
-        _validate.integer_at_least(1, cap_words=self.cap_words)
-        object.__setattr__(self, "dimension", int(self.dimension))
-        object.__setattr__(self, "depth", float(self.depth))
-        object.__setattr__(self, "cap_words", int(self.cap_words))
+        validate.integer_at_least(1, cap_words=self.cap_words)
+        for name, made in (("dimension", int), ("depth", float), ("cap_words", int)):
+            object.__setattr__(self, name, made(getattr(self, name)))
         least = cap_mass(self.depth, self.dimension) * _WORDS
         if not least < self.cap_words < _WORDS:
             raise invalid(f"above {least:.6g}, the share of the cap, and below 2**64", cap_words=self.cap_words)
@@ -79,7 +72,7 @@ class PrivUnitModel(MeanModel):
         Raises:
             InvalidParameterError: for arguments outside these ranges.
         """
-        _validate.positive(epsilon0=epsilon0)
+        validate.positive(epsilon0=epsilon0)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
             raise invalid(f"from {_LEAST_EPSILON0:g} to {_LARGEST_EPSILON0:g}", epsilon0=epsilon0)
         _check_dimension(dimension)
@@ -87,7 +80,7 @@ class PrivUnitModel(MeanModel):
         if budget_split is None:
             wanted = best_cap_loss(available, int(dimension))
         else:
-            _validate.open_probability(budget_split=budget_split)
+            validate.open_probability(budget_split=budget_split)
             wanted = (1 - budget_split) * available
         depth = cap_depth(wanted, int(dimension))
         # The coin gets exactly what the cap, as it has become, leaves over; the words outside hold the digits.
@@ -127,12 +120,12 @@ class PrivUnitModel(MeanModel):
 
     @property
     def is_idealized(self) -> bool:
-        """Yes: the directions are floating-point numbers, and the loss is evaluated with a guard."""
+        """True: the directions are floating-point numbers, and the loss is evaluated with a guard."""
         return True
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """That the reports are floating-point numbers, and the loss is that of real ones."""
+        """The gap between real and floating-point numbers."""
         return (
             "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
             "in principle tell more about a person than stated.",
@@ -144,7 +137,7 @@ class PrivUnitModel(MeanModel):
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
     def randomizer(self) -> "PrivUnit":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return PrivUnit.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -155,7 +148,7 @@ class PrivUnitModel(MeanModel):
             raise InvalidParameterError(f"columns must be one two-dimensional float column 'vector'; got {found}.")
         if vectors.shape[1] != self.dimension:
             raise InvalidParameterError(f"reports must have {self.dimension} coordinates; got {vectors.shape[1]}.")
-        _check_norms(vectors, self.dimension, "reports")
+        check_norms(vectors, self.dimension, "reports")
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Reports divided by the scale; shape (n, dimension)."""
@@ -206,12 +199,12 @@ class PrivUnitModel(MeanModel):
 
 
 def _check_dimension(dimension: int) -> None:
-    _validate.integer_at_least(2, dimension=dimension)
+    validate.integer_at_least(2, dimension=dimension)
     if dimension > _LARGEST_DIMENSION:
         raise invalid(f"at most {_LARGEST_DIMENSION}", dimension=dimension)
 
 
-class PrivUnit:
+class PrivUnit(Mechanism):
     """Means of unit vectors (PrivUnit, PrivUnit_2).
 
     With probability p the report is uniform on the cap around the true vector x, the unit vectors v with
@@ -252,25 +245,16 @@ class PrivUnit:
         ((2, 3), 0.7616)
     """
 
+    model_type: ClassVar[type[Any]] = PrivUnitModel
+    answers: ClassVar[str] = "vector"
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "dimension")
+    best_for: ClassVar[str] = "vectors in many dimensions"
+    model: PrivUnitModel
+
     def __init__(self, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> None:
         self.model = PrivUnitModel.from_epsilon0(epsilon0=epsilon0, dimension=dimension, budget_split=budget_split)
 
-    @classmethod
-    def from_model(cls, model: PrivUnitModel) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(PrivUnitModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model = model
-        return randomizer
-
-    def __repr__(self) -> str:
-        return f"PrivUnit(epsilon0={self.model.epsilon0!r}, dimension={self.model.dimension})"
-
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per vector.
 
         Args:
@@ -286,7 +270,7 @@ class PrivUnit:
                 no finite number; the message gives places only.
         """
         source, dimension = resolve_source(source), self.model.dimension
-        vectors = _as_unit_vectors(values, dimension)
+        vectors = as_unit_vectors(values, dimension)
         in_cap = bernoulli(self.model.cap_words, len(vectors), source=source)
         reports = np.empty((len(vectors), dimension))
         rows = max(1, _BATCH // dimension)
@@ -300,7 +284,7 @@ def _respond(
     vectors: NDArray[np.float64],
     in_cap: NDArray[np.bool_],
     model: PrivUnitModel,
-    source: "RandomSource",
+    source: RandomSource,
     *,
     out: NDArray[np.float64],
 ) -> None:
@@ -316,21 +300,101 @@ def _respond(
     out += (1 - 2 * depths)[:, None] * vectors
 
 
-def _as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """A fresh array of vectors of length 1, shape (n, dimension)."""
-    vectors = as_rows(values, dimension)
-    vectors /= _check_norms(vectors, dimension, "values")[:, None]
-    return vectors
+# ---- caps of the sphere ---------------------------------------------------------------------------------------------
+# A cap around a unit vector u holds the unit vectors v with <v, u> >= gamma. Its *depth* (1 - gamma) / 2, the share of
+# the diameter that it takes, keeps the digits of a small cap, which gamma does not hold. For uniform v in d dimensions
+# the depth (1 - <v, u>) / 2 has the Beta(a, a) law, a = (d - 1) / 2. scipy takes most of a second to import, and most
+# tasks need none of it: so it is imported where it is used.
 
 
-def _check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:
-    """The lengths of vectors; refuses those that are not 1, naming the first place and their number, never a vector."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        wrong = np.flatnonzero(~(np.abs(lengths - 1) <= NORM_TOLERANCE))
-    if len(wrong):
-        raise InvalidParameterError(
-            f"{name} must be vectors of {dimension} finite numbers and of length 1 (within {NORM_TOLERANCE:g}); "
-            f"{len(wrong)} are not, first {name}[{wrong[0]}]."
-        )
-    return lengths
+def cap_mass(depth: float, dimension: int) -> float:
+    """Share of the sphere in a cap.
+
+    Its relative error is below 1e-12; so then is the absolute error of `cap_loss`. The tests compare with 40 digits.
+
+    Args:
+        depth: above 0 and at most 1/2.
+        dimension: 2 or more.
+    """
+    from scipy import special
+
+    half = (dimension - 1) / 2
+    return float(special.betainc(half, half, depth))
+
+
+def cap_loss(depth: float, dimension: int) -> float:
+    """log((1 - mass) / mass): how much likelier a uniform vector is outside the cap than in it."""
+    mass = cap_mass(depth, dimension)
+    return math.log1p(-mass) - math.log(mass)
+
+
+def cap_depth(loss: float, dimension: int) -> float:
+    """The depth of the cap that has this `cap_loss`, 0 or more."""
+    from scipy import special
+
+    half = (dimension - 1) / 2
+    return float(special.betaincinv(half, half, special.expit(-loss)))
+
+
+def cap_moment(depth: float, dimension: int) -> float:
+    """E[<v, u>; v in the cap] for uniform v: (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
+
+    Bhowmick et al. 2018 print the same with B(a, a) 2^(d-2), by the duplication formula.
+    """
+    from scipy import special
+
+    half = (dimension - 1) / 2
+    gamma = 1 - 2 * depth
+    # 1 - gamma^2 = 4 depth (1 - depth); each form keeps its digits where it is used.
+    log_area = math.log1p(-(gamma**2)) if gamma < 0.5 else math.log(4 * depth) + math.log1p(-depth)
+    return math.exp(half * log_area - math.log(dimension - 1) - float(special.betaln(0.5, half)))
+
+
+def best_cap_loss(epsilon0: float, dimension: int) -> float:
+    """The part of the loss that the cap should have, so that PrivUnit's reports vary least.
+
+    With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
+    dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So
+    m - gamma falls wherever it is 0: that is at one place, and there m is largest.
+
+    Args:
+        epsilon0: the whole loss, above 0.
+        dimension: 2 or more.
+    """
+    from scipy import optimize
+
+    growth = math.expm1(epsilon0)
+
+    def excess(loss: float) -> float:
+        depth = cap_depth(loss, dimension)
+        scale = cap_moment(depth, dimension) * growth / (1 + growth * cap_mass(depth, dimension))
+        return scale - (1 - 2 * depth)
+
+    if excess(epsilon0) > 0:  # only where gamma and the scale are both 1 in floats
+        return epsilon0
+    return float(optimize.brentq(excess, 0.0, epsilon0, xtol=1e-12 * epsilon0))
+
+
+def depths_within(
+    shares: NDArray[np.float64], in_cap: NDArray[np.bool_], *, depth: float, dimension: int
+) -> NDArray[np.float64]:
+    """Depths of vectors inside the cap, or outside it: uniform shares of (0, 1) through the inverse law.
+
+    Args:
+        shares: shape (n,).
+        in_cap: for each, on which side of the cap's edge, shape (n,).
+        depth: of the cap.
+        dimension: 2 or more.
+
+    Returns:
+        Shape (n,), at most ``depth`` in the cap and at least ``depth`` outside.
+    """
+    from scipy import special
+
+    half = (dimension - 1) / 2
+    mass = cap_mass(depth, dimension)
+    # Outside, the opposite pole is the near one: each tail is inverted from its own end.
+    from_pole = np.where(in_cap, shares * mass, shares * (1 - mass))
+    depths = special.betaincinv(half, half, from_pole)
+    bounded: NDArray[np.float64] = np.where(in_cap, np.minimum(depths, depth), np.maximum(1 - depths, depth))
+    return bounded

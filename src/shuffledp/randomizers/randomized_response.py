@@ -8,27 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel, TwoLevelLaw
-from shuffledp.randomizers._answers import AnswerRandomizer, as_answers, check_range
-from shuffledp.randomizers._exact import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
-from shuffledp.randomness import resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["KaryRandomizedResponse", "KaryRandomizedResponseModel"]
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import CategoryRandomizer
+from shuffledp.randomizers.inputs import as_answers, check_categories
+from shuffledp.randomizers.sampling.coins import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**31
@@ -36,7 +32,7 @@ _LARGEST_DOMAIN = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KaryRandomizedResponseModel(FrequencyModel):
-    """What is public about k-ary randomized response.
+    """Public description of k-ary randomized response.
 
     Of the 2^64 values of a random word, ``share`` lead to each of the other answers and the rest to the true one.
 
@@ -53,8 +49,8 @@ class KaryRandomizedResponseModel(FrequencyModel):
     share: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(2, domain_size=self.domain_size)
-        _validate.integer_at_least(1, share=self.share)
+        validate.integer_at_least(2, domain_size=self.domain_size)
+        validate.integer_at_least(1, share=self.share)
         if self.domain_size > _LARGEST_DOMAIN:
             raise invalid(f"at most {_LARGEST_DOMAIN}", domain_size=self.domain_size)
         # numpy's integers would overflow below.
@@ -71,8 +67,8 @@ class KaryRandomizedResponseModel(FrequencyModel):
             InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
                 to within 1e-6: above 30.5 for every domain, and near 0 for domains of millions.
         """
-        _validate.positive(epsilon0=epsilon0)
-        _validate.integer_at_least(2, domain_size=domain_size)
+        validate.positive(epsilon0=epsilon0)
+        validate.integer_at_least(2, domain_size=domain_size)
         least, largest = _representable(min(int(domain_size), _LARGEST_DOMAIN))
         if not least <= epsilon0 <= largest:
             limits = f"from {least:.3g} to {largest:.4g} for domain_size={domain_size}"
@@ -85,7 +81,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def truth_words(self) -> int:
-        """Of the 2^64 words, how many lead to the true answer."""
+        """Number of the 2^64 words that lead to the true answer."""
         return WORDS - self.share * (self.domain_size - 1)
 
     @property
@@ -100,7 +96,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """As many as the number of an answer takes."""
+        """Bits of an answer's number."""
         return (self.domain_size - 1).bit_length()
 
     @property
@@ -119,7 +115,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
 
     def randomizer(self) -> "KaryRandomizedResponse":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return KaryRandomizedResponse.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -127,7 +123,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
         if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
             raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
-        check_range(columns["value"], self.domain_size, "reports")
+        check_categories(columns["value"], self.domain_size, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """A report supports the value that it holds."""
@@ -158,7 +154,7 @@ def _representable(domain_size: int) -> tuple[float, float]:
     return max(RESOLUTION, math.log(others**2 / largest)), math.log(largest)
 
 
-class KaryRandomizedResponse(AnswerRandomizer):
+class KaryRandomizedResponse(CategoryRandomizer):
     """k-ary randomized response (k-RR, generalized randomized response GRR, direct encoding; for k = 2, Warner's).
 
     Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1.
@@ -187,10 +183,12 @@ class KaryRandomizedResponse(AnswerRandomizer):
         3
     """
 
-    _model_type: ClassVar[type[Any]] = KaryRandomizedResponseModel
+    model_type: ClassVar[type[Any]] = KaryRandomizedResponseModel
+    file_form: ClassVar[str] = "category"
+    best_for: ClassVar[str] = "few categories"
     model: KaryRandomizedResponseModel
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:

@@ -3,31 +3,21 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import TwoLevelLaw
-from shuffledp.randomizers.bounded import (
-    RangeModel,
-    RangeRandomizer,
-    grid_neighbors,
-    round_to_grid,
-    rounding_variance,
-)
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import TwoLevelLaw
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
-from shuffledp.randomness import resolve_source
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["RoundedMean", "RoundedMeanModel", "best_num_levels"]
+from shuffledp.randomizers.sampling.coins import grid_neighbors, round_to_grid, rounding_variance
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _LARGEST_EPSILON0 = 30.5
 _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel()`` gives it where it is wanted
@@ -35,7 +25,7 @@ _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundedMeanModel(RangeModel):
-    """What is public about the rounded mean: a range, and randomized response over the grid points in it.
+    """Public description of the rounded mean: a range, and randomized response over the grid points in it.
 
     Args:
         lower: least value, a finite number.
@@ -51,7 +41,7 @@ class RoundedMeanModel(RangeModel):
 
     def __post_init__(self) -> None:
         super(RoundedMeanModel, self).__post_init__()
-        _validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
@@ -60,7 +50,7 @@ class RoundedMeanModel(RangeModel):
         Raises:
             InvalidParameterError: if ``num_levels`` is below 1, and as randomized response and the model do.
         """
-        _validate.integer_at_least(1, num_levels=num_levels)
+        validate.integer_at_least(1, num_levels=num_levels)
         if num_levels >= 2**31:
             raise invalid("below 2**31", num_levels=num_levels)
         response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=int(num_levels) + 1)
@@ -73,11 +63,11 @@ class RoundedMeanModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """That of the response: rounding does not see other people, and cannot add to the loss."""
+        """Guarantee of the response: rounding does not see other people, and cannot add to the loss."""
         return self.response.guarantee
 
     def randomizer(self) -> "RoundedMean":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return RoundedMean.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -122,7 +112,7 @@ class RoundedMeanModel(RangeModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """That of the response for the grid points; the law of any other value is a mixture of theirs."""
+        """Geometry of the response for the grid points; the law of any other value is a mixture of theirs."""
         return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
@@ -167,7 +157,7 @@ def best_num_levels(*, epsilon0: float) -> int:
         >>> [best_num_levels(epsilon0=epsilon0) for epsilon0 in (1.0, 4.0, 8.0)]
         [1, 4, 16]
     """
-    _validate.positive(epsilon0=epsilon0)
+    validate.positive(epsilon0=epsilon0)
     if epsilon0 > _LARGEST_EPSILON0:
         raise invalid(f"at most {_LARGEST_EPSILON0}", epsilon0=epsilon0)
     growth = math.exp(epsilon0)
@@ -222,8 +212,9 @@ class RoundedMean(RangeRandomizer):
         3
     """
 
-    _model_type: ClassVar[type[RangeModel]] = RoundedMeanModel
-    _steps: ClassVar[tuple[str, ...]] = ("num_levels",)
+    model_type: ClassVar[type[Any]] = RoundedMeanModel
+    best_for: ClassVar[str] = "large `epsilon0`"
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "lower", "upper", "num_levels")
     model: RoundedMeanModel
 
     def __init__(
@@ -234,7 +225,7 @@ class RoundedMean(RangeRandomizer):
         self.model = RoundedMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=num_levels)
         self.clip = clip
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:

@@ -1,29 +1,220 @@
 """Split and mix: a number becomes shares modulo q, of which each goes through a shuffle of its own."""
 
 import math
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.models import LARGEST_WRAP_PROBABILITY
-from shuffledp.randomizers.bounded import BATCH, as_numbers, check_range, round_to_grid
-from shuffledp.randomizers.polya import polya_noise
-from shuffledp.randomizers.split_and_mix_model import SplitAndMixModel
-from shuffledp.randomizers.vectors import as_simplex_vectors, as_vectors
-from shuffledp.randomness import resolve_source, uniform_integers
-from shuffledp.table import frozen
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import LARGEST_WRAP_PROBABILITY, SumModel
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import RangeRandomizer
+from shuffledp.randomizers.inputs import as_simplex_vectors, as_vectors, check_range
+from shuffledp.randomizers.sampling import polya
+from shuffledp.randomizers.sampling.coins import BATCH, round_to_grid
+from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_integers
 
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
+_NOTED_WRAP_PROBABILITY = 1e-9
+_LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 100.0
+_LARGEST_MODULUS = 2**52  # so that the sum of all shares of one value fits into 63 bits
+_MOST_SHARES = 2**10
+_MOST_STEPS = 2**31
+_LARGEST_DIMENSION = 2**20
 
-__all__ = ["SplitAndMix", "SplitAndMixModel"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitAndMixModel(SumModel):
+    """Description of split and mix.
+
+    Args:
+        num_users: people that are planned for, n; fewer may come.
+        epsilon: loss of the noise of ``noise_users`` people over all coordinates together, in nats, when one person is
+            replaced; from 1e-6 to 100.
+        lower: least value (of each coordinate); 0 if ``l1_bounded``.
+        upper: largest value; of the sum of all coordinates, if ``l1_bounded``.
+        dimension: coordinates of a vector, 1 for numbers; up to 2^20.
+        l1_bounded: whether vectors have coordinates of 0 or more that add up to ``upper`` at most.
+        integer: whether values are integers that lie on the grid, so that nothing is rounded; then both ends of the
+            range are integers and its width divides ``precision``.
+        num_shares: messages that each coordinate is split into, m; from 2 to 1024.
+        precision: steps of the grid between ``lower`` and ``upper``, p; from 1 to 2^31.
+        modulus: what shares are added by, q; above num_users * precision, and at most 2^52. It need not be prime.
+        noise_users: how many people's noise adds up to one discrete Laplace; from 1 to ``num_users``.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges, or noise with a rate below 2^-30 for each step.
+    """
+
+    kind: ClassVar[str] = "split-and-mix"
+    num_users: int
+    epsilon: float
+    lower: float
+    upper: float
+    dimension: int = 1
+    l1_bounded: bool = False
+    integer: bool = False
+    num_shares: int
+    precision: int
+    modulus: int
+    noise_users: int
+
+    def __post_init__(self) -> None:
+        check_range(self.lower, self.upper)
+        validate.positive(epsilon=self.epsilon)
+        if not _LEAST_EPSILON <= self.epsilon <= _LARGEST_EPSILON:
+            raise invalid(f"from {_LEAST_EPSILON:g} to {_LARGEST_EPSILON:g}", epsilon=self.epsilon)
+        for name in ("epsilon", "lower", "upper"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        validate.instance_of(bool, l1_bounded=self.l1_bounded, integer=self.integer)
+        self._check_counts()
+        if self.l1_bounded and self.lower != 0:
+            raise invalid("0 if l1_bounded", lower=self.lower)
+        if self.integer:
+            _check_integer_grid(self.lower, self.upper, self.precision)
+        if self.rate < polya.LEAST_RATE:
+            raise invalid("2**-30 or more for each step: lower the precision or the dimension", rate=float(self.rate))
+
+    def _check_counts(self) -> None:
+        limits = {
+            "num_users": (1, _LARGEST_MODULUS),
+            "dimension": (1, _LARGEST_DIMENSION),
+            "num_shares": (2, _MOST_SHARES),
+            "precision": (1, _MOST_STEPS),
+            "modulus": (2, _LARGEST_MODULUS),
+            "noise_users": (1, self.num_users),
+        }
+        for name, (least, largest) in limits.items():
+            value = getattr(self, name)
+            validate.integer_at_least(least, **{name: value})
+            if value > largest:
+                raise invalid(f"at most {largest}", **{name: value})
+            object.__setattr__(self, name, int(value))
+        if self.modulus <= self.num_users * self.precision:
+            raise invalid(f"above num_users * precision = {self.num_users * self.precision}", modulus=self.modulus)
+
+    @property
+    def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
+        """Messages of each person: ``num_shares`` for each coordinate, one a round."""
+        return self.num_shares * self.dimension
+
+    @property
+    def rate(self) -> Fraction:
+        """Privacy loss for each step of one coordinate of the ideal noise, rounded down; see `SplitAndMix`."""
+        coordinates = min(self.dimension, 2) if self.l1_bounded else self.dimension
+        if self.integer or not self.l1_bounded or self.dimension <= 2:
+            return polya.rate_of_steps(self.epsilon, coordinates * self.precision)
+        return polya.rate_of_distance(self.epsilon, 2 * self.precision)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """None before the shuffles: whoever sees all messages of one person adds them up."""
+        return LocalDP(epsilon=math.inf)
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one message in bits, a residue. Its round is told by the shuffle that it goes through."""
+        return (self.modulus - 1).bit_length()
+
+    @property
+    def sampler_error(self) -> float:
+        """Total variation between the law of one person's sampled noise in one coordinate and that of a Polya share."""
+        return polya.SAMPLER_ERROR
+
+    @property
+    def step(self) -> float:
+        """One step of the grid, in units of the values."""
+        return (self.upper - self.lower) / self.precision
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise in each coordinate of the sum if all planned people come, in squared units."""
+        return self.noise_of(self.num_users)
+
+    @property
+    def wrap_probability(self) -> float:
+        """Chance that the noise of some coordinate takes the sum out of the window it is decoded in; rounded up."""
+        limit = (self.modulus - self.num_users * self.precision - 1) // 2
+        single = polya.tail_bound(float(self.rate), self.num_users / self.noise_users, limit)
+        return min(1.0, self.dimension * single)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warning that messages hide nothing before the shuffles, and of sums that wrap around."""
+        return ("Before they are shuffled, the messages of one person together give the value away.", *self.warnings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Chance that a sum wraps around, where it matters."""
+        chance = self.wrap_probability
+        if chance <= _NOTED_WRAP_PROBABILITY:
+            return ()
+        return (
+            f"With a probability of up to {chance:.2g} the noise is so large that it wraps around the modulus, and a "
+            "sum is decoded as a quite different one; more people or a larger epsilon make it rarer.",
+        )
+
+    def randomizer(self) -> "SplitAndMix":
+        """The randomizer that it describes."""
+        return SplitAndMix.from_model(self)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Reports are the columns ``residue``, below the modulus, and ``round``, below ``num_messages``: integers."""
+        wrong = [name for name, array in columns.items() if array.dtype.kind not in "iu" or array.ndim != 1]
+        if list(columns) != ["residue", "round"] or wrong:
+            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
+            raise InvalidParameterError(f"columns must be two integer columns 'residue' and 'round'; got {found}.")
+        for name, limit in (("residue", self.modulus), ("round", self.num_messages)):
+            column = columns[name]
+            if len(column) and not (column.min() >= 0 and column.max() < limit):
+                raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
+
+    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
+        """Sums in units of the values. A residue stands for the number that lies in the window around all sums.
+
+        The window reaches as far below 0 as above people * precision: up to (q + people * precision) / 2, which is
+        3 n p / 2 if all people come and q = 2 n p.
+        """
+        largest = (self.modulus + people * self.precision) // 2
+        steps = [residue if residue <= largest else residue - self.modulus for residue in residues]
+        width = Fraction(self.upper) - Fraction(self.lower)
+        sums = [people * Fraction(self.lower) + width * step / self.precision for step in steps]
+        return np.array([float(each) for each in sums])
+
+    def sum_variance(self, people: int) -> float:
+        """Variance of these people's noise, and a quarter of a squared step for each value that is rounded."""
+        return self.noise_of(people) + self.step**2 * self._rounding(people)
+
+    def noise_of(self, people: int) -> float:
+        """Variance of the noise of this number of people in each coordinate of the sum, exactly, in squared units."""
+        return self.step**2 * polya.noise_variance(float(self.rate), people / self.noise_users)
+
+    def sum_margin(self, people: int, level: float) -> float:
+        """From the law of the noise, with the most that rounding can add as a normal number."""
+        shape = people / self.noise_users
+        return self.step * polya.central_interval(float(self.rate), shape, self._rounding(people), level)
+
+    def _rounding(self, people: int) -> float:
+        return 0.0 if self.integer else people / 4
 
 
-class SplitAndMix:
+def _check_integer_grid(lower: float, upper: float, precision: int) -> None:
+    if not (lower.is_integer() and upper.is_integer() and upper - lower <= _MOST_STEPS):
+        raise InvalidParameterError(
+            f"lower and upper must be integers at most 2**31 apart if integer; got {lower=}, {upper=}."
+        )
+    if precision % int(upper - lower):
+        raise invalid(f"a multiple of the width {int(upper - lower)} of the range if integer", precision=precision)
+
+
+class SplitAndMix(RangeRandomizer):
     """Sums and means with the error of a trusted curator, from messages that nobody can tie to people.
 
     A value is placed on a grid of ``precision`` steps, rounded up or down so that it is right on average. The person
@@ -33,8 +224,7 @@ class SplitAndMix:
 
     **Before the shuffles there is no privacy at all**: whoever sees all messages of one person adds them up.
 
-    Why the noise is right. In steps, let u and u' be two people's vectors, each coordinate rounded independently, and
-    a the rate.
+    Why the noise is right: in steps, let u and u' be the vectors of two people, rounded independently, and a the rate.
 
     * Coordinates in the whole range move by at most p steps each: the loss is d p a at most.
     * With ``l1_bounded``, the law of a coordinate at u is linear in u between integers, and neighboring values of the
@@ -50,14 +240,8 @@ class SplitAndMix:
         4. With ``integer`` nothing is rounded.
 
     Args:
-        num_users: people that are planned for; fewer may come. Public.
-        epsilon: loss of the noise in nats, over all coordinates together.
-        lower: least value; public.
-        upper: largest value; public.
+        num_users, epsilon, lower, upper, dimension, l1_bounded, integer: as of `SplitAndMixModel`; all are public.
         num_shares: messages for each coordinate; `calibrate.split_and_mix` finds how many are needed.
-        dimension: coordinates of a vector; 1 for numbers.
-        l1_bounded: vectors have coordinates of 0 or more, which add up to ``upper`` at most.
-        integer: values are integers; then nothing is rounded.
         precision: steps of the grid; None is the square root of ``num_users``, rounded up, or the width of the range
             for integers.
         modulus: None is 2 * num_users * precision.
@@ -83,8 +267,11 @@ class SplitAndMix:
         True
     """
 
+    model_type: ClassVar[type[Any]] = SplitAndMixModel
+    section: ClassVar[str] = "protocol"
+    shown: ClassVar[tuple[str, ...]] = ("num_users", "epsilon", "lower", "upper", "num_shares", "precision", "modulus")
+    best_for: ClassVar[str] = "sums with the error of a trusted curator"
     model: SplitAndMixModel
-    clip: bool
 
     def __init__(
         self,
@@ -102,11 +289,11 @@ class SplitAndMix:
         noise_users: int | None = None,
         clip: bool = False,
     ) -> None:
-        _validate.integer_at_least(1, num_users=num_users)
+        validate.integer_at_least(1, num_users=num_users)
         check_range(lower, upper)
         if precision is None:
             precision = math.ceil(upper - lower) if integer else math.isqrt(int(num_users) - 1) + 1
-        _validate.integer_at_least(1, precision=precision)
+        validate.integer_at_least(1, precision=precision)
         self.model = SplitAndMixModel(
             num_users=num_users,
             epsilon=epsilon,
@@ -130,18 +317,6 @@ class SplitAndMix:
                 f"{'' if modulus is None else ', or a larger modulus'}."
             )
 
-    @classmethod
-    def from_model(cls, model: SplitAndMixModel, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
-        _validate.instance_of(SplitAndMixModel, model=model)
-        randomizer = cls.__new__(cls)
-        randomizer.model, randomizer.clip = model, clip
-        return randomizer
-
     @property
     def num_messages(self) -> int:
         """Messages of each person."""
@@ -149,7 +324,7 @@ class SplitAndMix:
 
     @property
     def modulus(self) -> int:
-        """What shares are added by."""
+        """Modulus of the shares' sums."""
         return self.model.modulus
 
     @property
@@ -157,12 +332,7 @@ class SplitAndMix:
         """Steps of the grid between the ends of the range."""
         return self.model.precision
 
-    def __repr__(self) -> str:
-        names = ("num_users", "epsilon", "lower", "upper", "num_shares", "precision", "modulus")
-        parameters = "".join(f"{name}={getattr(self.model, name)!r}, " for name in names)
-        return f"SplitAndMix({parameters}clip={self.clip})"
-
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """``num_messages`` reports per value, those of one person after each other.
 
         Args:
@@ -183,14 +353,13 @@ class SplitAndMix:
         if people > model.num_users:
             raise InvalidParameterError(f"values must be those of at most num_users={model.num_users}; got {people}.")
         secrets = self._steps(numbers, source)
-        secrets += polya_noise(model.rate, model.noise_users, len(secrets), source=source)
+        secrets += polya.polya_noise(model.rate, model.noise_users, len(secrets), source=source)
         residues = _shares(secrets, model, source)
         secrets.fill(0)
         rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), people)
-        columns = {"residue": frozen(residues), "round": frozen(rounds)}
-        return Reports(columns, model, seeded=source.reproducible)
+        return Reports({"residue": frozen(residues), "round": frozen(rounds)}, model, seeded=source.reproducible)
 
-    def _steps(self, numbers: NDArray[np.float64], source: "RandomSource") -> NDArray[np.int64]:
+    def _steps(self, numbers: NDArray[np.float64], source: RandomSource) -> NDArray[np.int64]:
         """Places on the grid: exact ones of integers, which floats between 0 and 1 would not hold; others rounded."""
         model = self.model
         if model.integer:
@@ -200,16 +369,14 @@ class SplitAndMix:
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
         """A fresh column of numbers in the range; coordinates of one vector after each other."""
         model = self.model
-        if model.l1_bounded and model.dimension > 1:
-            vectors = as_simplex_vectors(
-                values, model.dimension, upper=model.upper, integer=model.integer, clip=self.clip
-            )
-            numbers = vectors.reshape(-1)
-        elif model.dimension > 1:
-            vectors = as_vectors(values, model.dimension, lower=model.lower, upper=model.upper, clip=self.clip)
-            numbers = vectors.reshape(-1)
+        if model.dimension == 1:
+            numbers = super()._numbers(values)
+        elif model.l1_bounded:
+            integer, upper = model.integer, model.upper
+            numbers = as_simplex_vectors(values, model.dimension, upper=upper, integer=integer, clip=self.clip).ravel()
         else:
-            numbers = as_numbers(values, lower=model.lower, upper=model.upper, clip=self.clip)
+            lower, upper = model.lower, model.upper
+            numbers = as_vectors(values, model.dimension, lower=lower, upper=upper, clip=self.clip).ravel()
         if model.integer and (numbers != np.rint(numbers)).any():
             others = np.flatnonzero(numbers != np.rint(numbers)) // model.dimension
             raise InvalidParameterError(
@@ -218,7 +385,7 @@ class SplitAndMix:
         return numbers
 
 
-def _shares(secrets: NDArray[np.int64], model: SplitAndMixModel, source: "RandomSource") -> NDArray[np.unsignedinteger]:
+def _shares(secrets: NDArray[np.int64], model: SplitAndMixModel, source: RandomSource) -> NDArray[np.unsignedinteger]:
     """Uniform residues that add up to each secret, those of one secret after each other; the last one fixes the sum."""
     modulus, num_shares = model.modulus, model.num_shares
     residues = np.empty((len(secrets), num_shares), dtype=np.min_scalar_type(modulus - 1))

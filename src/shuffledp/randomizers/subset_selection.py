@@ -7,38 +7,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._kernels import compiled, plain_until_worth_compiling
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.errors import InvalidParameterError
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel, TwoLevelLaw
-from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
-from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, channel_of_support, log_rounded_up, smallest_share
-from shuffledp.randomizers._packed_bits import (
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import CategoryRandomizer
+from shuffledp.randomizers.inputs import as_answers
+from shuffledp.randomizers.sampling.coins import (
+    CHANNEL_LIMIT,
+    WORDS,
     PackedCoins,
     bit_of,
+    channel_of_support,
     check_domain,
     check_packed,
     count_bits,
+    log_rounded_up,
     packed_width,
     put_bits,
     row_sizes,
+    smallest_share,
 )
-from shuffledp.randomness import high_product, resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["SubsetSelection", "SubsetSelectionModel"]
+from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
 
 _CHUNK_WORDS = 1 << 15  # words drawn at a time
 _WORTH_COMPILING = 500_000  # values added one by one in about half the time that it takes to load numba
@@ -48,7 +48,7 @@ _COIN_PLACES = 6  # a place more costs a word for 64 coins; a place less leaves 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubsetSelectionModel(FrequencyModel):
-    """What is public about subset selection.
+    """Public description of subset selection.
 
     Args:
         domain_size: number of possible answers k, from 2 to 2^20.
@@ -67,7 +67,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     def __post_init__(self) -> None:
         check_domain(self.domain_size)
-        _validate.integer_at_least(1, subset_size=self.subset_size, false_words=self.false_words)
+        validate.integer_at_least(1, subset_size=self.subset_size, false_words=self.false_words)
         for name in ("domain_size", "subset_size", "false_words"):  # numpy's integers would overflow below
             object.__setattr__(self, name, int(getattr(self, name)))
         if self.subset_size >= self.domain_size:
@@ -87,7 +87,7 @@ class SubsetSelectionModel(FrequencyModel):
             InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
                 to within 1e-6.
         """
-        _validate.positive(epsilon0=epsilon0)
+        validate.positive(epsilon0=epsilon0)
         check_domain(domain_size)
         least = int(domain_size / (math.exp(min(epsilon0, 100.0)) + 1))
         sizes = {max(least, 1), min(least + 1, domain_size - 1)}
@@ -138,7 +138,7 @@ class SubsetSelectionModel(FrequencyModel):
         return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
 
     def randomizer(self) -> "SubsetSelection":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return SubsetSelection.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -173,7 +173,7 @@ class SubsetSelectionModel(FrequencyModel):
         return channel_of_support(support, likely, unlikely, exact=exact)
 
 
-class SubsetSelection(AnswerRandomizer):
+class SubsetSelection(CategoryRandomizer):
     """Subset selection (the d-subset mechanism): a set of d values that holds the true one with probability p.
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
@@ -206,10 +206,12 @@ class SubsetSelection(AnswerRandomizer):
         (3, 2)
     """
 
-    _model_type: ClassVar[type[Any]] = SubsetSelectionModel
+    model_type: ClassVar[type[Any]] = SubsetSelectionModel
+    file_form: ClassVar[str] = "bits"
+    best_for: ClassVar[str] = "the least error"
     model: SubsetSelectionModel
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:
@@ -239,7 +241,7 @@ class SubsetSelection(AnswerRandomizer):
 
 
 def _threshold(model: SubsetSelectionModel) -> int:
-    """Of the 2^64 words, how many may set another value, so that coins seldom set more than the d - 1 that are wanted.
+    """Number of the 2^64 words that may set another value: coins then seldom set more than the d - 1 wanted.
 
     Two standard deviations below what would set as many on average, cut to a few binary places, which are soon drawn.
     """
@@ -249,7 +251,7 @@ def _threshold(model: SubsetSelectionModel) -> int:
 
 
 def _complete(
-    bits: NDArray[np.uint8], answers: NDArray[np.int64], model: SubsetSelectionModel, source: "RandomSource"
+    bits: NDArray[np.uint8], answers: NDArray[np.int64], model: SubsetSelectionModel, source: RandomSource
 ) -> NDArray[np.int64]:
     """From rows of equal coins make sets of d - 1 values other than the answer; return for each a value in neither.
 
@@ -280,7 +282,7 @@ _Sets = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[n
 
 
 def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """What `_add` does, in integers without limit."""
+    """Form of `_add` in integers without limit."""
     bits, answers, missing, spare = sets
     for word in words.tolist():
         product = word * others

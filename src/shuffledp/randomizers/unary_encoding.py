@@ -8,46 +8,39 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp._validate import invalid
-from shuffledp.channels import Channel
-from shuffledp.flow import Reports
-from shuffledp.guarantees import LocalDP
-from shuffledp.models import FrequencyModel, TwoLevelLaw
-from shuffledp.randomizers._answers import AnswerRandomizer, as_answers
-from shuffledp.randomizers._exact import CHANNEL_LIMIT, WORDS, log_rounded_up, smallest_share
-from shuffledp.randomizers._packed_bits import (
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.flow import Reports
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.table import frozen
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.families import CategoryRandomizer
+from shuffledp.randomizers.inputs import as_answers
+from shuffledp.randomizers.sampling.coins import (
+    CHANNEL_LIMIT,
+    WORDS,
     PackedCoins,
     bit_of,
     check_domain,
     check_packed,
     count_bits,
+    log_rounded_up,
     packed_width,
     put_bits,
+    smallest_share,
 )
-from shuffledp.randomness import resolve_source
-from shuffledp.table import frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = [
-    "OptimizedUnaryEncoding",
-    "OptimizedUnaryEncodingModel",
-    "SymmetricUnaryEncoding",
-    "SymmetricUnaryEncodingModel",
-    "UnaryEncodingModel",
-]
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaryEncodingModel(FrequencyModel):
-    """What is public about a unary encoding; the two subclasses differ in how often the true bit is set.
+    """Public description of a unary encoding; the two subclasses differ in how often the true bit is set.
 
     Of the 2^64 values of a random word, ``true_words`` set the bit of the true answer and ``false_words`` that of any
     other value.
@@ -66,7 +59,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     def __post_init__(self) -> None:
         check_domain(self.domain_size)
-        _validate.integer_at_least(1, false_words=self.false_words)
+        validate.integer_at_least(1, false_words=self.false_words)
         if self.false_words >= WORDS // 2:
             raise invalid("below 2**63", false_words=self.false_words)
         # numpy's integers would overflow below.
@@ -86,7 +79,7 @@ class UnaryEncodingModel(FrequencyModel):
     @property
     @abstractmethod
     def true_words(self) -> int:
-        """Of the 2^64 words, how many set the bit of the true answer."""
+        """Number of the 2^64 words that set the bit of the true answer."""
 
     @property
     def p(self) -> float:
@@ -117,7 +110,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Where every bit is set with probability q, independently, the set of a value is where its bit is set."""
+        """Geometry against independent bits of probability q: the set of a value holds the reports with its bit set."""
         return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=self.q**3 if self.domain_size >= 3 else None)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -153,7 +146,7 @@ class SymmetricUnaryEncodingModel(UnaryEncodingModel):
     coins: ClassVar[int] = 2
 
     def randomizer(self) -> "SymmetricUnaryEncoding":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return SymmetricUnaryEncoding.from_model(self)
 
     @property
@@ -170,7 +163,7 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
     coins: ClassVar[int] = 1
 
     def randomizer(self) -> "OptimizedUnaryEncoding":
-        """What runs on a device."""
+        """The randomizer that it describes."""
         return OptimizedUnaryEncoding.from_model(self)
 
     @property
@@ -179,12 +172,13 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
         return WORDS // 2
 
 
-class _UnaryEncoding(AnswerRandomizer):
-    """What both encodings do."""
+class _UnaryEncoding(CategoryRandomizer):
+    """Base of both encodings."""
 
+    file_form: ClassVar[str] = "bits"
     model: UnaryEncodingModel
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value.
 
         Args:
@@ -242,7 +236,8 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
         (3, 2)
     """
 
-    _model_type: ClassVar[type[Any]] = SymmetricUnaryEncodingModel
+    model_type: ClassVar[type[Any]] = SymmetricUnaryEncodingModel
+    best_for: ClassVar[str] = "to compare with RAPPOR"
 
 
 class OptimizedUnaryEncoding(_UnaryEncoding):
@@ -276,4 +271,5 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
         (3, 2)
     """
 
-    _model_type: ClassVar[type[Any]] = OptimizedUnaryEncodingModel
+    model_type: ClassVar[type[Any]] = OptimizedUnaryEncodingModel
+    best_for: ClassVar[str] = "up to a few thousand categories"

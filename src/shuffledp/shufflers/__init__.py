@@ -1,49 +1,10 @@
-"""Shufflers: what takes away who sent what, entirely or in part."""
+"""Shufflers: mechanisms that hide who sent which report, entirely or in part.
 
-from shuffledp.shufflers.identity import IdentityShuffleModel, IdentityShuffler
-from shuffledp.shufflers.imperfect import (
-    CayleyShuffler,
-    ComposedShuffler,
-    DelayShuffler,
-    ImperfectShuffleModel,
-    ImperfectShuffler,
-    ObliviousShuffleModel,
-    imperfect_shuffler,
-)
-from shuffledp.shufflers.least import LeastDisplacement, least_displacement, mean_displacement
-from shuffledp.shufflers.mallows import MallowsShuffleModel, MallowsShuffler
-from shuffledp.shufflers.noisy_sort import NoisySortShuffleModel, NoisySortShuffler
-from shuffledp.shufflers.parallel import ParallelShuffleModel, ParallelShuffler
-from shuffledp.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.shufflers.slots import SlotShuffleModel, SlotShuffler
-from shuffledp.shufflers.streaming import MallowsReportStream
-from shuffledp.shufflers.uniform import UniformShuffleModel, UniformShuffler
-from shuffledp.shufflers.walk_model import RandomWalkShuffleModel
+In reading order: `uniform` (and none), `reference_order` (base of `mallows` and `noisy_sort`, `streaming`),
+`imperfect`, `parallel`, `walk_model` and `random_walk` (network shuffling), `relay_protocol` (one person's part in it),
+`shuffler_kinds` (the registry). Each name is imported when it is first used.
+"""
 
-__all__ = [
-    "CayleyShuffler",
-    "ComposedShuffler",
-    "DelayShuffler",
-    "IdentityShuffleModel",
-    "IdentityShuffler",
-    "ImperfectShuffleModel",
-    "ImperfectShuffler",
-    "LeastDisplacement",
-    "MallowsReportStream",
-    "MallowsShuffleModel",
-    "MallowsShuffler",
-    "NoisySortShuffleModel",
-    "NoisySortShuffler",
-    "ObliviousShuffleModel",
-    "ParallelShuffleModel",
-    "ParallelShuffler",
-    "RandomWalkShuffleModel",
-    "RandomWalkShuffler",
-    "SlotShuffleModel",
-    "SlotShuffler",
-    "UniformShuffleModel",
-    "UniformShuffler",
-    "imperfect_shuffler",
-    "least_displacement",
-    "mean_displacement",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

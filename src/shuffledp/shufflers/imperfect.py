@@ -1,4 +1,4 @@
-"""Imperfect shufflers: every order of the reports is possible, and no exchange of two reports changes its chance much.
+"""Imperfect shufflers: no exchange of two reports changes the probability of any order much.
 
 A shuffle is gamma-imperfect if for all permutations pi and pi' that are k exchanges of two items apart,
 Pr[pi] <= exp(k gamma) Pr[pi']. At gamma = 0 it is the uniform shuffle.
@@ -11,42 +11,26 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports, View
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import ColludingShuffleModel, LabelMeaning, PositionLaw, SwapWindows
+from shuffledp.core.table import Integers, Table, frozen
 from shuffledp.laws import sample_mallows, sample_noisy_sort, stay_probability
-from shuffledp.models import ColludingShuffleModel, LabelMeaning, PositionLaw, SwapWindows
-from shuffledp.permutations import compose
-from shuffledp.randomness import resolve_source
-from shuffledp.table import Table, frozen
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = [
-    "CONSTRUCTIONS",
-    "CayleyShuffler",
-    "ComposedShuffler",
-    "DelayShuffler",
-    "ImperfectShuffleModel",
-    "ImperfectShuffler",
-    "ObliviousShuffleModel",
-    "imperfect_shuffler",
-]
-
-Integers = NDArray[np.int64]
+from shuffledp.randomness.permutations import compose
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 CONSTRUCTIONS = ("cayley", "delay")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImperfectShuffleModel(ColludingShuffleModel):
-    """What is public about an imperfect shuffle.
+    """Public description of an imperfect shuffle.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -67,10 +51,10 @@ class ImperfectShuffleModel(ColludingShuffleModel):
     num_colluding: int = 0
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(1, num_users=self.num_users)
         _checked_loss(imperfection=self.imperfection)
-        _validate.instance_of(bool, reordered=self.reordered)
-        _validate.one_of((*CONSTRUCTIONS, "assumed"), construction=self.construction)
+        validate.instance_of(bool, reordered=self.reordered)
+        validate.one_of((*CONSTRUCTIONS, "assumed"), construction=self.construction)
         self._check_colluding()
 
     @property
@@ -110,7 +94,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObliviousShuffleModel(ColludingShuffleModel):
-    """What is public about a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
+    """Public description of a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -128,9 +112,9 @@ class ObliviousShuffleModel(ColludingShuffleModel):
     num_colluding: int = 0
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(1, num_users=self.num_users)
         _checked_loss(epsilon=self.epsilon)
-        _validate.probability(delta=self.delta)
+        validate.probability(delta=self.delta)
         self._check_colluding()
 
     @property
@@ -165,7 +149,7 @@ class ImperfectShuffler:
         """The public description for this many users."""
 
     @abstractmethod
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """An order: place k is for the report of the person ``order[k]``; int64, shape (num_users,)."""
 
     def shuffle(
@@ -173,7 +157,7 @@ class ImperfectShuffler:
         reports: Reports,
         *,
         public: Table | None = None,  # noqa: ARG002 (detached)
-        source: "RandomSource | None" = None,
+        source: RandomSource | None = None,
     ) -> View:
         """The view in which place k holds the report of the person ``draw(...)[k]``.
 
@@ -229,7 +213,7 @@ class CayleyShuffler(ImperfectShuffler):
         """The public description for this many users."""
         return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="cayley")
 
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """An order, exactly from the law, in time O(num_users)."""
         return sample_mallows(num_users, self.imperfection, distance="cayley", source=source)
 
@@ -269,10 +253,10 @@ class DelayShuffler(ImperfectShuffler):
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users: the same for all offsets, and so also without so many."""
+        """The public description for this many users, whatever the offsets."""
         return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
 
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """The order in which reports leave.
 
         Raises:
@@ -297,27 +281,27 @@ class ComposedShuffler(ImperfectShuffler):
 
     Args:
         first: the imperfect shuffler.
-        second: gives an order of so many reports, as a permutation; called with the number and the source.
+        second: gives an order of the reports, as a permutation; called with the number and the source.
 
     References:
         Ghazi et al. 2023, Lemma 4.7.
     """
 
     first: ImperfectShuffler
-    second: Callable[[int, "RandomSource | None"], ArrayLike]
+    second: Callable[[int, RandomSource | None], ArrayLike]
 
     def __post_init__(self) -> None:
-        _validate.instance_of(ImperfectShuffler, first=self.first)
+        validate.instance_of(ImperfectShuffler, first=self.first)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
         """The first shuffle's with all that it assumes, and that its order is not the last one."""
         return replace(self.first.model(num_users), reordered=True)
 
-    def draw(self, num_users: int, *, source: "RandomSource | None" = None) -> Integers:
+    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """The order after both.
 
         Raises:
-            InvalidParameterError: if ``second`` gives no permutation of so many.
+            InvalidParameterError: if ``second`` gives no permutation of them.
         """
         source = resolve_source(source)
         return compose(self.first.draw(num_users, source=source), self.second(num_users, source))
@@ -340,7 +324,7 @@ def imperfect_shuffler(
         >>> imperfect_shuffler(imperfection=0.5).model(1000).imperfection
         0.5
     """
-    _validate.one_of(CONSTRUCTIONS, construction=construction)
+    validate.one_of(CONSTRUCTIONS, construction=construction)
     if construction == "delay":
         return DelayShuffler(imperfection=imperfection, offsets=offsets)
     if offsets is not None:
@@ -365,7 +349,7 @@ def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
 
 def _checked_loss(**losses: float) -> None:
     """Refuse what is no finite number of 0 or more."""
-    _validate.nonnegative(**losses)
+    validate.nonnegative(**losses)
     for name, loss in losses.items():
         if math.isinf(loss):
-            raise _validate.invalid("finite: an infinite one promises nothing", **{name: loss})
+            raise validate.invalid("finite: an infinite one promises nothing", **{name: loss})

@@ -5,37 +5,37 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError
-from shuffledp.groups import Groups, blocks, windows
-from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.shuffle_models import PositionLaw, SwapWindows
+from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import DISTANCES, sample_mallows_blocks, stay_probability
-from shuffledp.models import PositionLaw, SwapWindows
-from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing, window_sizes
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["MallowsShuffleModel", "MallowsShuffler"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
+from shuffledp.people.groups import Groups, blocks, windows
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.shufflers.reference_order import (
+    Prepared,
+    SlotShuffleModel,
+    SlotShuffler,
+    checked_order,
+    crossing,
+    window_sizes,
+)
 
 _NEGLIGIBLE = 45.0  # places of weight below exp(-45) are left out
 
-# By how much exchanging two people whose ranks are so far apart changes a distance, at most.
+# By how much exchanging two people whose ranks are this far apart changes a distance, at most.
 _CHANGES: dict[str, Callable[[Any], Any]] = {  # of a number or an array of them
     "kendall": lambda apart: 2 * apart - 1,
     "hamming": lambda apart: 0 * apart + 2,
     "cayley": lambda apart: 0 * apart + 1,
 }
-# The sensitivity of a group of so many people who stand next to each other; of others it is no smaller.
+# The sensitivity of a group of this many people who stand next to each other; of others it is no smaller.
 _LEAST: dict[str, Callable[[int], int]] = {
     "kendall": lambda group: group * (group - 1) // 2,
     "hamming": lambda group: group,
@@ -45,7 +45,7 @@ _LEAST: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MallowsShuffleModel(SlotShuffleModel):
-    """What is public about a Mallows shuffle, the groups themselves apart.
+    """Public description of a Mallows shuffle, the groups themselves apart.
 
     Blocks of equal size and concentration are counted together. Without the groups it cannot be checked that alpha is
     the exact loss, only that it is not below what any groups as large would lose.
@@ -79,18 +79,18 @@ class MallowsShuffleModel(SlotShuffleModel):
 
     def __post_init__(self) -> None:
         self._check_common()
-        _validate.one_of(DISTANCES, distance=self.distance)
+        validate.one_of(DISTANCES, distance=self.distance)
         if not len(self.block_sizes) == len(self.concentrations) == len(self.block_counts):
             raise InvalidParameterError("block_sizes, concentrations and block_counts must have one length.")
         for size, theta, count in self._kinds():
-            _validate.integer_at_least(1, block_sizes=size, block_counts=count)
-            _validate.nonnegative(concentrations=theta)
+            validate.integer_at_least(1, block_sizes=size, block_counts=count)
+            validate.nonnegative(concentrations=theta)
         people = sum(size * count for size, _, count in self._kinds())
         if people != self.num_users:
-            raise _validate.invalid(f"the number of people in all blocks, {people}", num_users=self.num_users)
+            raise validate.invalid(f"the number of people in all blocks, {people}", num_users=self.num_users)
         alone = sum(count for size, _, count in self._kinds() if size == 1)
         if alone != self.num_alone:
-            raise _validate.invalid(f"the number of blocks of one person, {alone}", num_alone=self.num_alone)
+            raise validate.invalid(f"the number of blocks of one person, {alone}", num_alone=self.num_alone)
         if self.largest_group > 1 and self.alpha < math.inf:
             self._check_alpha()
 
@@ -99,14 +99,14 @@ class MallowsShuffleModel(SlotShuffleModel):
         group = self.largest_group
         holding = [theta for size, theta, _ in self._kinds() if size >= group]
         if not holding:
-            raise _validate.invalid(f"at most the largest block, {max(self.block_sizes)}", largest_group=group)
+            raise validate.invalid(f"at most the largest block, {max(self.block_sizes)}", largest_group=group)
         most = max((theta for size, theta, _ in self._kinds() if size > 1), default=0.0)
         least = max(
             _product_rounded_up(most, _LEAST[self.distance](2)),
             _product_rounded_up(min(holding), _LEAST[self.distance](group)),
         )
         if self.alpha < least:
-            raise _validate.invalid(f"at least what the concentrations lose, {least:.6g}", alpha=self.alpha)
+            raise validate.invalid(f"at least what the concentrations lose, {least:.6g}", alpha=self.alpha)
 
     def _kinds(self) -> "zip[tuple[int, float, int]]":
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
@@ -168,7 +168,7 @@ class MallowsShuffler(SlotShuffler):
         alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
         concentration: "theta" in papers: the same for all blocks, 0 or more.
         distance: "kendall", "hamming" or "cayley"; of the latter two all ranks of a block are equally near.
-        order: how `shuffledp.groups.reference_order` finds the order, or the order itself.
+        order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself.
         per_block: whether to cut the order where no group crosses, so that each block gets its own concentration; if
             not, everybody is shuffled with the one that the costliest group needs.
 
@@ -198,19 +198,26 @@ class MallowsShuffler(SlotShuffler):
         order: str | ArrayLike = "auto",
         per_block: bool = True,
     ) -> None:
-        _validate.instance_of(Groups, groups=groups)
-        _validate.one_of(DISTANCES, distance=distance)
-        if (alpha is None) == (concentration is None):
-            raise InvalidParameterError(
-                f"exactly one of alpha and concentration must be given; got alpha={alpha!r}, "
-                f"concentration={concentration!r}."
-            )
-        _validate.nonnegative(alpha=0 if alpha is None else alpha)
-        _validate.nonnegative(concentration=0 if concentration is None else concentration)
-        _validate.instance_of(bool, per_block=per_block)
+        validate.instance_of(Groups, groups=groups)
+        self.check(alpha=alpha, concentration=concentration, distance=distance, per_block=per_block)
         self.groups, self.distance, self.per_block = groups, distance, per_block
         self.alpha, self.concentration = alpha, concentration
         self._order = order
+
+    @staticmethod
+    def check(*, alpha: float | None, concentration: float | None, distance: str, per_block: bool) -> None:
+        """Refuse parameters that no groups go with.
+
+        Raises:
+            InvalidParameterError: for such parameters.
+        """
+        validate.one_of(DISTANCES, distance=distance)
+        if (alpha is None) == (concentration is None):
+            given = "neither" if alpha is None else "both"
+            raise InvalidParameterError(f"exactly one of alpha and concentration must be given; got {given}.")
+        validate.nonnegative(alpha=0 if alpha is None else alpha)
+        validate.nonnegative(concentration=0 if concentration is None else concentration)
+        validate.instance_of(bool, per_block=per_block)
 
     def _prepare(self) -> Prepared:
         order = checked_order(self.groups, self._order)
@@ -243,7 +250,7 @@ class MallowsShuffler(SlotShuffler):
         distinct, place = np.unique(sensitivities, return_inverse=True)
         return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
-    def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
+    def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
         """See `SlotShuffler.draw_ranks`."""
         prepared = self.prepare()
         sizes = np.diff(prepared.starts)

@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.groups import Groups, position_spreads, windows
-from shuffledp.groups.layout import ranks_by_group
-from shuffledp.guarantees import DSigmaPrivacy
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.shuffle_models import SwapWindows
+from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import (
     NOISES,
     adaptive_gaps,
@@ -22,26 +22,29 @@ from shuffledp.laws import (
     sample_noisy_sort,
     uniform_gaps,
 )
-from shuffledp.models import SwapWindows
-from shuffledp.shufflers.slots import Prepared, SlotShuffleModel, SlotShuffler, checked_order, crossing
-from shuffledp.shufflers.sorted_windows import ROUND_UP, worst_windows
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["SPACINGS", "NoisySortShuffleModel", "NoisySortShuffler"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from shuffledp.people.groups import Groups, position_spreads, windows
+from shuffledp.people.groups.layout import ranks_by_group
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.shufflers.reference_order import (
+    Prepared,
+    SlotShuffleModel,
+    SlotShuffler,
+    checked_order,
+    crossing,
+    window_sizes,
+)
 
 SPACINGS = ("adaptive", "uniform", "refined")
-_FAR = 1e140  # in units of the noise: nobody so far apart changes places, and sums of squares are floats
+_FAR = 1e140  # in units of the noise: nobody that far apart changes places, and sums of squares are floats
 _LEAST_REFINED = 1e-250  # smaller budgets leave no digits to refine
+_ROUND_UP = 1 + 1e-12
+_PRICES = (0.3, 3.0, 30.0)  # of being among few: people are alike if they do alike at all of these
+_CLASSES_PER_DOUBLING = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySortShuffleModel(SlotShuffleModel):
-    """What is public about a noisy sort, groups and positions themselves apart.
+    """Public description of a noisy sort, groups and positions themselves apart.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -71,11 +74,11 @@ class NoisySortShuffleModel(SlotShuffleModel):
 
     def __post_init__(self) -> None:
         self._check_common()
-        _validate.one_of(NOISES, noise=self.noise)
-        _validate.nonnegative(spread=self.spread)
+        validate.one_of(NOISES, noise=self.noise)
+        validate.nonnegative(spread=self.spread)
         least = self.spread if self.noise == "laplace" else self._gaussian_least()
         if self.alpha < least:
-            raise _validate.invalid(f"at least what the spread loses, {least:.6g}", alpha=self.alpha)
+            raise validate.invalid(f"at least what the spread loses, {least:.6g}", alpha=self.alpha)
 
     def _gaussian_least(self) -> float:
         if self.delta == 0:
@@ -113,7 +116,8 @@ class NoisySortShuffler(SlotShuffler):
         spacing: "adaptive" (each gap as wide as the groups around it allow), "uniform" (all gaps equal) or "refined"
             (adaptive, then lengthened by a convex program: slower, and worth it where groups vary a lot).
         delta: the remainder of Gaussian noise, strictly between 0 and 1.
-        order: how `shuffledp.groups.reference_order` finds the order, or the order itself; not with ``positions``.
+        order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself; not with
+            ``positions``.
 
     Raises:
         InvalidParameterError: if not exactly one of ``alpha`` and ``positions`` is given, what goes with it is missing,
@@ -141,26 +145,37 @@ class NoisySortShuffler(SlotShuffler):
         delta: float | None = None,
         order: str | ArrayLike = "auto",
     ) -> None:
-        _validate.one_of(NOISES, noise=noise)
-        _validate.one_of(SPACINGS, spacing=spacing)
         if groups is not None:
-            _validate.instance_of(Groups, groups=groups)
+            validate.instance_of(Groups, groups=groups)
         if (alpha is None) == (positions is None):
             raise InvalidParameterError("exactly one of alpha and positions must be given.")
         if positions is None and (groups is None or scale is not None):
             raise InvalidParameterError("alpha needs groups, and no scale: the positions are chosen for scale 1.")
-        _validate.nonnegative(alpha=0 if alpha is None else alpha)
-        _validate.positive(scale=1 if scale is None else scale)
-        if delta is not None:
-            _validate.open_probability(delta=delta)
-        if (delta is not None) != (noise == "gaussian" and groups is not None):
-            raise InvalidParameterError(
-                f"delta must be given for Gaussian noise with groups, and only then; got delta={delta!r}, "
-                f"noise={noise!r}."
-            )
+        validate.positive(scale=1 if scale is None else scale)
+        self.check(alpha=alpha or 0.0, noise=noise, spacing=spacing, delta=delta, has_groups=groups is not None)
         self.groups, self.alpha, self.delta = groups, alpha, delta
         self.noise, self.spacing, self._order = noise, spacing, order
         self._at = None if positions is None else _checked_positions(positions, groups, float(scale or 1))
+
+    @staticmethod
+    def check(*, alpha: float | None, noise: str, spacing: str, delta: float | None, has_groups: bool = True) -> None:
+        """Refuse parameters that no groups go with.
+
+        Raises:
+            InvalidParameterError: for such parameters.
+        """
+        validate.one_of(NOISES, noise=noise)
+        validate.one_of(SPACINGS, spacing=spacing)
+        if alpha is None:
+            raise InvalidParameterError("alpha must be given; got none.")
+        validate.nonnegative(alpha=alpha)
+        if delta is not None:
+            validate.open_probability(delta=delta)
+        if (delta is not None) != (noise == "gaussian" and has_groups):
+            verb = "given" if delta is None else "left out but"
+            raise InvalidParameterError(
+                f"delta must be {verb} for Gaussian noise with groups; got delta={delta!r}, noise={noise!r}."
+            )
 
     @property
     def _power(self) -> int:
@@ -214,7 +229,7 @@ class NoisySortShuffler(SlotShuffler):
         if crossing(starts, found.first, found.last).any():
             return math.inf
         spread = float(position_spreads(groups, order, at, power=self._power).max())
-        return spread if self._power == 1 else math.sqrt(spread) * ROUND_UP
+        return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
 
     def _loss(self, spread: float) -> float:
         """The stated alpha: what was asked for, where the spread keeps within it up to rounding; else what it loses."""
@@ -222,7 +237,7 @@ class NoisySortShuffler(SlotShuffler):
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
 
-    def draw_ranks(self, *, source: "RandomSource | None" = None) -> Integers:
+    def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
         """See `SlotShuffler.draw_ranks`."""
         prepared = self.prepare()
         return sample_noisy_sort(
@@ -236,7 +251,7 @@ class NoisySortShuffler(SlotShuffler):
         prepared = self.prepare()
         rank, block = self._rank_and_block(person)
         at, costs = prepared.parameters, np.full(prepared.order.size, math.inf)
-        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * ROUND_UP
+        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * _ROUND_UP
         return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
@@ -271,3 +286,67 @@ def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> F
             f"positions must be at most {_FAR:g} times the scale; got one of {np.abs(at).max():.6g}, scale={scale!r}."
         )
     return found
+
+
+def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
+    """Windows of consecutive ranks, cheapest for each size, of the people for whom they are dearest.
+
+    People who are mixed about as well as each other form a class, and its windows cost what they cost the one of them
+    for whom that is most. Classes that do better than another one at every size are left out: somebody worse off is in.
+
+    Args:
+        at: the position of each rank, nondecreasing in each block, in units of Laplace noise.
+        starts: the first rank of each block, and the number of ranks last.
+    """
+    blocks = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    sizes = list(window_sizes(int(np.diff(starts).max())))
+    scores = np.full((len(_PRICES), at.size), np.inf)
+    for size in sizes:
+        cost = _costs(at, blocks, size)
+        for score, price in zip(scores, _PRICES, strict=True):
+            np.minimum(score, price / np.sqrt(size) + cost, out=score)
+    levels = np.floor(_CLASSES_PER_DOUBLING * np.log2(scores)).astype(np.int64)
+    _, kinds, people = np.unique(levels, axis=1, return_inverse=True, return_counts=True)
+    dearest = np.zeros((people.size, len(sizes)))
+    for column, size in enumerate(sizes):
+        np.maximum.at(dearest[:, column], kinds.ravel(), _costs(at, blocks, size))
+    return tuple(_window(sizes, dearest[kind], int(people[kind])) for kind in _not_better(dearest))
+
+
+def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
+    """Cost of the cheapest window of this size around each rank, in its block; infinite if none fits."""
+    if size == 1:
+        return np.zeros(at.size)
+    first, last = slice(None, at.size - size + 1), slice(size - 1, None)
+    costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * _ROUND_UP, np.inf)
+    padded = np.concatenate([np.full(size - 1, np.inf), costs, np.full(size - 1, np.inf)])
+    return _least_of_runs(padded, size)
+
+
+def _least_of_runs(values: Floats, length: int) -> Floats:
+    """Least value of each run of this length."""
+    done, least = 1, values
+    while done < length:
+        step = min(done, length - done)
+        least = np.minimum(least[:-step], least[step:])
+        done += step
+    return least
+
+
+def _not_better(dearest: Floats) -> list[int]:
+    """The classes that no other class exceeds at every size: whoever exceeds another one comes first here."""
+    far = np.isinf(dearest)
+    kept: list[int] = []
+    for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():
+        if not any((dearest[kind] <= dearest[other]).all() for other in kept):
+            kept.append(kind)
+    return kept
+
+
+def _window(sizes: list[int], costs: Floats, people: int) -> SwapWindows:
+    fits = np.isfinite(costs)
+    return SwapWindows(
+        sizes=tuple(size for size, fit in zip(sizes, fits, strict=True) if fit),
+        costs=tuple(costs[fits].tolist()),
+        people=people,
+    )

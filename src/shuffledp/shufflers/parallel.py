@@ -1,29 +1,24 @@
 """Parallel shuffling: each of a user's messages goes through a shuffle of its own, independent of all others."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Reports, View
-from shuffledp.models import LabelMeaning, ShuffleModel, SwapWindows
-from shuffledp.randomness import resolve_source
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.table import Table
+from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.imperfect import ImperfectShuffler
 from shuffledp.shufflers.uniform import UniformShuffler
-from shuffledp.statements import Trust
-from shuffledp.table import Table
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["ParallelShuffleModel", "ParallelShuffler"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelShuffleModel(ShuffleModel):
-    """What is public about several independent rounds, each a shuffle of one message from everybody.
+    """Public description of several independent rounds, each a shuffle of one message from everybody.
 
     Args:
         round: the shuffle of one round: a uniform or an imperfect one.
@@ -35,11 +30,11 @@ class ParallelShuffleModel(ShuffleModel):
     num_rounds: int = field()
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_rounds=self.num_rounds)
-        _validate.instance_of(ShuffleModel, round=self.round)
+        validate.integer_at_least(1, num_rounds=self.num_rounds)
+        validate.instance_of(ShuffleModel, round=self.round)
         several = self.round.num_rounds != 1 or isinstance(self.round, ParallelShuffleModel)
         if self.round.imperfection is None or several:
-            raise _validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
+            raise validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
 
     @property
     def num_users(self) -> int:  # type: ignore[override]
@@ -76,7 +71,7 @@ class ParallelShuffleModel(ShuffleModel):
         return self.round.num_honest
 
     def counting(self, num_honest: int) -> Self:
-        """The same rounds, of which so many people are counted."""
+        """The rounds of which this number of people are counted."""
         return replace(self, round=self.round.counting(num_honest))
 
     @property
@@ -121,8 +116,8 @@ class ParallelShuffler:
     num_rounds: int
 
     def __post_init__(self) -> None:
-        _validate.instance_of((UniformShuffler, ImperfectShuffler), shuffler=self.shuffler)
-        _validate.integer_at_least(1, num_rounds=self.num_rounds)
+        validate.instance_of((UniformShuffler, ImperfectShuffler), shuffler=self.shuffler)
+        validate.integer_at_least(1, num_rounds=self.num_rounds)
 
     def model(self, num_users: int) -> ParallelShuffleModel:
         """The public description for this many users."""
@@ -133,7 +128,7 @@ class ParallelShuffler:
         reports: Reports,
         *,
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 3)
-        source: "RandomSource | None" = None,
+        source: RandomSource | None = None,
     ) -> View:
         """The view of all rounds.
 

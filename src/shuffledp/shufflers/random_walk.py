@@ -8,33 +8,32 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.flow import Randomizer, Reports, View
-from shuffledp.graphs import Graph
-from shuffledp.graphs.parts import num_parts, parts_of, together
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Randomizer, Reports, View
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.core.table import Integers, Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
-from shuffledp.laws.walks import graphs_of_rounds
-from shuffledp.models import DummyReports
-from shuffledp.permutations import random_permutation
-from shuffledp.randomness import resolve_source
-from shuffledp.shufflers.dummies import DummyMaker, check_maker, fresh_dummies
-from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
-from shuffledp.table import Table
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["RandomWalkShuffler"]
+from shuffledp.laws.walk_distributions import graphs_of_rounds
+from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs.connected_parts import num_parts, parts_of, together
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.shufflers.walk_model import (
+    PROTOCOLS,
+    DummyMaker,
+    RandomWalkShuffleModel,
+    check_maker,
+    checked_chances,
+    checked_submissions,
+    fresh_dummies,
+)
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,7 +64,7 @@ class RandomWalkShuffler:
         submissions: the number B of reports that everybody hands in, for "padded" only.
         dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the very randomizer
             of the reports, found from their model; or a randomizer, which must be that of the reports; or a function of
-            a number and a source that gives so many dummies, which must look like reports. Nobody can tell what a
+            a number and a source that gives that many dummies, which must look like reports. Nobody can tell what a
             function does: then these protocols are given no guarantee of their own, and what is stated of handing in
             all reports assumes that dummies are made by a function, which looks at no report and draws them by itself.
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
@@ -100,24 +99,22 @@ class RandomWalkShuffler:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
         if not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
             object.__setattr__(self, "graph", graphs or self.graph[0])
-        _validate.one_of(PROTOCOLS, protocol=self.protocol)
+        validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
             _checked_graph(each)
         if (self.submissions or 0) > self._first.num_users:
-            raise _validate.invalid(
+            raise validate.invalid(
                 f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
         self._check_dummies()
         if self.offline and self.protocol != "all":
-            raise _validate.invalid(
-                f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline
-            )
-        _validate.integer_at_least(0, num_colluding=self.num_colluding)
+            raise validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
+        validate.integer_at_least(0, num_colluding=self.num_colluding)
         if self.num_colluding > self._first.num_users:
-            raise _validate.invalid(f"at most num_users={self._first.num_users}", num_colluding=self.num_colluding)
+            raise validate.invalid(f"at most num_users={self._first.num_users}", num_colluding=self.num_colluding)
 
     def _check_dummies(self) -> None:
         if self.protocol == "all" and self.dummies is not None:
@@ -126,10 +123,10 @@ class RandomWalkShuffler:
             )
         if self.dummy_value is not None:
             if self.protocol == "all":
-                raise _validate.invalid(
+                raise validate.invalid(
                     "left out for protocol='all', which needs no dummies", dummy_value=self.dummy_value
                 )
-            _validate.integer_at_least(0, dummy_value=self.dummy_value)
+            validate.integer_at_least(0, dummy_value=self.dummy_value)
         check_maker(self.dummies, self.dummy_value)
 
     @property
@@ -183,9 +180,9 @@ class RandomWalkShuffler:
         Raises:
             InvalidParameterError: if the graph is of another number of people.
         """
-        _validate.integer_at_least(1, num_users=num_users)
+        validate.integer_at_least(1, num_users=num_users)
         if num_users != self._first.num_users:
-            raise _validate.invalid(f"the number of people in the graph, {self._first.num_users}", num_users=num_users)
+            raise validate.invalid(f"the number of people in the graph, {self._first.num_users}", num_users=num_users)
         return self._model
 
     @cached_property
@@ -233,7 +230,7 @@ class RandomWalkShuffler:
         )
         return added, min(1.0, (handed_in - self.bounds.dummies) / people)
 
-    def walk(self, *, source: "RandomSource | None" = None) -> Walks:
+    def walk(self, *, source: RandomSource | None = None) -> Walks:
         """Draw where each person's report ends, and how many messages everybody passes on on the way.
 
         Args:
@@ -248,7 +245,7 @@ class RandomWalkShuffler:
             source=source,
         )
 
-    def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
+    def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
 
         It holds no report at all where protocol is "all" and all reports were lost, which is as much a view as any
@@ -274,7 +271,7 @@ class RandomWalkShuffler:
         return self.hand_in(reports, self.walk(source=source).positions, public=public, source=source)
 
     def hand_in(
-        self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: "RandomSource | None" = None
+        self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> View:
         """What is seen when people hand in what they hold: the end of `shuffle`.
 
@@ -309,10 +306,10 @@ def graph_digest(graph: Graph | Sequence[Graph]) -> str:
 
 def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
     """Refuse what is not one person of the graph for each report; of who holds what, nothing is shown."""
-    _validate.unmasked(holders=holders)
+    validate.unmasked(holders=holders)
     given = np.asarray(holders)
     if given.shape != (people,):
-        raise _validate.invalid(f"one for each of {people} reports", shape_of_holders=given.shape)
+        raise validate.invalid(f"one for each of {people} reports", shape_of_holders=given.shape)
     if not np.issubdtype(given.dtype, np.integer):
         raise InvalidParameterError(f"holders must be integers; got holders of type {given.dtype}.")
     lost = given == LOST
@@ -325,8 +322,8 @@ def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> I
     return given.astype(np.int64)
 
 
-def _handed_in(holders: Integers, people: int, most: int, source: "RandomSource") -> tuple[Integers, Integers]:
-    """Which reports are handed in, at most so many by each holder, and who fills a gap with a dummy, once for each."""
+def _handed_in(holders: Integers, people: int, most: int, source: RandomSource) -> tuple[Integers, Integers]:
+    """Reports that are handed in, at most ``most`` by each holder, and who fills a gap with a dummy, once for each."""
     order = random_permutation(holders.size, source=source)
     order = order[holders[order] != LOST]
     order = order[np.argsort(holders[order], kind="stable")]

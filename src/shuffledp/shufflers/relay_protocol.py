@@ -1,4 +1,4 @@
-"""What one person does in network shuffling, without any input or output: a state, events, and what follows from them.
+"""One person's part in network shuffling as a state machine, without any input or output.
 
 A simulation, or a relay between real devices, draws the choices and moves the messages; reports are opaque here. The
 steps are the same as those of `shuffledp.laws.sample_walks`, which makes them for everybody at once.
@@ -9,24 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
-
-__all__ = [
-    "HandedIn",
-    "Passed",
-    "RelayState",
-    "ReportsReceived",
-    "RoundStarted",
-    "SubmissionDue",
-    "start_relay",
-    "step",
-]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayState:
-    """What one person knows and holds.
+    """State of one person: what is known and held.
 
     Args:
         person: this person's number.
@@ -47,7 +36,7 @@ class RelayState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
-    """A round begins; each report held goes to a neighbor, or stays.
+    """Start of a round, in which each report held goes to a neighbor, or stays.
 
     Args:
         round: its number, from 1 on.
@@ -61,7 +50,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsReceived:
-    """Reports came in.
+    """Arrival of reports.
 
     Args:
         round: the round in which they were passed on.
@@ -74,7 +63,7 @@ class ReportsReceived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionDue:
-    """The last round is over.
+    """End of the last round.
 
     Args:
         order: a uniform permutation of the places of the reports held, and of the dummies that are lacking; the first
@@ -131,7 +120,7 @@ def start_relay(person: int, neighbors: tuple[int, ...], num_rounds: int, report
     Raises:
         InvalidParameterError: if there are rounds and no neighbors.
     """
-    _validate.integer_at_least(0, person=person, num_rounds=num_rounds)
+    validate.integer_at_least(0, person=person, num_rounds=num_rounds)
     if num_rounds and not neighbors:
         raise InvalidParameterError("neighbors must be one or more: who has none cannot pass reports on.")
     return RelayState(person=person, neighbors=tuple(neighbors), num_rounds=num_rounds, held=(report,))
@@ -148,7 +137,7 @@ def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
 def step(
     state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue
 ) -> tuple[RelayState, tuple[Passed | HandedIn, ...]]:
-    """What an event changes, and what is to be sent.
+    """State after an event, and what is to be sent.
 
     Args:
         state: as it was.

@@ -1,28 +1,20 @@
 """The Mallows shuffle of more reports than fit in memory: they arrive in the reference order, in batches."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shuffledp import _validate
-from shuffledp.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
-from shuffledp.flow import Reports, View
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.table import Integers
 from shuffledp.laws import MallowsStream
-from shuffledp.randomness import resolve_source
+from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.mallows import MallowsShuffler
-
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["MallowsReportStream"]
-
-Integers = NDArray[np.int64]
 
 
 class MallowsReportStream:
-    """What `MallowsShuffler.shuffle` does, for reports that arrive in the reference order.
+    """Stream of a Mallows shuffle, for reports that arrive in the reference order.
 
     First comes the report of the person at rank 0, ``shuffler.prepare().order[0]``, and so on. Slots are filled in the
     same order, each as soon as it is known which of the reports goes there.
@@ -55,8 +47,8 @@ class MallowsReportStream:
         100
     """
 
-    def __init__(self, shuffler: MallowsShuffler, *, source: "RandomSource | None" = None) -> None:
-        _validate.instance_of(MallowsShuffler, shuffler=shuffler)
+    def __init__(self, shuffler: MallowsShuffler, *, source: RandomSource | None = None) -> None:
+        validate.instance_of(MallowsShuffler, shuffler=shuffler)
         if shuffler.distance != "kendall":
             raise UnsupportedModelError(f"a stream needs Kendall's distance; got distance={shuffler.distance!r}.")
         self._prepared = shuffler.prepare()
@@ -112,7 +104,7 @@ class MallowsReportStream:
             raise LocalProtocolError(f"the stream needs the reports of {people} people; {self._arrived} have arrived.")
 
     def _leaving(self, count: int) -> Iterator[Integers]:
-        """The ranks whose reports leave as so many more arrive, in order; a block that is complete leaves entirely."""
+        """Ranks whose reports leave as more arrive, in order; a block that is complete leaves entirely."""
         starts, thetas = self._prepared.starts, self._prepared.parameters
         while count:
             start, stop = int(starts[self._block]), int(starts[self._block + 1])

@@ -1,22 +1,21 @@
-"""The uniform shuffler: every order of the reports is equally likely, and nothing else is seen."""
+"""The two ends of shuffling: the uniform shuffler, and none at all, the baseline of every comparison."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from shuffledp import _validate
-from shuffledp.flow import Reports, View
-from shuffledp.models import LabelMeaning, ShuffleModel
-from shuffledp.table import Table
+import numpy as np
 
-if TYPE_CHECKING:
-    from shuffledp.randomness import RandomSource
-
-__all__ = ["UniformShuffleModel", "UniformShuffler"]
+from shuffledp.core import validate
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import NOTHING_SHUFFLED, LabelMeaning, PositionLaw, ShuffleModel
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.table import Table
+from shuffledp.randomness.sources import RandomSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniformShuffleModel(ShuffleModel):
-    """What is public about a uniform shuffle.
+    """Public description of a uniform shuffle.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -27,7 +26,7 @@ class UniformShuffleModel(ShuffleModel):
     num_users: int
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(1, num_users=self.num_users)
 
     @property
     def is_uniform(self) -> bool:
@@ -59,7 +58,7 @@ class UniformShuffler:
         reports: Reports,
         *,
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
-        source: "RandomSource | None" = None,
+        source: RandomSource | None = None,
     ) -> View:
         """The view: the constructor's own permutation is the shuffle.
 
@@ -72,3 +71,65 @@ class UniformShuffler:
             InvalidParameterError: if there is no report, or not the same number of them from everybody.
         """
         return View(reports=reports, shuffle=self.model(reports.num_users), source=source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityShuffleModel(ShuffleModel):
+    """Public description of no shuffling.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+    """
+
+    kind: ClassVar[str] = "none"
+    labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
+    num_users: int
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(1, num_users=self.num_users)
+
+    @property
+    def keeps_places(self) -> bool:
+        """Labels are the senders' numbers."""
+        return True
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """Everybody's report is where everybody knows it to be."""
+        return (PositionLaw(weights=(1.0,), counts=(1,)),)
+
+    def obstacle(self, epsilon0: float) -> str:
+        """That nothing is shuffled."""
+        del epsilon0
+        return NOTHING_SHUFFLED
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Nobody besides one's own device: there is no shuffler."""
+        return ()
+
+
+class IdentityShuffler:
+    """Publishes each report under its sender's number, with that sender's public columns.
+
+    Guarantees:
+        1. The label beside a report is its sender's number; the local guarantee is all there is.
+    """
+
+    def model(self, num_users: int) -> IdentityShuffleModel:
+        """The public description for this many users."""
+        return IdentityShuffleModel(num_users=num_users)
+
+    def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
+        """The view whose labels are the senders' places in the input.
+
+        Args:
+            reports: one row per message, those of one person after each other.
+            public: one row per person, or None; it becomes the label table.
+            source: randomness of the order among several messages of one person.
+
+        Raises:
+            InvalidParameterError: if there is no report, or not the same number of them from everybody.
+        """
+        labels = np.arange(len(reports)) // reports.model.num_messages
+        model = self.model(reports.num_users)
+        return View(reports=reports, labels=labels, label_table=public, shuffle=model, source=source)

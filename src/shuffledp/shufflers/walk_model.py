@@ -1,25 +1,32 @@
-"""What is public about network shuffling: reports that walk along a graph of people before they are handed in."""
+"""Public description of network shuffling: reports that walk along a graph before they are handed in, and dummies."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from shuffledp import _validate
-from shuffledp._numerals import in_digits
-from shuffledp.errors import InvalidParameterError
-from shuffledp.models import ColludingShuffleModel, DummyReports, LabelMeaning, LocalModel, SwapWindows
-from shuffledp.statements import Trust
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["PROTOCOLS", "RandomWalkShuffleModel", "checked_chances", "checked_submissions"]
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Randomizer, Reports
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.text import in_digits
+from shuffledp.randomness.sources import RandomSource
 
 PROTOCOLS = ("all", "single", "padded")
 
+_ROUND_UP = 1 + 1e-12
 _UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
+DummyMaker = Callable[[int, RandomSource], Reports]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomWalkShuffleModel(ColludingShuffleModel):
-    """What is public about a shuffle by random walks on a graph of people.
+    """Public description of a shuffle by random walks on a graph of people.
 
     What is said of positions holds for everybody: whoever a report starts at, and whatever the data.
 
@@ -80,26 +87,26 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     parts: tuple["RandomWalkShuffleModel", ...] = ()
 
     def __post_init__(self) -> None:
-        _validate.integer_at_least(1, num_users=self.num_users)
-        _validate.integer_at_least(0, num_rounds=self.num_rounds)
-        _validate.one_of(PROTOCOLS, protocol=self.protocol)
+        validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(0, num_rounds=self.num_rounds)
+        validate.one_of(PROTOCOLS, protocol=self.protocol)
         for name in ("laziness", "dropout", "offline"):
             checked_chances(**{name: getattr(self, name)})
         checked_submissions(self.protocol, self.submissions)
-        _validate.integer_at_least(0, submissions=self.submissions)
-        _validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
-        _validate.probability(separation=self.separation, arrival_share=self.arrival_share)
+        validate.integer_at_least(0, submissions=self.submissions)
+        validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
+        validate.probability(separation=self.separation, arrival_share=self.arrival_share)
         self._check_colluding()
         self._check_positions()
         self._check_parts()
         if self.dummy_model is not None and self.added is not None and self.added.own:
-            raise _validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
+            raise validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
     def _check_positions(self) -> None:
         for probability in self.position_probabilities or (2.0,):
-            _validate.probability(**{"each of position_probabilities": probability})
+            validate.probability(**{"each of position_probabilities": probability})
         for count in self.position_counts or (0,):
-            _validate.integer_at_least(1, **{"each of position_counts": count})
+            validate.integer_at_least(1, **{"each of position_counts": count})
         if len(self.position_counts) != len(self.position_probabilities):
             raise InvalidParameterError(
                 f"position_counts must be one for each of {len(self.position_probabilities)} probabilities; "
@@ -107,7 +114,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             )
 
     def _check_parts(self) -> None:
-        _validate.integer_at_least(1, num_parts=self.num_parts)
+        validate.integer_at_least(1, num_parts=self.num_parts)
         if not self.parts:
             return
         people = sum(part.num_users for part in self.parts)
@@ -199,6 +206,20 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         )
 
     @property
+    def mixing(self) -> tuple[str, ...]:
+        """Chance that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
+        if not 0 < self.num_colluding < self.num_users:
+            return ()
+        exposure = average_exposure(
+            num_users=self.num_users, num_rounds=self.num_rounds, num_colluding=self.num_colluding
+        )
+        return (
+            f"If any {self.num_colluding} of {self.num_users} people are equally likely to collude, the chance that "
+            f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an "
+            "average, and it is close to 1 for whoever has colluding neighbors only.",
+        )
+
+    @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
         return (Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
@@ -206,15 +227,126 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
 def checked_chances(**chances: float) -> None:
     """Refuse what is no chance below 1."""
-    _validate.probability(**chances)
+    validate.probability(**chances)
     for name, chance in chances.items():
         if chance == 1:
-            raise _validate.invalid("below 1: reports would never get anywhere", **{name: chance})
+            raise validate.invalid("below 1: reports would never get anywhere", **{name: chance})
 
 
 def checked_submissions(protocol: str, submissions: int | None) -> None:
     """Refuse a number of submissions but for the protocol that needs one."""
     if protocol == "padded":
-        _validate.integer_at_least(1, submissions=submissions)
+        validate.integer_at_least(1, submissions=submissions)
     elif submissions:
-        raise _validate.invalid(f"left out, for protocol={protocol!r}", submissions=submissions)
+        raise validate.invalid(f"left out, for protocol={protocol!r}", submissions=submissions)
+
+
+def average_exposure(*, num_users: int, num_rounds: int, num_colluding: int) -> float:
+    """The chance that a report is ever held by a colluder, at most, on average over who colludes.
+
+    If any m of the other n - 1 people are equally likely to be the colluders, a walk of t rounds, which meets t other
+    people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. It is an
+    average: for a person with a colluding neighbor it is far larger.
+
+    Args:
+        num_users: people in the graph, 2 or more.
+        num_rounds: 0 or more.
+        num_colluding: below ``num_users``.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    validate.integer_at_least(2, num_users=num_users)
+    validate.integer_at_least(0, num_rounds=num_rounds, num_colluding=num_colluding)
+    if num_colluding >= num_users:
+        raise validate.invalid(f"below num_users={num_users}", num_colluding=num_colluding)
+    met = min(num_rounds, num_users - 1 - num_colluding)
+    if num_colluding and met < num_rounds:
+        return 1.0
+    others = num_users - 1 - np.arange(met, dtype=np.float64)
+    return min(-math.expm1(float(np.log1p(-num_colluding / others).sum())) * _ROUND_UP, 1.0)
+
+
+def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
+    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take.
+
+    Raises:
+        InvalidParameterError: for such a maker or value.
+        UnsupportedModelError: as in `fresh_dummies`.
+    """
+    if maker is not None and (not callable(maker) or isinstance(maker, type)):
+        validate.instance_of(Randomizer, dummies=maker)
+    if isinstance(maker, Randomizer):
+        _checked_value(value, maker.model)
+
+
+def fresh_dummies(
+    maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
+) -> Reports:
+    """Dummies among reports of this model.
+
+    Args:
+        maker: a randomizer, a function of ``count`` and ``source``, or None for the randomizer of the reports.
+        value: what each is a fresh randomization of; None for the model's own choice, or uniform directions.
+        count: 0 or more.
+        model: of the reports.
+        source: randomness.
+
+    Raises:
+        InvalidParameterError: if the value is none of the randomizer's, or a function gives no such reports.
+        UnsupportedModelError: if no maker is given and the model names no randomizer.
+    """
+    if maker is None:
+        _checked_value(value, model)
+        maker = _own_randomizer(model)
+    if not isinstance(maker, Randomizer):
+        return _made(maker, count, source)
+    dimension = getattr(maker.model, "dimension", 1)
+    if dimension > 1:
+        return maker.randomize(_directions(count, dimension, source), source=source)
+    return maker.randomize(np.full(count, maker.model.dummy_value if value is None else value), source=source)
+
+
+def _made(maker: DummyMaker, count: int, source: RandomSource) -> Reports:
+    made = maker(count, source)
+    if not isinstance(made, Reports):
+        raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
+    if len(made) != count:
+        raise InvalidParameterError(
+            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
+        )
+    return made
+
+
+def _own_randomizer(model: LocalModel) -> Randomizer:
+    try:
+        return cast(Randomizer, model.randomizer())
+    except UnsupportedModelError as error:
+        advice = "Pass dummies=randomizer, that of the reports."
+        raise UnsupportedModelError(f"dummies must be given: {error} {advice}") from None
+
+
+def _checked_value(value: int | None, model: LocalModel) -> None:
+    """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for.
+
+    Raises:
+        InvalidParameterError: for such a value.
+        UnsupportedModelError: if none is given, and there is none that the model could name.
+    """
+    if value is None:
+        model.dummy_value  # noqa: B018  # raises
+    elif isinstance(model, FrequencyModel) and value >= model.domain_size:
+        allowed = f"an integer from 0 to {model.domain_size - 1}"
+        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
+    elif isinstance(model, MeanModel) and model.dimension > 1:
+        raise validate.invalid("None for dummies that are vectors", dummy_value=value)
+    elif isinstance(model, MeanModel) and not model.lower <= value <= model.upper:
+        allowed = f"an integer from {model.lower:g} to {model.upper:g}"
+        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
+
+
+def _directions(count: int, dimension: int, source: RandomSource) -> NDArray[np.float64]:
+    """Uniform unit vectors, which average out."""
+    generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
+    vectors = generator.normal(size=(count, dimension))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])

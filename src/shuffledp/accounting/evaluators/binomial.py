@@ -14,13 +14,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import binomial_error, deviance
-
-__all__ = ["Blocks", "binomial_blocks", "binomial_lattice", "block_masses", "log_probability", "tail_ratio"]
-
-Floats = NDArray[np.float64]
+from shuffledp.core.table import Floats
 
 _NODES = 24
 _NEGLIGIBLE = 38.0  # e^-38 is below the rounding error
@@ -50,7 +46,7 @@ class Blocks:
 
 
 def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
-    """Cut Bin(trials, chance) into at most so many blocks, and leave out at most ``outside`` (Chernoff's bound).
+    """Bin(trials, chance) in at most ``num_blocks`` blocks, with at most ``outside`` left out (Chernoff's bound).
 
     Args:
         trials: 0 or more.

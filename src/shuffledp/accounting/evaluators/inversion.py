@@ -19,13 +19,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import SMALLEST, exp
-
-__all__ = ["mean_positive_part"]
-
-Floats = NDArray[np.float64]
+from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
 _CUT = 30.0  # natural logarithm of how much the normal variable damps the last frequency
@@ -235,11 +231,12 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
     spread = math.hypot(tilted.deviation, math.sqrt(2) / tilted.tilt)
     size = 1 / (tilted.tilt**2 * spread * math.sqrt(2 * math.pi))
     period = 4 * max(spread, 4 / tilted.tilt)
+    aliasing = _aliasing(tilted, variance, period, spread)
     for _ in range(40):
-        aliasing = _aliasing(tilted, variance, period, spread)
         if aliasing <= _ALIASING * size:
             break
         period *= 1.25
+        aliasing = _aliasing(tilted, variance, period, spread)
     return period, aliasing
 
 

@@ -1,24 +1,44 @@
-"""The theorems that the accountant knows: one module per paper, and one line here for each theorem."""
+"""Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
-from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems.approximate import ApproximateFMT21, ApproximateStrongPair
-from shuffledp.accounting.theorems.balle19 import BennettBalle19, HoeffdingBalle19
-from shuffledp.accounting.theorems.binary import BinaryAllEqual, LdpWitness
-from shuffledp.accounting.theorems.channel import BlanketChannel, HomogeneousChannel
-from shuffledp.accounting.theorems.efmrtt19 import ClosedFormEFMRTT19
-from shuffledp.accounting.theorems.fmt21 import ClosedFormFMT21, PairFMT21
-from shuffledp.accounting.theorems.fmt23 import ClosedFormFMT23, StrongPair
-from shuffledp.accounting.theorems.laplace import BlanketLaplace, HomogeneousLaplace
-from shuffledp.accounting.theorems.local import LocalOnly
-from shuffledp.accounting.theorems.network import NetworkAll, NetworkSingle
+Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
+`reductions`, `meehan22` (groups), `network_hypotheses`, `network_bounds`, `network_in_parts`, `network_limits`,
+`additive_shares`.
+"""
+
+from shuffledp.accounting.theorem import LocalOnly, Theorem
+from shuffledp.accounting.theorems.additive_shares import SplitAndMixRounds
+from shuffledp.accounting.theorems.blanket_laws import (
+    BlanketChannel,
+    BlanketLaplace,
+    HomogeneousChannel,
+    HomogeneousLaplace,
+)
+from shuffledp.accounting.theorems.clone_pairs import (
+    ApproximateFMT21,
+    ApproximateStrongPair,
+    PairFMT21,
+    StrongPair,
+    VariationRatioCorrected,
+)
+from shuffledp.accounting.theorems.closed_forms import (
+    BennettBalle19,
+    ClosedFormEFMRTT19,
+    ClosedFormFMT21,
+    ClosedFormFMT23,
+    HoeffdingBalle19,
+)
+from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
+from shuffledp.accounting.theorems.network_in_parts import NetworkParts
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
-from shuffledp.accounting.theorems.network_parts import NetworkParts
-from shuffledp.accounting.theorems.oblivious import ObliviousShuffle
-from shuffledp.accounting.theorems.personalized import BlanketPersonalized
-from shuffledp.accounting.theorems.split_and_mix import SplitAndMixRounds
-from shuffledp.accounting.theorems.swap_cost import SwapCost
-from shuffledp.accounting.theorems.two_level import BlanketTwoLevel, OthersEqual, ThirdValue
-from shuffledp.accounting.theorems.variation_ratio import VariationRatioCorrected
+from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
+from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
+from shuffledp.accounting.theorems.two_levels import (
+    BinaryAllEqual,
+    BlanketTwoLevel,
+    LdpWitness,
+    OthersEqual,
+    ThirdValue,
+)
 
 __all__ = ["THEOREMS"]
 

@@ -1,23 +1,27 @@
-"""What no theorem about random walks can promise less than: colluding relays, and the histogram that everybody sees."""
+"""Lower bounds for random walks: colluding relays, and the histogram that everybody sees.
+
+Beside these lower bounds stand numbers for a person to weigh where a hypothesis fails, never in a statement. A
+colluding neighbor knows whose report it receives in the first round, so that no epsilon below epsilon0 holds with a
+small delta. What can be told is how likely it is that a report passes through a colluder's hands at all.
+"""
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.accounting.numerics import largest_below
-from shuffledp.accounting.premises import one_message_each
-from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems.binary import BinaryAllEqual, LdpWitness
-from shuffledp.accounting.theorems.blankets import uniform_model
-from shuffledp.accounting.theorems.channel import HomogeneousChannel
-from shuffledp.accounting.theorems.laplace import HomogeneousLaplace
-from shuffledp.accounting.theorems.two_level import OthersEqual, ThirdValue
-from shuffledp.accounting.walks import Walks, known_walks, walks_of
-from shuffledp.models import FrequencyModel, LocalModel, ProtocolModel
-from shuffledp.statements import Hypothesis, Kind, Status
-
-__all__ = ["NetworkFirstHop", "NetworkHistogram"]
+from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
+from shuffledp.accounting.theorems.blanket_laws import HomogeneousChannel, HomogeneousLaplace
+from shuffledp.accounting.theorems.network_bounds import NetworkSingle
+from shuffledp.accounting.theorems.network_hypotheses import Walks, known_walks, walks_of
+from shuffledp.accounting.theorems.reductions import uniform_model
+from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, OthersEqual, ThirdValue
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 
 _UNIFORM: tuple[Theorem, ...] = (
     BinaryAllEqual(),
@@ -29,6 +33,7 @@ _UNIFORM: tuple[Theorem, ...] = (
 )
 _GUARD = 1e-12  # relative, of probabilities
 _MOST_INPUTS = 32
+_RISK_ROUND_UP = 1 + 1e-12
 
 
 class NetworkFirstHop(Theorem):
@@ -126,7 +131,7 @@ def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
 
 
 def _uniform(model: ProtocolModel) -> ProtocolModel:
-    """The same reports of the honest people, uniformly shuffled; of the smallest part, all of which may be honest."""
+    """Uniform shuffle of the honest people's reports; of the smallest part, all of which may be honest."""
     walks = walks_of(model)
     parts = () if walks is None else walks.parts
     people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])
@@ -155,3 +160,76 @@ def _local_delta(local: LocalModel, epsilon: float) -> float:
     rows = channel.matrix.astype(np.float64)
     gaps = np.maximum(rows[:, None] * (1 - _GUARD) - factor * rows[None] * (1 + _GUARD), 0).sum(axis=2)
     return float(gaps.max()) * (1 - _GUARD)
+
+
+def first_hop_delta(*, share: float, epsilon0: float, epsilon: float) -> float:
+    """The delta that a person has at least of whose neighbors this share colludes: share (E - e)_+ / (1 + E).
+
+    For binary randomized response with loss epsilon0, and the worst of all randomizers with it.
+
+    Args:
+        share: of the neighbors, from 0 to 1.
+        epsilon0: local loss in nats, 0 or more.
+        epsilon: in nats, 0 or more.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    validate.probability(share=share)
+    validate.nonnegative(epsilon0=epsilon0, epsilon=epsilon)
+    return share * max(-math.expm1(epsilon - epsilon0), 0.0) / (1 + math.exp(-epsilon0))
+
+
+def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) -> NDArray[np.float64]:
+    """Chance of each person that the report, after these rounds, has never been with a colluder.
+
+    Args:
+        transition: a matrix of rows that sum to 1, dense or sparse; shape (people, people).
+        colluders: who they are; their own chance is 0.
+        num_rounds: 0 or more.
+
+    Returns:
+        Shape (people,).
+
+    Raises:
+        InvalidParameterError: if a colluder is nobody, or ``num_rounds`` is negative.
+    """
+    validate.integer_at_least(0, num_rounds=num_rounds)
+    people = np.asarray(colluders, dtype=np.int64)
+    size = transition.shape[0]
+    if people.size and not 0 <= people.min() <= people.max() < size:
+        raise InvalidParameterError(
+            f"colluders must be from 0 to {size - 1}; got colluders from {people.min()} to {people.max()}."
+        )
+    unseen = np.ones(size)
+    unseen[people] = 0.0
+    for _ in range(num_rounds):
+        unseen = np.asarray(transition @ unseen)
+        unseen[people] = 0.0
+    return unseen
+
+
+def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float) -> float:
+    """Delta of one report each, from above, if it is seen who holds nothing, because they hand in nothing.
+
+    With nu the chance that the victim's report ends where nobody else's is, and f the bound with fresh dummies
+    (`NetworkSingle`), delta <= nu (delta_local + e - 1) + f: the victim is alone, or takes the place of a report of one
+    of those who hold some. Leaving the others' places, whose G have a mean of at least -(e - 1) each, out of the sum
+    adds at most (e - 1) nu. As nu is some 1/e on a regular graph, this promises nothing with a small delta: dummies are
+    needed.
+
+    Args:
+        model: reports through random walks of protocol "single".
+        epsilon: in nats, 0 or more.
+        empty: nu, from above: the sum of P_i times the product of 1 - P_k(i) over all others k.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        HypothesisError: if another hypothesis of ``network-single`` fails.
+    """
+    validate.nonnegative(epsilon=epsilon)
+    validate.probability(empty=empty)
+    NetworkSingle().require(model, delta=0.5)
+    local = LocalOnly().delta(model, epsilon=epsilon)
+    alone = empty * (local + math.expm1(min(epsilon, 700.0)))
+    return min(local, (alone + NetworkSingle().delta(model, epsilon=epsilon)) * _RISK_ROUND_UP)

@@ -1,0 +1,277 @@
+"""Composition of releases, and Renyi divergences, from the whole curve of delta of a theorem.
+
+A curve of delta that holds at every epsilon is the profile of a dominating pair of laws, and dominating pairs may be
+composed, also if later releases are chosen by what earlier ones showed (Zhu, Dong, Wang 2022, Theorem 10). The privacy
+loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting.privacy_losses`), and added up by FFT.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shuffledp.accounting.account import account, counting_honest, epsilon_of, nothing_known, upper_bounds
+from shuffledp.accounting.numerics import ROUND_UP, SMALLEST
+from shuffledp.accounting.privacy_losses import LossLaw, Profile, loss_sum, profile_at
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP, RenyiDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statements import Part, PrivacyStatement, combined
+from shuffledp.core.table import Floats
+from shuffledp.core.validate import instance_of, integer_at_least, invalid, open_probability, positive
+
+_PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
+_MOST_LOSSES = 20_000
+_LEFT_OUT = 1e-4  # of delta: losses taken for infinite
+_ADDING_LOSSES = (
+    "adding-losses",
+    "dominating pairs; Zhu, Dong, Wang 2022, Theorem 10, and Doroshenko et al. 2022 for the grid",
+)
+_ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014, Theorem 3.16")
+_NEAR, _FAR = 400, 300  # losses on a linear scale, in the range of what is likely, and on a logarithmic one beyond
+_LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
+_ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
+
+
+def compose_releases(
+    models: ProtocolModel | Sequence[ProtocolModel],
+    *,
+    delta: float,
+    num_releases: int = 1,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+) -> PrivacyStatement:
+    """The statement for publishing all of several releases about the same people: an upper bound.
+
+    Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
+    batch are one release. The better of two ways is taken: adding up privacy losses (from the theorem that is tightest
+    for each release), or adding up epsilons and deltas.
+
+    Args:
+        models: the protocol of each release, or one.
+        delta: the remainder of all together, strictly between 0 and 1.
+        num_releases: how often each of them is run, 1 or more.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or there is no model.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
+        >>> round(compose_releases(model, delta=1e-6, num_releases=100).guarantee.epsilon, 3)
+        0.508
+    """
+    releases = [models] if isinstance(models, ProtocolModel) else list(models)
+    if not releases:
+        raise invalid("one model or more", num_models=0)
+    for model in releases:
+        instance_of(ProtocolModel, models=model)
+    open_probability(delta=delta)
+    integer_at_least(1, num_releases=num_releases)
+    counted = [counting_honest(model, honest_fraction) for model in releases]
+    count = len(counted) * num_releases
+    each = [account(model, delta=delta / count, published_only=published_only) for model in counted]
+    if count == 1:
+        return each[0]
+    basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
+    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, published_only=published_only)
+    guarantee = CentralDP(epsilon=min(basic, adding), delta=delta)
+    return _combined(each, guarantee, num_releases, adding_losses=adding < basic)
+
+
+def _by_losses(
+    models: Sequence[ProtocolModel], *, delta: float, num_releases: int, limit: float, published_only: bool
+) -> float:
+    """Epsilon by adding up privacy losses, or the limit."""
+    if limit == 0:
+        return 0.0
+    left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
+    try:
+        theorems = [_best_curve(model, left_out, published_only) for model in models]
+    except UnsupportedModelError:
+        return limit  # of some release nothing is known at this small delta
+    reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
+    if math.isinf(max(reaches)):
+        return limit  # some loss is infinite with a larger probability than may be left out
+    finest = min(_step(*part) for part in zip(theorems, models, reaches, strict=True))
+    step = max(finest, max(reaches) / _MOST_LOSSES)
+    laws = [_law(theorem, model, step, reach) for theorem, model, reach in zip(theorems, models, reaches, strict=True)]
+    return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
+
+
+def to_privacy_loss_distribution(
+    model: ProtocolModel,
+    *,
+    discretization: float = 1e-4,
+    left_out: float = 1e-15,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+) -> Any:
+    """The protocol's dominating pair as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``, pessimistic.
+
+    It can be composed there with other mechanisms, self-composed, and asked for epsilon and delta (replace-one).
+
+    Args:
+        model: the protocol's public description.
+        discretization: distance of the losses in nats, above 0.
+        left_out: probability of larger losses that may be taken for infinite ones, strictly between 0 and 1.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+
+    Raises:
+        ImportError: if ``dp_accounting`` is not installed.
+        InvalidParameterError: if a parameter is out of range.
+        UnsupportedModelError: if no theorem with a curve of delta applies.
+    """
+    instance_of(ProtocolModel, model=model)
+    positive(discretization=discretization)
+    open_probability(left_out=left_out)
+    try:
+        from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    except ImportError:
+        raise ImportError("to_privacy_loss_distribution needs dp_accounting: pip install dp-accounting.") from None
+    counted = counting_honest(model, honest_fraction)
+    theorem = _best_curve(counted, left_out, published_only)
+    reach = _reach(theorem, counted, left_out)
+    if math.isinf(reach):
+        raise nothing_known(counted, f"delta={left_out:g}", delta=left_out)
+    law = _law(theorem, counted, discretization, reach)
+    masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
+    pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
+    return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
+    """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
+    theorems = [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
+    if not theorems:
+        raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
+    if len(theorems) == 1:
+        return theorems[0]
+    return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
+
+
+def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
+    """The loss above which the theorem leaves no more than this."""
+    return max(theorem.epsilon(model, delta=left_out), 1e-12)
+
+
+def _step(theorem: Theorem, model: ProtocolModel, reach: float) -> float:
+    """A distance of losses at which the grid costs a part in a thousand or less."""
+    scale = 2.5 * theorem.delta_at(model, epsilon=0.0)  # the standard deviation of the loss, of a normal one
+    return min(scale, reach) / _PER_SCALE
+
+
+def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:
+    """The loss of the dominating pair, with losses that are whole multiples of the step."""
+    pair = profile_at(theorem, model, losses=np.arange(1.0, math.ceil(reach / step) + 1) * np.float64(step))
+    above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
+    rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
+    places = np.rint(pair.losses / step).astype(np.int64)
+    return LossLaw(
+        places=np.concatenate([-places[::-1], [0], places]),
+        masses=np.concatenate([below, [rest], above]),
+        infinite=pair.infinite,
+    )
+
+
+def _combined(
+    statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
+) -> PrivacyStatement:
+    """One statement for all releases, trusting whomever one of them trusts."""
+    name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
+    each = "" if num_releases == 1 else f", {num_releases} times"
+    parts = tuple(
+        Part(label=f"release {place}{each}", statement=statement) for place, statement in enumerate(statements, 1)
+    )
+    return combined(parts, guarantee, theorem=name, citation=citation).remarking(
+        f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh."
+    )
+
+
+def renyi(
+    model: ProtocolModel, *, orders: Sequence[float], honest_fraction: float = 1.0, published_only: bool = False
+) -> PrivacyStatement:
+    """The Renyi divergence of everything released, at each order a: an upper bound.
+
+    With H(g) = delta(log g) and E = exp(epsilon0), in both directions,
+
+        E_Q[(P/Q)^a] <= 1 + a (a - 1) int_1^E (g^(a-2) + g^(-a-1)) H(g) dg,
+
+    in which chords of the convex H are integrated in closed form. Accurate to about a part in a thousand.
+
+    Args:
+        model: the protocol's public description, with a pure local guarantee: a remainder can make every order
+        infinite.
+        orders: each above 1 and finite, ascending.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
+        UnsupportedModelError: if the local guarantee is not pure, or no theorem with a curve of delta applies.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=1000))
+        >>> statement = renyi(model, orders=[2, 64])
+        >>> [round(epsilon, 4) for epsilon in statement.guarantee.epsilons]
+        [0.0016, 0.0509]
+    """
+    instance_of(ProtocolModel, model=model)
+    if not isinstance(orders, Iterable):
+        raise invalid("a sequence of numbers, such as [2, 8]", orders=orders)
+    orders = tuple(float(order) for order in orders)
+    RenyiDP(orders=orders, epsilons=(0.0,) * len(orders))  # checks them
+    counted = counting_honest(model, honest_fraction)
+    local = counted.local.guarantee
+    if local.delta > 0 or local.is_trivial:
+        raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
+    theorems = [each for each in upper_bounds(counted, _ANY_DELTA, published_only) if each.is_vectorized]
+    found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
+    best = min(found, key=lambda theorem: sum(found[theorem]))
+    guarantee = RenyiDP(orders=orders, epsilons=found[best], neighbors=local.neighbors)
+    return best.stating(counted, guarantee, delta=_ANY_DELTA)
+
+
+def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]) -> tuple[float, ...]:
+    """Divergence at each order, no more than epsilon0, which bounds the loss itself."""
+    epsilon0 = model.local.epsilon0
+    if epsilon0 == 0:
+        return (0.0,) * len(orders)
+    pair = profile_at(theorem, model, losses=_losses(theorem, model))
+    return tuple(min(_divergence(pair, order), epsilon0) for order in orders)
+
+
+def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
+    """Losses at which the curve is evaluated: up to epsilon0, which is one of them."""
+    epsilon0 = model.local.epsilon0
+    likely = min(_LIKELY * theorem.delta_at(model, epsilon=0.0), epsilon0)
+    near = np.linspace(0, likely, _NEAR + 1)[1:]
+    far = np.geomspace(likely, epsilon0, _FAR + 1)[1:] if likely < epsilon0 else np.empty(0)
+    losses = np.concatenate([near, far])
+    losses[-1] = epsilon0  # where the curve ends, not a rounding error before it
+    return losses
+
+
+def _divergence(pair: Profile, order: float) -> float:
+    """Log of 1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a)), over a - 1: the two directions of each ratio together."""
+    power = (order - 1) * pair.losses
+    with np.errstate(divide="ignore"):
+        logs = np.log(pair.masses) + _log_expm1(power) + _log_expm1(power + pair.losses) - power
+    top = float(logs.max(initial=-np.inf))
+    if top == -np.inf:
+        return 0.0
+    total = top + float(np.log(np.exp(logs - top).sum()))
+    return float(np.logaddexp(0.0, total) if total > -30 else np.exp(total)) / (order - 1) * ROUND_UP
+
+
+def _log_expm1(power: Floats) -> Floats:
+    return np.asarray(power + np.log(-np.expm1(-power)))

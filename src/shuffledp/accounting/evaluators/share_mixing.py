@@ -1,0 +1,328 @@
+r"""Mixing of additive shares by rounds of imperfect shuffles: a bound that every number of users can have.
+
+n users each split a residue mod q into m shares that are uniform but for their sum, and send one share in each of m
+rounds. A round's permutation is drawn independently of the others and of the shares. A shuffle is *gamma-imperfect* if
+Pr[a] <= exp(gamma d(a, b)) Pr[b] for all permutations a, b with the Cayley distance d. Let all rounds but one be so.
+
+**Theorem.** Given the residues, the law of all rounds' outputs is within total variation sqrt(g(n)) / 2 of the uniform
+law on all m n residues of the same total, where g = h - 1, h(1) = 1, and for the other N, with r = m - 1,
+
+    h(N) = 1 + q sum over s = 1 .. N-1 of C(N-1, s-1) Z(N, s)^(-r) h(N-s),
+    Z(N, s) = G(s, N-s),   G(s, t) = sum over j of C(s, j) C(t, j) x^j,   x = exp(-gamma).
+
+*Proof.* Given permutations p, the outputs v fit the residues x with probability q^(-n(m-1)) if they obey n linear
+equations: user i's shares add to x_i. Two independent draws p, p' give 2n equations. Output (j, k) stands in one of the
+first n and in one of the second n; take it as an edge between these. This bipartite graph has as many dependent
+equations as components, C; so at most q^(mn-2n+C) outputs obey all of them. Summing over v, the chi-squared distance to
+the uniform law is at most E[q^(C-1)] - 1, and the total variation at most half of its root. Merging the users whom the
+remaining round joins leaves a graph on n users: a set S of them is a union of components only if in each other round p
+maps S to one given set. Exchanging j pairs maps that set to any other of its size whose overlap is smaller by j; there
+are C(s, j) C(n-s, j) of these, and they exclude each other. So the probability is at most 1/Z(n, s), and Z^(-r) for all
+r rounds. Given that event, the rounds are still imperfect in this sense on the other users. Sort by the component of
+the first user: E[q^(C-1)] <= h(n) by induction. []
+
+Users who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
+
+**How h is bounded without running through all N.** Up to some hundreds it is computed. Beyond, numbers are cut into
+cells A <= N <= B that grow geometrically, each with one bound H on h. Let u be the smaller of s and t = N - s. For u in
+a cell from a to b, C(N-1, u) <= C(B-1, b) and C(N-1, u-1) <= C(B-1, b-1), as b <= B/2; and G rises in both
+arguments, so Z(N, u) >= G(a, A-b). Where t is the smaller one, h(t) is bounded by the earlier cell of t. Where s is, by
+the largest bound between A - b and A, or by those h of the cell itself that come before N: say
+
+    h(N) <= K + Y max over M in the cell, M < N, of h(M).
+
+By induction h <= K / (1 - Y) in the cell if Y < 1, and h <= K (1 + Y + ... + Y^(B-A)) in any case; also h <= q^(N-1).
+
+Where h falls from a high peak (all users alone in their components, for N so small that q exceeds Z^r), it does so by a
+factor at each N, not only at each cell. Let h(A' + i) <= S' + D' exp(-c' i) in the cell of length l before this one,
+y_s the terms of s without h, and c >= c' such that the sum of y_s exp(c s) over s < l is at most 1. Put
+D = S' + D' exp(-c' l). Then h(A + i) <= S + D exp(-c i) in this cell, if (1 - Y) S is at least 1, plus the terms of t,
+plus the sum over s >= l of y_s (D + the largest earlier bound that s can lead to). For: where s < l, N - s is in this
+cell, where the induction bounds its h by S + D exp(c s) exp(-c i), or in the one before, where S' + D' exp(-c' l)
+exp(c' (s - i)) is less than that. If c < c', S' + D' does for D.
+
+The last cell is n alone. What makes h small there are its exact terms of small t, so cells cost next to nothing.
+
+All is done in logarithms, each rounded outward by more than floating point can have erred.
+
+References:
+    Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Lemmas 4.2 to 4.13, whose constants are sharpened (docs/errata.md); the
+    graph is that of Balle, Bell, Gascon, Nissim 2020.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.table import Floats
+from shuffledp.core.validate import invalid
+
+MOST_USERS = 10**9
+
+_EXACT_UP_TO = 1000  # binomials of as many fit a float
+_EXACT_FIRST = 400  # numbers computed one by one where there are too many for all of them
+_GROWTH = 1.06  # of cells
+_SUMMED = 48  # up to here G is summed; beyond, its largest term is a bound
+_STEP = 2e-11  # more than rounding adds to a logarithm of the exact recursion, and as much again for each 20 rounds
+_RELATIVE = 1e-13  # more than rounding changes a logarithm of a binomial, relative to its size and to 1
+
+_FALLING = -0.1  # from this log Y on a cell's own numbers are taken to be falling
+_SLOWEST = 1e-3  # slower rates of falling are not looked for
+_SMALL = np.array(
+    [0.0] + [math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k - math.log(2 * math.pi) / 2 for k in range(1, 16)]
+)
+
+
+def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+    """An upper bound on E[q^(C-1)] - 1 over all shuffles of this imperfection, by the theorem above.
+
+    Guarantees:
+        1. At least g(n) of the exact recursion, which is at least the expectation of every such protocol.
+        2. Falls as ``num_messages`` grows.
+
+    Args:
+        num_users: n, those who keep their permuted places secret; from 1 to a billion.
+        num_messages: m, messages of each, 1 or more; all rounds but one are as good as promised.
+        imperfection: gamma, 0 or more.
+        modulus: q, 1 or more.
+
+    Returns:
+        A number of 0 or more; infinity where it leaves the floats.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> mixing_bound(2, 3, 0.0, 2) >= 0.5
+        True
+    """
+    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus)
+    return math.exp(logarithm) * (1 + 1e-15) if logarithm < 709 else math.inf
+
+
+def mixing_distance(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+    """An upper bound on the total variation distance to perfectly mixed shares of the same total; 1 at most.
+
+    The arguments are those of `mixing_bound`; the answer is half of its root.
+    """
+    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus)
+    return min(1.0, math.exp(min(logarithm / 2, 1.0)) / 2 * (1 + 1e-14))
+
+
+def log_mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+    """The natural logarithm of `mixing_bound`, which has no upper end; minus infinity for one user."""
+    validate.integer_at_least(1, num_users=num_users, num_messages=num_messages, modulus=modulus)
+    validate.nonnegative(imperfection=imperfection)
+    if num_users > MOST_USERS:
+        raise invalid(f"at most {MOST_USERS}", num_users=num_users)
+    return _evaluated(int(num_users), int(num_messages), float(imperfection), int(modulus))
+
+
+@lru_cache(maxsize=128)
+def _evaluated(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+    rounds, log_modulus = num_messages - 1, math.log(modulus) * (1 + 1e-15)
+    closeness = math.exp(-imperfection) * (1 - 1e-15)
+    if num_users <= _EXACT_UP_TO:
+        return float(_exact(num_users, rounds, closeness, log_modulus)[-1])
+    exact = _exact(_EXACT_FIRST, rounds, closeness, log_modulus)
+    return _Cells(num_users, rounds, closeness, log_modulus, np.logaddexp(0.0, exact)).last()
+
+
+def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> Floats:
+    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion itself.
+
+    Z comes from sums of positive numbers: with D(s, t) = G(s, t) - G(s-1, t), D(s, t) = D(s, t-1) + x G(s-1, t-1).
+    """
+    before, last = np.zeros(largest + 1), np.zeros(largest + 1)  # Z(N-2, .) and Z(N-1, .)
+    rises, binomials = np.zeros(largest + 1), np.zeros(largest + 1)  # D by its s, for the N at hand; C(N-1, .)
+    before[0], last[:2], binomials[0] = 1.0, 1.0, 1.0
+    log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
+    slack = _STEP * (1 + rounds / 20)
+    for users in range(2, largest + 1):
+        rises[1:users] += closeness * before[: users - 1]
+        row = np.zeros(largest + 1)
+        row[0], row[1 : users + 1] = 1.0, last[:users] + rises[1 : users + 1]
+        binomials[1:users] += binomials[: users - 1].copy()
+        logs = np.log(binomials[1:users]) - rounds * np.log(row[1:users]) + log_h[: users - 1]
+        log_g[users - 1] = log_modulus + _log_sum(logs) + slack
+        log_h[users - 1] = np.logaddexp(0.0, log_g[users - 1]) + slack
+        before, last = last, row
+    return log_g
+
+
+class _Cells:
+    """Bounds H on log h, cell by cell: single numbers as far as they are known exactly, then growing cells."""
+
+    def __init__(self, num_users: int, rounds: int, closeness: float, log_modulus: float, exact: Floats) -> None:
+        self.rounds, self.closeness, self.log_modulus = rounds, closeness, log_modulus
+        first = list(range(1, exact.size + 2))
+        while first[-1] < num_users:
+            first.append(min(max(first[-1] + 1, math.floor(first[-1] * _GROWTH)), num_users))
+        self.first = np.array(first, dtype=np.float64)
+        self.final = np.append(self.first[1:] - 1, num_users)
+        self.bounds = np.full(len(first), np.inf)
+        self.bounds[: exact.size] = exact
+        self.num_exact = exact.size
+
+    def last(self) -> float:
+        """The bound on log(h(n) - 1), after those on log h in all cells before."""
+        slope = _Slope(settled=float(self.bounds[self.num_exact - 1]))
+        for cell in range(self.num_exact, self.first.size - 1):
+            self.bounds[cell], slope = self._bound(cell, slope)
+        return self._sums(self.first.size - 1).known
+
+    def _bound(self, cell: int, before: "_Slope") -> tuple[float, "_Slope"]:
+        """On log h for all numbers of a cell; and how it falls inside."""
+        sums = self._sums(cell)
+        length = self.final[cell] - self.first[cell] + 1
+        known = np.logaddexp(0.0, sums.known)
+        bound = known + length * max(sums.own, 0.0) + math.log(length)
+        if sums.own < _FALLING:
+            bound = min(bound, known - math.log(-math.expm1(sums.own)))
+        bound = min(_up(bound), _up((self.final[cell] - 1) * self.log_modulus))
+        flat = _Slope(settled=float(bound), length=length)
+        if sums.own >= _FALLING:
+            return float(bound), flat
+        slope = before.followed_by(sums, length)
+        return min(float(bound), slope.top), slope if slope.end < bound else flat
+
+    def _sums(self, cell: int) -> "_Sums":
+        low, high = self.first[cell], self.final[cell]
+        parts = int(np.searchsorted(self.first, high // 2, side="right"))
+        smallest, largest = self.first[:parts], np.minimum(self.final[:parts], high // 2)
+        weights = np.log(largest - smallest + 1) + self.log_modulus
+        weights -= self.rounds * _log_g_below(smallest, low - largest, self.closeness)
+        from_cell = np.searchsorted(self.first, low - largest, side="right") - 1
+        largest_since = np.maximum.accumulate(self.bounds[:cell][::-1])[::-1]
+        return _Sums(
+            sizes=largest,
+            rest_small=_up(_log_sum(weights + _log_binomial_above(high - 1, largest) + self.bounds[:parts])),
+            part_small=weights + _log_binomial_above(high - 1, largest - 1),
+            since=largest_since[from_cell],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    """What the recursion adds up for the numbers of one cell, as logarithms of upper bounds.
+
+    Args:
+        sizes: the largest s of each cell of s.
+        rest_small: the sum over t.
+        part_small: the sum over each cell of s, without h.
+        since: a bound on h(N - s) from earlier cells, for each cell of s.
+    """
+
+    sizes: Floats
+    rest_small: float
+    part_small: Floats
+    since: Floats
+
+    @property
+    def own(self) -> float:
+        """Log Y."""
+        return _up(_log_sum(self.part_small))
+
+    @property
+    def known(self) -> float:
+        """Log(K - 1)."""
+        return _up(float(np.logaddexp(self.rest_small, _log_sum(self.part_small + self.since))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slope:
+    """A bound h(A + i) <= S + D exp(-rate i) in a cell of some length from A on, by logarithms of S and D."""
+
+    settled: float
+    falling: float = -math.inf
+    rate: float = 0.0
+    length: float = 1.0
+
+    @property
+    def top(self) -> float:
+        """The largest value."""
+        return _up(float(np.logaddexp(self.settled, self.falling)))
+
+    @property
+    def end(self) -> float:
+        """The value just after the cell."""
+        return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
+
+    def followed_by(self, sums: _Sums, length: float) -> "_Slope":
+        """The next cell's slope, by the induction in the text above, where log Y is well below 0."""
+        near = sums.sizes < self.length
+        rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
+        while rate > 0 and _up(_log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:
+            rate = rate / 2 if rate > _SLOWEST else 0.0
+        falling = self.end if rate >= self.rate else self.top
+        far = np.logaddexp(sums.since[~near], falling) + sums.part_small[~near]
+        settled = np.logaddexp(0.0, sums.rest_small)
+        settled = np.logaddexp(settled, _log_sum(far)) if far.size else settled
+        settled = _up(float(settled) - math.log(-math.expm1(sums.own)))
+        return _Slope(settled=settled, falling=falling, rate=rate, length=length)
+
+
+def _up(logarithm: float) -> float:
+    return logarithm + _RELATIVE * (abs(logarithm) + 100)
+
+
+def _log_sum(logs: Floats) -> float:
+    largest = float(logs.max())
+    return largest + math.log(float(np.exp(logs - largest).sum()))
+
+
+def _log_g_below(fewer: Floats, others: Floats, closeness: float) -> Floats:
+    """Lower bounds on log G(s, t), for s one by one from 1 on, and then of cells; at least 0."""
+    if closeness == 0:
+        return np.zeros(fewer.size)
+    out = np.empty(fewer.size)
+    few = int(np.searchsorted(fewer, min(_SUMMED, float(others.min())), side="right"))
+    if few:
+        chosen = np.arange(fewer[few - 1] + 1)[None, :]
+        terms = _log_term_below(fewer[:few, None], others[:few, None], np.minimum(chosen, fewer[:few, None]), closeness)
+        terms[chosen > fewer[:few, None]] = -np.inf
+        out[:few] = np.logaddexp.reduce(terms, axis=1)
+    one, other = fewer[few:], others[few:]
+    # The largest term is about where C(s, j) C(t, j) x^j stops rising; any j gives a lower bound.
+    total = (one + other) * closeness
+    best = 2 * one * other * closeness / (total + np.sqrt(total**2 + 4 * (1 - closeness) * one * other * closeness))
+    out[few:] = _log_term_below(one, other, np.clip(np.rint(best), 0, np.minimum(one, other)), closeness)
+    return np.maximum(out * (1 - _RELATIVE) - _RELATIVE, 0.0)
+
+
+def _log_term_below(one: Floats, other: Floats, chosen: Floats, closeness: float) -> Floats:
+    size = log_binomial(one, chosen) + log_binomial(other, chosen)
+    loss = chosen * -math.log(closeness)
+    return size - loss - 4 * _RELATIVE * (size + loss + 1)
+
+
+def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
+    value = log_binomial(np.full(chosen.size, whole), chosen)
+    return value + _RELATIVE * (value + 1)
+
+
+def log_binomial(whole: Floats, chosen: Floats) -> Floats:
+    """Log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1.
+
+    Args:
+        whole: n, as floats that are integers.
+        chosen: k, from 0 to n.
+    """
+    whole, chosen = np.broadcast_arrays(whole, chosen)
+    rest = whole - chosen
+    inner = (chosen > 0) & (rest > 0)
+    n, k, left = (np.where(inner, each, 2.0 if place == 0 else 1.0) for place, each in enumerate((whole, chosen, rest)))
+    entropy = k * np.log(n / k) + np.where(k < left, -left * np.log1p(-k / n), left * np.log(n / left))
+    corrections = _stirling_error(n) - _stirling_error(k) - _stirling_error(left)
+    value = entropy + np.log(n / (2 * math.pi * k * left)) / 2 + corrections
+    return np.where(inner, np.maximum(value, 0.0), 0.0)
+
+
+def _stirling_error(count: Floats) -> Floats:
+    """log(k!) less Stirling's formula for it, for k of 1 or more."""
+    square = 1 / count / count
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / count
+    return np.where(count < 16, _SMALL[np.minimum(count, 15).astype(np.intp)], series)

@@ -1,0 +1,212 @@
+"""Privacy losses on a grid: the dominating pair of a curve of delta, and sums of losses by FFT, from above.
+
+Let H(g) = delta(log g) bound the hockey-stick divergence of every pair of neighboring laws in both directions, for each
+ratio g >= 1. The profile of a pair is convex, and so is the largest one of several pairs, such as all ordered pairs of
+inputs of a lopsided randomizer: no one pair need be the worst at every ratio. A curve above it need not be convex, but
+the lower convex hull of its points is above every convex function that they are above. So the chords of that hull are
+above H; and chords are the profile of a pair of laws P, Q with finitely many likelihood ratios, whose masses are the
+changes of slope (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots"). By the symmetry of the two
+directions Q gives the ratio 1/g the mass that P gives g.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.numerics import smallest_below
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Floats
+
+_BEYOND = 1e-4  # of delta: losses above the grid
+_BELOW = 1e-4  # tilted probability of losses below the grid, which come back at its upper end
+_LARGEST_POWER = 600.0
+_HALVINGS = 60
+_NEARLY = 0.98
+_TRIALS = np.geomspace(0.03, 30, 61)  # rates for Chernoff's bound, in inverse standard deviations
+_FFT_ERROR = 2e-15  # times log2 of the size: more than the relative error of a transform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """A symmetric pair of laws P, Q by its positive losses log(P/Q).
+
+    Args:
+        losses: above 0, ascending; shape (losses,).
+        masses: the probability of each under Q, 0 or more; under P it is exp(loss) times as large.
+        infinite: the probability under P of what Q never shows.
+    """
+
+    losses: Floats
+    masses: Floats
+    infinite: float
+
+
+def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Profile:
+    """The dominating pair with these losses, from the theorem's curve.
+
+    Args:
+        theorem: one that promises.
+        model: a protocol that it applies to.
+        losses: above 0, ascending.
+    """
+    epsilons = np.concatenate([[0.0], losses])
+    deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
+    growths = np.expm1(epsilons)
+    kept = _lower_hull(growths, deltas)
+    slopes = np.append(np.diff(deltas[kept]) / np.diff(growths[kept]), 0.0)
+    # The first vertex is ratio 1, whose mass is whatever is left.
+    return Profile(losses=epsilons[kept][1:], masses=np.maximum(np.diff(slopes), 0.0), infinite=float(deltas[-1]))
+
+
+def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
+    """The vertices of the lower convex hull: a convex curve below all the points is below it too."""
+    kept: list[int] = []
+    for place in range(len(x)):
+        while len(kept) > 1:
+            before, last = kept[-2], kept[-1]
+            rise, run = y[last] - y[before], x[last] - x[before]
+            if rise * (x[place] - x[before]) < (y[place] - y[before]) * run:
+                break
+            kept.pop()
+        kept.append(place)
+    return np.array(kept, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossLaw:
+    """The loss of one release: whole multiples of a step, and infinity.
+
+    Args:
+        places: the multiples, ascending; shape (losses,).
+        masses: their probabilities, 0 or more.
+        infinite: the probability of an infinite loss.
+    """
+
+    places: NDArray[np.int64]
+    masses: Floats
+    infinite: float
+
+    def tilted(self, rate: float) -> tuple[float, Floats]:
+        """Log of the expectation of exp(rate x place), and what is expected, divided by it."""
+        with np.errstate(divide="ignore"):
+            powers = np.log(self.masses) + rate * self.places
+        top = float(powers.max())
+        terms = np.exp(powers - top)
+        total = float(terms.sum())
+        return top + math.log(total), terms / total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossSum:
+    """The sum of the losses of all releases.
+
+    The probabilities are tilted by exp(rate x loss), so that those that matter are not lost to rounding.
+
+    Args:
+        losses: on the grid, ascending, in nats.
+        tilted: probabilities times exp(rate x loss - log_moment).
+        rate: 0 or more.
+        log_moment: log of the expectation of exp(rate x loss).
+        error: more than what rounding adds up to in ``tilted``.
+        beyond: probability of losses above the grid, infinite ones among them.
+    """
+
+    losses: Floats
+    tilted: Floats
+    rate: float
+    log_moment: float
+    error: float
+    beyond: float
+
+    def delta(self, epsilon: float) -> float:
+        """The expectation of (1 - exp(epsilon - loss))_+, from above; 1 below the grid, where losses were left out."""
+        if epsilon < self.losses[0]:
+            return 1.0
+        scale = self.log_moment - self.rate * epsilon
+        if scale > _LARGEST_POWER:
+            return 1.0
+        excess = np.maximum(self.losses - epsilon, 0.0)
+        found = float(self.tilted @ (np.exp(-self.rate * excess) * -np.expm1(-excess))) + self.error
+        return min(found * math.exp(scale) * (1 + 1e-9) + self.beyond, 1.0)
+
+    def epsilon(self, delta: float, *, limit: float) -> float:
+        """The least epsilon at this delta, or ``limit``, which is known to be enough."""
+        return smallest_below(self.delta, level=delta, limit=limit, tolerance=1e-7)
+
+
+def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
+    """Sum of the losses of all laws, each repeated.
+
+    Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
+    epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
+    that are missing.
+
+    Args:
+        laws: of one release each, with a common step.
+        step: in nats, above 0.
+        repeats: 1 or more.
+        delta: about where the sum is to be accurate.
+    """
+    rate = _rate(laws, repeats, math.log(delta))
+    first = math.floor(_extreme(laws, repeats, rate, math.log(_BELOW), -1))
+    last = math.ceil(_extreme(laws, repeats, 0.0, math.log(_BEYOND * delta), 1))
+    size = 1 << (last - first + 1).bit_length()
+    spectrum, steepness, log_moment = np.ones(size // 2 + 1, dtype=np.complex128), np.ones(size // 2 + 1), 0.0
+    for law in laws:
+        moment, terms = law.tilted(rate)
+        folded = np.zeros(size)
+        np.add.at(folded, law.places % size, terms)
+        factor = np.fft.rfft(folded)
+        spectrum *= factor**repeats
+        steepness *= np.minimum(np.abs(factor), 1.0) ** (repeats - 1)
+        log_moment += repeats * moment
+    tilted = np.maximum(np.roll(np.fft.irfft(spectrum, size), -first), 0.0)
+    finite = repeats * sum(math.log1p(-law.infinite) for law in laws)
+    rounding = _FFT_ERROR * math.log2(size) * (len(laws) * repeats + 1)
+    return LossSum(
+        losses=np.asarray((first + np.arange(size)) * step, dtype=np.float64),
+        tilted=tilted,
+        rate=rate / step,
+        log_moment=log_moment,
+        error=rounding * math.sqrt(2) * float(np.linalg.norm(steepness)),
+        beyond=_BEYOND * delta - math.expm1(finite),
+    )
+
+
+def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float, float, float]:
+    """Of the sum, tilted by the rate: the log of the moment, the mean, and the variance."""
+    log_moment = mean = variance = 0.0
+    for law in laws:
+        moment, terms = law.tilted(rate)
+        center = float(terms @ law.places)
+        log_moment += repeats * moment
+        mean += repeats * center
+        variance += repeats * float(terms @ (law.places - center) ** 2)
+    return log_moment, mean, variance
+
+
+def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
+    """The rate, per step, at which Chernoff's bound at the tilted mean is delta, or nearly what the top loss has."""
+    limit = repeats * sum(float(np.log(law.masses[law.masses > 0][-1])) for law in laws)
+    target = max(log_delta, _NEARLY * limit)
+    low, high = 0.0, _LARGEST_POWER / max(int(law.places[-1]) for law in laws)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        log_moment, mean, _ = _moments(laws, repeats, middle)
+        low, high = (middle, high) if log_moment - middle * mean > target else (low, middle)
+    return low
+
+
+def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float, sign: int) -> float:
+    """The place above (sign 1) or below (sign -1) which Chernoff's bound leaves this share of the tilted sum."""
+    base, _, variance = _moments(laws, repeats, rate)
+    places = []
+    for trial in _TRIALS / math.sqrt(max(variance, 1e-9)):
+        moment, _, _ = _moments(laws, repeats, rate + sign * trial)
+        places.append((moment - base - log_left) / trial)
+    farthest = repeats * max(int(np.abs(law.places).max()) for law in laws) * len(laws)
+    return sign * float(min(*places, farthest))

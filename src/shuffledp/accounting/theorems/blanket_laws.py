@@ -1,0 +1,359 @@
+"""The blanket lemma of Balle et al. 2019, evaluated for a randomizer's own law: explicit channels, and Laplace noise.
+
+Laplace noise on a range of real numbers or grid points: the blanket of all inputs, for the worst two of them.
+Let the range be [0, 1], or S steps of a grid of step 1/S, and s = epsilon0, E = exp(s). Input x gives reports y with
+density or probability proportional to exp(-s |y - x|); the least one is w(y), of exp(-s max(|y|, |1-y|)). The worst two
+inputs are 0 and 1: for all x and x', and e > 0, t >= 0,
+
+    F(x, x') = int (R(x) - e R(x') - t w)_+ dy <= F(0, 1),                                                   (*)
+
+which for e and 1/e together says that G of the pair (x, x') is below G of (0, 1) in convex order (their means agree).
+
+*Proof.* By reflection let x <= x'. F is the largest value over sets A of R(x)(A) - e R(x')(A) - t w(A). The best A is
+an interval from b to c: both R(x')/R(x) and w/R(x) are constant or fall up to x, and are constant or rise from x on. So
+A contains x, b is -infinity or at least 1/2, and c is infinity or below max(x', 1/2). Ends of intervals are real
+numbers, or lie half-way between grid points. For an end c >= x, R(x)(y > c) = k exp(-s (c - x)), and the same on the
+other side, where k = 1/2 for real numbers, and k = 1 / (2 cosh(s / 2S)) on a grid. In particular, as w <= R(1), for 0
+<= c < 1
+
+    F(0, 1) >= R(0)(y < c) - (e + t) R(1)(y < c) = 1 - k (u + (e + t) / (E u)),   u = exp(-s c).             (**)
+
+1. All of the line: R(A) = 1 for every pair, so F is that of (0, 1) for the same A.
+2. b = -infinity, c finite: R(x)(A) grows as x falls, and R(x')(A) falls as x' grows, for this A. So F <= F(0, 1).
+3. b finite, c infinite: R(x)(A) grows with x, and R(x')(A) with x' >= x. So F is at most its value at x = x' = 1 for
+   this A, (1 - e) - k ((1 - e) u + t / (E u)) with u = exp(-s (1 - b)), if e < 1, and else at most 0. In (**) with
+   c = 1 - b this is exceeded by e (1 - k (u + 1 / (E u))) >= 0, for u <= 1, E u = exp(s b) >= 1 and k <= 1/2.
+4. Both finite, x >= b >= 1/2: R(x')(A) falls as x' grows; so let x' = 1. With z = exp(s x), h = e z / E, r = t / z,
+   u = exp(-s (x - b)) and v = exp(-s (c - x)),
+
+       F = 1 - k (u (1 - h) + r / u + v (1 - r) + h / v),
+
+   where h + r <= 1, since the integrand is not negative at y = x. Take (**) at c = x - b and at the c - x of here, with
+   weights r / (h + r) and h / (h + r). Since (e + t) / E = h / z + r z / E <= h + r, the average is at least
+   1 - k ((r u + h v) / (h + r) + r / u + h / v); and r / (h + r) <= 1 - h, h / (h + r) <= 1 - r. So F <= F(0, 1).
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from itertools import combinations, permutations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.evaluators.delta_curves import LawFamily
+from shuffledp.accounting.evaluators.report_densities import (
+    LARGEST_EPSILON0,
+    ReportLaw,
+    channel_blanket,
+    channel_homogeneous,
+    discrete_laplace_blanket,
+    discrete_laplace_homogeneous,
+    laplace_blanket,
+    laplace_homogeneous,
+)
+from shuffledp.accounting.numerics import SMALLEST
+from shuffledp.accounting.theorem import (
+    Theorem,
+    common_randomizer,
+    not_adaptive,
+    one_message_each,
+    several_users,
+    uniform_shuffle,
+)
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Kind, Status
+from shuffledp.core.table import Floats
+
+# What a blanket of the law itself is never above: bounds that know less of the law, or put an inequality behind it.
+LOOSER = (
+    "efmrtt19-closed",
+    "balle19-hoeffding",
+    "balle19-bennett",
+    "fmt21-closed",
+    "fmt23-closed",
+    "fmt21-pair",
+    "strong-pair",
+    "variation-ratio-corrected",
+)
+
+_LEAST_EPSILON0, _MOST_EPSILON0 = 1e-6, 30.0
+_LEAST_DELTA, _ANY_DELTA = 1e-100, 0.5
+_MOST_USERS = 10**15
+_GUARD = 1e-9  # relative, of delta: more than shares that are known to 12 digits can change it
+_MOST_INPUTS, _MOST_OUTPUTS = 32, 4096
+_MOST_DATA_SETS = 12
+_ALMOST_NEVER = 1e-100  # in place of a probability of 0 in a denominator
+_CELLS_PER_NAT = 48
+_STATED_BELOW = 1 - 1e-15  # a grid's epsilon0 is rounded up; a smaller one is this one with more noise
+_FEWEST_CELLS, _MOST_CELLS = 32, 512
+
+
+class LawTheorem(Theorem):
+    """A bound by the blanket lemma, or its equality for a data set: one family of laws, evaluated from both sides.
+
+    Upper and lower bounds are one computation on different laws (`shuffledp.accounting.evaluators.report_densities`).
+    """
+
+    status: ClassVar[Status] = Status.OWN_PROOF
+    is_vectorized: ClassVar[bool] = True
+
+    @abstractmethod
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """The laws that count for this model, provided that the hypotheses hold."""
+
+    @abstractmethod
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """The hypotheses about the randomizer's law."""
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """One randomizer for all that depends on the answer alone, one message each, uniformly shuffled, two users."""
+        shape = (uniform_shuffle(model), one_message_each(model), common_randomizer(model), not_adaptive(model))
+        return (*shape, several_users(model), *_moderate(model, delta), *self.special_hypotheses(model))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Where the upper bound is known to be at most delta, or the lower bound to exceed it; to about six digits."""
+        if not self.applies(model, delta=delta):
+            return model.local.epsilon0 if self.kind.promises else 0.0
+        family = self.family(model)
+        return family.epsilon_above(delta * (1 - _GUARD)) if self.kind.promises else family.epsilon_below(delta)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest delta of the family, from the theorem's side."""
+        if not self.applies(model, delta=_ANY_DELTA):
+            return 1.0 if self.kind.promises else 0.0
+        return self._delta(self.family(model), epsilon, tolerance=1e-4)
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One pass for each epsilon: mostly within 1e-4 of the truth, relative."""
+        family = self.family(model)
+        return np.array([self._delta(family, float(epsilon), tolerance=math.inf) for epsilon in epsilons])
+
+    def limit_mu(self, model: ProtocolModel) -> float:
+        """The mu of the Gaussian limit for many users, of this bound; its root-Fisher constant over sqrt(n)."""
+        return self.family(model).mu
+
+    def _delta(self, family: LawFamily, epsilon: float, *, tolerance: float) -> float:
+        if epsilon >= family.limit:
+            return 0.0
+        if self.kind.promises:  # no later epsilon has a larger delta
+            bound = family.upper(min(epsilon, LARGEST_EPSILON0), tolerance=tolerance) * (1 + _GUARD)
+            return min(max(bound, SMALLEST), 1.0)
+        return family.lower(epsilon, tolerance=tolerance) * (1 - _GUARD) if epsilon <= LARGEST_EPSILON0 else 0.0
+
+
+def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hypothesis:
+    """Epsilon0 is large enough for differences of exp(epsilon0) to be floats, and small enough for its products."""
+    epsilon0 = model.local.epsilon0
+    within = _LEAST_EPSILON0 <= epsilon0 <= _MOST_EPSILON0
+    return Hypothesis(
+        name="moderate-epsilon0",
+        requirement=f"{_LEAST_EPSILON0:g} <= epsilon0 <= {_MOST_EPSILON0:g}{', or infinite' if or_infinite else ''}",
+        value=f"epsilon0={epsilon0:.6g}",
+        holds=within or (or_infinite and math.isinf(epsilon0)),
+    )
+
+
+def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
+    """Whether laws are evaluated for this number of people, epsilon0 and delta."""
+    return all(each.holds for each in (*_moderate(model, delta), moderate_epsilon0(model)))
+
+
+def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesis]:
+    """Beyond these, sums take long and floats leave little; simpler theorems are left to speak there."""
+    return (
+        Hypothesis(
+            name="moderate-delta",
+            requirement=f"delta >= {_LEAST_DELTA:g}",
+            value=f"delta={delta:g}",
+            holds=delta >= _LEAST_DELTA,
+        ),
+        Hypothesis(
+            name="moderate-users",
+            requirement=f"n <= {_MOST_USERS:g}",
+            value=f"num_users={model.num_users}",
+            holds=model.num_users <= _MOST_USERS,
+        ),
+    )
+
+
+class BlanketChannel(LawTheorem):
+    """The blanket lemma with the least probability of every output, for each ordered pair of inputs.
+
+    Where reports have two densities on sets without overlap, `BlanketTwoLevel` says the same and is left to say it.
+    Needs no finite epsilon0: outputs that some input never gives are counted in full, as revealing the victim.
+    """
+
+    id: ClassVar[str] = "blanket-channel"
+    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """A small channel, which no other theorem covers as well."""
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-60))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """Each ordered pair of inputs."""
+        matrix = _matrix(model)
+        pairs = permutations(range(len(matrix)), 2)
+        laws = _distinct((channel_blanket(matrix, first, second) for first, second in pairs), digits=17)
+        return LawFamily(laws, model.num_users, _limit(model))
+
+
+class HomogeneousChannel(LawTheorem):
+    """The exact delta where all others hold one input, for the dozen choices of three inputs that tell the most.
+
+    Of choices that tell equally much, by symmetry mostly, one is taken. For many users the worst data set is among
+    all such choices: the Fisher information of a mixed one is convex in the mixture.
+    """
+
+    id: ClassVar[str] = "homogeneous-channel"
+    citation: ClassVar[str] = "exact evaluation on data sets where all others hold one input"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """A small channel, which no other theorem covers as well."""
+        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-12))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """The choices with the largest Fisher constants."""
+        matrix = _matrix(model)
+        one_way = [channel_homogeneous(matrix, *inputs) for inputs in _most_telling(matrix)]
+        laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
+        return LawFamily(laws, model.num_users, _limit(model))
+
+
+def _small_channel(local: LocalModel, least: float) -> Hypothesis:
+    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
+    channel = None if large else local.sufficient_channel()
+    shape = (0, 0) if channel is None else channel.matrix.shape
+    smallest = 1.0 if channel is None else float(channel.matrix[channel.matrix > 0].min())
+    return Hypothesis(
+        name="small-channel",
+        requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs, with no positive "
+        f"probability below {least:g}",
+        value=f"{local.kind!r} reports"
+        if channel is None
+        else f"{shape[0]} inputs, {shape[1]} outputs, least {smallest:g}",
+        holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS and smallest >= least,
+    )
+
+
+def _own_law(local: LocalModel) -> Hypothesis:
+    shape = local.two_level
+    return Hypothesis(
+        name="own-law",
+        requirement="a law that two levels without overlap do not describe",
+        value="other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}",
+        holds=shape is None or shape.overlap > 0,
+    )
+
+
+def _matrix(model: ProtocolModel) -> Floats:
+    """Rows sum to 1, to the last place."""
+    channel = model.local.sufficient_channel()
+    matrix = np.ones((1, 1)) if channel is None else channel.matrix.astype(np.float64)
+    normalized: Floats = matrix / matrix.sum(axis=1, keepdims=True)
+    return normalized
+
+
+def _limit(model: ProtocolModel) -> float:
+    local = model.local.guarantee
+    return local.epsilon if local.delta == 0 else float("inf")
+
+
+def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...]:
+    """Laws without duplicates, which agree to this number of digits: by symmetry, many pairs tell the same.
+
+    Of lower bounds any will do. What is left out of an upper bound must be the same float by float (17 digits): between
+    rows that are nearly equal, the loss is a difference of digits that come late.
+    """
+    found: dict[tuple[tuple[float, ...], ...], ReportLaw] = {}
+    for law in laws:
+        cells = (law.first, law.second, law.mass, np.sort(law.alone_first), np.sort(law.alone_second))
+        key = tuple(tuple(float(f"{number:.{digits}g}") for number in part) for part in cells)
+        found.setdefault(key, law)
+    return tuple(found.values())
+
+
+def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
+    """Triples of two inputs of the victim and one of the others, by their Fisher constants, one for each constant."""
+    found: dict[str, tuple[float, int, int, int]] = {}
+    for others, measure in enumerate(matrix):
+        products = (matrix / np.maximum(measure, _ALMOST_NEVER)) @ matrix.T
+        squares = products.diagonal()
+        fisher = squares[:, np.newaxis] + squares - products - products.T
+        for first, second in combinations(range(len(matrix)), 2):
+            constant = float(fisher[first, second])
+            found.setdefault(f"{constant:.9g}", (constant, first, second, others))
+    ordered = sorted(found.values(), reverse=True)[:_MOST_DATA_SETS]
+    return [(first, second, others) for _, first, second, others in ordered]
+
+
+class BlanketLaplace(LawTheorem):
+    """The blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
+
+    The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
+    """
+
+    id: ClassVar[str] = "blanket-laplace"
+    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Laplace noise, and a moderate epsilon0."""
+        return (_laplace(model), moderate_epsilon0(model))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """One law: exchanging the two inputs changes nothing."""
+        epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
+        law = _blanket(epsilon0, steps)
+        return LawFamily((law,), model.num_users, epsilon0)
+
+
+class HomogeneousLaplace(LawTheorem):
+    """The exact delta where all others hold 0, the victim 0 or 1, the noise cut into cells by merging."""
+
+    id: ClassVar[str] = "homogeneous-laplace"
+    citation: ClassVar[str] = "exact evaluation on the data set where all others hold the least value"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Laplace noise, and a moderate epsilon0."""
+        return (_laplace(model), moderate_epsilon0(model))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """Both directions."""
+        epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
+        law = _homogeneous(epsilon0 * _STATED_BELOW, steps)
+        return LawFamily((law, law.swapped), model.num_users, epsilon0)
+
+
+def _laplace(model: ProtocolModel) -> Hypothesis:
+    steps = model.local.laplace_steps
+    return Hypothesis(
+        name="laplace-noise",
+        requirement="inputs of a range plus Laplace noise",
+        value=f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}",
+        holds=steps is not None,
+    )
+
+
+def _blanket(epsilon0: float, steps: float) -> ReportLaw:
+    cells = _cells(epsilon0)
+    if steps == math.inf:
+        return laplace_blanket(epsilon0=epsilon0, cells=cells)
+    return discrete_laplace_blanket(epsilon0=epsilon0, steps=int(steps), cells=cells)
+
+
+def _homogeneous(epsilon0: float, steps: float) -> ReportLaw:
+    cells = _cells(epsilon0)
+    if steps == math.inf:
+        return laplace_homogeneous(epsilon0=epsilon0, cells=cells)
+    return discrete_laplace_homogeneous(epsilon0=epsilon0, steps=int(steps), cells=cells)
+
+
+def _cells(epsilon0: float) -> int:
+    return min(max(math.ceil(_CELLS_PER_NAT * epsilon0), _FEWEST_CELLS), _MOST_CELLS)

@@ -1,0 +1,279 @@
+"""Published closed forms, to compare with: Erlingsson et al. 2019, Balle et al. 2019, Feldman et al. 2021, 2023.
+
+In full: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, "Amplification by Shuffling"; Balle, Bell,
+Gascon, Nissim 2019, "The Privacy Blanket of the Shuffle Model" (arXiv 1903.02837); Feldman, McMillan, Talwar 2021,
+"Hiding Among the Clones" (arXiv 2012.12803), and 2023, "Stronger Privacy Amplification by Shuffling" (arXiv
+2208.04591).
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.accounting.numerics import SMALLEST, exp, expm1, rounded_up, smallest_below
+from shuffledp.accounting.theorem import Theorem, not_adaptive, several_users, shuffled_pure_reports, small_epsilon0
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+
+_SMALLEST_EPSILON0, _LARGEST_EPSILON0 = 1e-50, 100.0
+_ROUND_DOWN = 1 - 1e-13
+_LEAST_EPSILON = 1e-200  # of the curve: below, it says nothing
+
+
+class ClosedFormEFMRTT19(Theorem):
+    """The first closed form: epsilon <= 12 epsilon0 sqrt(log(1/delta) / n).
+
+    The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
+    It is printed for epsilon0 < 1/2; it holds at 1/2 too, because a randomizer of that loss is the limit of mixtures of
+    itself with a report that ignores the answer, and these lose less.
+    """
+
+    id: ClassVar[str] = "efmrtt19-closed"
+    citation: ClassVar[str] = "Erlingsson et al. 2019, amplification by shuffling, main theorem (arXiv 1811.12469)"
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """At least 1000 users, epsilon0 <= 1/2, delta < 1/100, for a pure local randomizer and a uniform shuffle."""
+        epsilon0, users = model.local.epsilon0, model.num_users
+        return (
+            *shuffled_pure_reports(model),
+            Hypothesis(name="many-users", requirement="n >= 1000", value=f"num_users={users}", holds=users >= 1000),
+            Hypothesis(
+                name="small-epsilon0",
+                requirement="epsilon0 <= 0.5",
+                value=f"epsilon0={epsilon0:.6g}",
+                holds=epsilon0 <= 0.5,
+            ),
+            Hypothesis(name="small-delta", requirement="delta < 0.01", value=f"delta={delta:g}", holds=delta < 0.01),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The closed form of the class docstring."""
+        return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The closed form solved for delta, exp(-n (epsilon / (12 epsilon0))^2), where the hypotheses hold."""
+        epsilon0 = model.local.epsilon0
+        if epsilon >= epsilon0:
+            return self.where_hypotheses_hold(model, 0.0)
+        return self.where_hypotheses_hold(model, math.exp(-model.num_users * (epsilon / (12 * epsilon0)) ** 2))
+
+
+class ClosedFormFMT21(Theorem):
+    """With E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)).
+
+    The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
+    The paper prints its hypothesis with log(2/delta); log(4/delta) is used here, as in the authors' code
+    (docs/errata.md).
+    """
+
+    id: ClassVar[str] = "fmt21-closed"
+    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.1 (arXiv 2012.12803)"
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """epsilon0 <= log(n / (16 log(4/delta))), for a pure local randomizer and a uniform shuffle."""
+        largest = model.num_users / (16 * (math.log(4) - math.log(delta)))
+        limit = small_epsilon0(model, delta=delta, formula="log(n / (16 log(4/delta)))", exp_limit=largest)
+        return (*shuffled_pure_reports(model), limit)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The closed form of the class docstring."""
+        users, epsilon0 = model.num_users, model.local.epsilon0
+        clones = 8 * math.sqrt(exp(epsilon0) * (math.log(4) - math.log(delta)) / users) + 8 * exp(epsilon0) / users
+        return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The closed form solved for delta, at least the smallest delta at which the hypotheses hold."""
+        users, epsilon0 = model.num_users, model.local.epsilon0
+        least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
+        if epsilon >= epsilon0:
+            return self.where_hypotheses_hold(model, least)
+        clones = expm1(epsilon) / expm1(epsilon0) * (exp(epsilon0) + 1) - 8 * exp(epsilon0) / users
+        delta = 4 * math.exp(-users * math.exp(-epsilon0) * (clones / 8 * clones / 8)) if clones > 0 else 1.0
+        return self.where_hypotheses_hold(model, max(delta, least))
+
+
+class ClosedFormFMT23(Theorem):
+    """With E = exp(epsilon0): epsilon <= log(1 + (E-1) (4 sqrt(2 log(4/delta) / ((E+1) n)) + 4 / n)).
+
+    The paper states it for adaptive randomizers; its erratum withdraws that scope. The pair of distributions behind it
+    dominates every *common, non-adaptive* randomizer by a convex-order argument of this project (docs/theorems.md),
+    which is why the status is "own proof" and the hypotheses are narrower than printed.
+
+    From the pair to the closed form. With C ~ Bin(n-1, 2/(E+1)) clones, the pair's loss exceeds epsilon only if the
+    share of the C + 1 reports that look like the victim's is above 1/2 by y/2, where y >= h / (1+h), h = 2u + 2r,
+    r = (E+1)/n, u = sqrt(2 L r), L = log(4/delta). Hoeffding given C, and then the generating function of C, bound the
+    probability of that by exp(1/4 - m (1 - exp(-y^2/2))), m = 2 (n-1)/(E+1) >= 2/r - 1. The hypothesis says
+    8 r (L - log 2) <= 1, so that m (1 - exp(-y^2/2)) >= 1.1 L at every delta, and the bound is below delta/3.
+    """
+
+    id: ClassVar[str] = "fmt23-closed"
+    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2023, closed form, scope as corrected here (arXiv 2208.04591)"
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
+        largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
+        limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
+        return (*shuffled_pure_reports(model), not_adaptive(model), limit)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The closed form of the class docstring."""
+        users, epsilon0 = model.num_users, model.local.epsilon0
+        clones = 4 * math.sqrt(2 * (math.log(4) - math.log(delta)) / (exp(epsilon0) + 1) / users) + 4 / users
+        return rounded_up(math.log1p(expm1(epsilon0) * clones))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The closed form solved for delta, at least the smallest delta at which the hypotheses hold."""
+        users, epsilon0 = model.num_users, model.local.epsilon0
+        least = 2 * math.exp(-users / 8 / (exp(epsilon0) + 1))
+        if epsilon >= epsilon0:
+            return self.where_hypotheses_hold(model, least)
+        clones = expm1(epsilon) / expm1(epsilon0) - 4 / users
+        delta = 4 * math.exp(-(exp(epsilon0) + 1) * users / 2 * (clones / 4) ** 2) if clones > 0 else 1.0
+        return self.where_hypotheses_hold(model, max(delta, least))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loss:
+    """What the paper calls the privacy amplification random variable L, whose mean is 1 - exp(epsilon).
+
+    Args:
+        blanket: the mass gamma of the blanket.
+        most: the largest value of L.
+        least: the smallest.
+        variance: a bound on its variance.
+    """
+
+    blanket: float
+    most: float
+    least: float
+    variance: float
+
+
+class _BlanketBound(Theorem):
+    """Epsilon is solved for on a curve of delta, an expectation over the number of messages of the blanket."""
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
+        del delta
+        epsilon0 = model.local.epsilon0
+        return (
+            *shuffled_pure_reports(model),
+            not_adaptive(model),
+            several_users(model),
+            Hypothesis(
+                name="float-range",
+                requirement=f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}",
+                value=f"epsilon0={epsilon0:.6g}",
+                holds=_in_range(epsilon0),
+            ),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The least epsilon at which the bound on delta is small enough, or epsilon0."""
+        if not _in_range(model.local.epsilon0):
+            return model.local.epsilon0
+        return smallest_below(
+            lambda epsilon: self._bound(model, epsilon), level=delta, limit=model.local.epsilon0, tolerance=1e-9
+        )
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The bound on delta, where the theorem applies."""
+        if not self.applies(model, delta=0.5):
+            return 1.0
+        return 0.0 if epsilon >= model.local.epsilon0 else self._bound(model, epsilon)
+
+    def _bound(self, model: ProtocolModel, epsilon: float) -> float:
+        if epsilon < _LEAST_EPSILON:
+            return 1.0
+        loss = _LOSSES.get(model.local.kind, _any_randomizer)(model.local, epsilon)
+        factor, decay = self._of_each(loss, math.expm1(epsilon))
+        # The expectation of exp(-decay M) over the number M of blanket messages.
+        survive = math.exp(model.num_users * math.log1p(loss.blanket * math.expm1(-decay * _ROUND_DOWN)))
+        return min(rounded_up(factor / (loss.blanket * model.num_users) * survive) + SMALLEST, 1.0)
+
+    @abstractmethod
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        """The c and d for which E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
+
+
+def _in_range(epsilon0: float) -> bool:
+    return _SMALLEST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0
+
+
+class HoeffdingBalle19(_BlanketBound):
+    """With a = exp(epsilon) - 1 and b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
+
+    id: ClassVar[str] = "balle19-hoeffding"
+    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
+
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        width = loss.most - loss.least
+        return width * (width / (4 * drift)), 2 * (drift / width) ** 2
+
+
+class BennettBalle19(_BlanketBound):
+    """With a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+
+    Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
+    """
+
+    id: ClassVar[str] = "balle19-bennett"
+    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Bennett's bound (arXiv 1903.02837)"
+
+    def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
+        top = loss.most + drift
+        share = drift * top / loss.variance
+        growth = math.log1p(share)
+        phi = (1 + share) * growth - share
+        if share < 0.01:  # where that would lose digits: its series, which is alternating, from below
+            phi = share * share / 2 * (1 - share / 3 * (1 - share / 2 * (1 - share * 3 / 5)))
+        return top / growth, loss.variance / (top * top) * phi
+
+
+def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
+    """What holds for every randomizer of loss epsilon0.
+
+    The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which
+    may be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
+    """
+    epsilon0, drift = local.epsilon0, math.expm1(epsilon)
+    growth = math.expm1(epsilon0)
+    return _Loss(
+        blanket=math.exp(-epsilon0),
+        most=growth - math.expm1(epsilon - epsilon0),
+        least=math.expm1(-epsilon0) - math.expm1(epsilon + epsilon0),
+        variance=growth * drift**2 + 2 * math.exp(epsilon) * (growth - math.expm1(-2 * epsilon0)),
+    )
+
+
+def _response(local: LocalModel, epsilon: float) -> _Loss:
+    """k-ary randomized response, whose blanket is uniform."""
+    size = local.domain_size if isinstance(local, FrequencyModel) else 2
+    epsilon0, drift = local.epsilon0, math.expm1(epsilon)
+    odds = math.exp(-epsilon0)
+    unit = size / (1 + (size - 1) * odds)  # gamma E
+    first = -unit * math.expm1(epsilon - epsilon0)
+    second = unit * (math.expm1(-epsilon0) - drift)
+    others = -unit * odds * drift
+    square = (first**2 + second**2 + (size - 2) * others**2) / size
+    return _Loss(blanket=unit * odds, most=first, least=second, variance=square - drift**2)
+
+
+def _laplace(local: LocalModel, epsilon: float) -> _Loss:
+    """The Laplace mechanism on an interval."""
+    half, drift = local.epsilon0 / 2, math.expm1(epsilon)
+    blanket, missing = math.exp(-half), -math.expm1(-half)
+    square = (2 / blanket + blanket**2) / 3 * drift**2
+    square += 4 / 3 * math.exp(epsilon) / blanket * missing**2 * (1 + 2 * blanket)
+    return _Loss(
+        blanket=blanket,
+        most=math.expm1(half) - math.expm1(epsilon - half),
+        least=math.expm1(-half) - math.expm1(epsilon + half),
+        variance=square - drift**2,
+    )
+
+
+_LOSSES: dict[str, Callable[[LocalModel, float], _Loss]] = {"k-rr": _response, "laplace": _laplace}

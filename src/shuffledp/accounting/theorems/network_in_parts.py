@@ -1,0 +1,149 @@
+"""Random walks on a graph in parts: everybody is guaranteed what holds in her own part.
+
+No report leaves the part that it begins in, whatever the round. Reports walk independently of each other, and people of
+one part hand in reports and dummies of that part alone, so that what is seen of different parts is independent. What is
+seen of the other parts has one law, whatever somebody answers, and says nothing of how her own part's came about: the
+two laws of everything seen are products with a common factor, and delta(epsilon) is that of her part, for every
+epsilon. The guarantee of everybody is the largest over parts.
+
+Of a part with more people, whose positions are nearer to each other in both measures of `network-all`, no more is
+stated than of another: telling some of its people's places and answers leaves fewer, and the measures are upper bounds.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.theorem import LocalOnly, Theorem
+from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
+from shuffledp.accounting.theorems.network_hypotheses import (
+    Walks,
+    dummies_by_themselves,
+    independent_walks,
+    known_walks,
+    nobody_colludes,
+    walks_of,
+)
+from shuffledp.core.guarantees import CentralDP, Guarantee
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+
+_OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkAll(), NetworkSingle())
+_ANY_DELTA = 0.5
+
+_Measures = tuple[float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
+
+
+class NetworkParts(Theorem):
+    """For everybody what the theorems about random walks say of her part; the largest of all parts."""
+
+    id: ClassVar[str] = "network-parts"
+    citation: ClassVar[str] = "random walks in each part of the graph, of which nothing leaves it"
+    status: ClassVar[Status] = Status.OWN_PROOF
+    is_vectorized: ClassVar[bool] = True
+    supersedes: ClassVar[tuple[str, ...]] = (NetworkAll.id, NetworkSingle.id)
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks on a graph in parts."""
+        walks = walks_of(model)
+        return super().concerns(model) and walks is not None and walks.num_parts > 1
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Independent walks in known parts, no colluders, and for each part some theorem."""
+        walks = walks_of(model)
+        known = Hypothesis(
+            name="known-parts",
+            requirement="a graph in 2 parts or more, of which it is known what holds in each (64 at most)",
+            value="no walks" if walks is None else _sizes(walks),
+            holds=walks is not None and len(walks.parts) > 1,
+        )
+        walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model))
+        first = (*walk, nobody_colludes(model), known)
+        if not all(each.holds for each in first):
+            return first
+        said = [len(_applying(part, delta)) for part in _parts(model)]
+        covered = Hypothesis(
+            name="theorem-for-each-part",
+            requirement="a theorem for the reports of each part",
+            value=f"one for {np.count_nonzero(said)} of {len(said)} parts that may be the weakest",
+            holds=all(said),
+        )
+        return (*first, covered)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest of the parts' epsilons."""
+        return max((_epsilon(part, delta) for part in _parts(model)), default=model.local.epsilon0)
+
+    def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
+        """The guarantee, and which part it is about."""
+        epsilons = [(_epsilon(part, delta), part.num_users) for part in _parts(model)]
+        epsilon, people = max(epsilons, key=lambda each: (each[0], -each[1]))
+        walks = walks_of(model)
+        return CentralDP(epsilon=epsilon, delta=delta), (
+            f"The graph is in {1 if walks is None else walks.num_parts} parts that no report leaves, each a shuffle of "
+            f"its own people. This is about the weakest part, of {people} people; nobody's guarantee is weaker.",
+        )
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest of the parts' deltas."""
+        if not self.applies(model, delta=_ANY_DELTA):
+            return 1.0
+        return max(_least(part, lambda each, of: each.delta(of, epsilon=epsilon)) for part in _parts(model))
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Delta at many epsilons, by the theorems that are fast there."""
+        if not self.applies(model, delta=_ANY_DELTA):
+            return np.ones(len(epsilons))
+        curves = []
+        for part in _parts(model):
+            fast = [each for each in _applying(part, _ANY_DELTA) if each.is_vectorized]
+            curves.append(np.min([np.ones(len(epsilons)), *(each.curve(part, epsilons=epsilons) for each in fast)], 0))
+        return np.asarray(np.max(curves, axis=0))
+
+
+def _sizes(walks: Walks) -> str:
+    if not walks.parts:
+        return f"num_parts={walks.num_parts}, known of none"
+    people = [part.num_users for part in walks.parts]
+    return f"num_parts={walks.num_parts}, of {min(people)} to {max(people)} people"
+
+
+def _applying(part: ProtocolModel, delta: float) -> list[Theorem]:
+    return [each for each in _OF_PARTS if each.applies(part, delta=delta)]
+
+
+def _epsilon(part: ProtocolModel, delta: float) -> float:
+    return min((each.epsilon(part, delta=delta) for each in _applying(part, delta)), default=part.local.epsilon0)
+
+
+def _least(part: ProtocolModel, of: Callable[[Theorem, ProtocolModel], float]) -> float:
+    return min((of(each, part) for each in _applying(part, _ANY_DELTA)), default=1.0)
+
+
+def _parts(model: ProtocolModel) -> list[ProtocolModel]:
+    """Those of the parts that may be the weakest, as protocols of their own."""
+    walks = walks_of(model)
+    found = [] if walks is None else _perhaps_weakest(walks.parts)
+    return [replace(model, shuffle=cast(ShuffleModel, part)) for part in found]
+
+
+def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
+    """Without those that another is behind in all respects, if people hand in all; else without those like another."""
+    if any(part.protocol != "all" for part in parts):
+        return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
+    found: list[tuple[_Measures, Walks]] = []
+    for part in parts:
+        mine = (-part.num_users, part.near_uniformity, part.separation)
+        if not any(_is_behind(measures, mine) for measures, _ in found):
+            found = [each for each in found if not _is_behind(mine, each[0])]
+            found.append((mine, part))
+    return [part for _, part in found]
+
+
+def _is_behind(one: _Measures, other: _Measures) -> bool:
+    """In all measures, or equal."""
+    return all(a >= b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,251 @@
+"""k-ary randomized response in which people choose their own local loss: each one's central loss, from above.
+
+With a chance of g = k / (E_i + k - 1), E_i = exp(epsilon_i), person i sends a value that is uniform on all k, and else
+the true one. Given who of the others does the former, M people, and all that the others send, the victim with the loss
+epsilon_1 is hidden among M + 1 reports (Balle et al. 2019): with U_j uniform and e = exp(epsilon),
+
+    delta(epsilon) <= E[F(M + 1)],   F(N) = E[(G_1 + ... + G_N)_+] / N,   G_j = k (R_1(U_j | x) - e R_1(U_j | x')).
+
+F does not grow with N, since means of N independent variables are a martingale in reverse. So every count may be moved
+down: sums of binomial laws on a lattice, and F at the low ends of some blocks of it.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.evaluators.binomial import binomial_lattice
+from shuffledp.accounting.evaluators.inversion import mean_positive_part
+from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_below
+from shuffledp.accounting.theorem import Theorem, not_adaptive, one_message_each, uniform_shuffle
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.local_models import PersonalLosses, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.table import Floats
+from shuffledp.core.validate import instance_of, open_probability
+
+_ROUNDING = 2.0**-53
+_MOST_POINTS = 2000  # of the lattice, for the loss with the widest law
+_COARSE, _FINE = (6, 3), (28, 4)  # blocks in the likely part, and on either side of it
+_UNLIKELY = 1e-7  # what lies farther out on either side goes into a few blocks
+_OUTSIDE = 1e-7  # of delta
+_MOST_LOSSES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PersonalBlanket:
+    """A victim among a random number of uniform reports.
+
+    Args:
+        epsilon0: the victim's own local loss, above 0.
+        domain_size: number k of values.
+        first: the least number N of reports to hide among, the victim's included.
+        step: distance of such numbers.
+        law: their probabilities, from above; shape (numbers,).
+        outside: more than the probability of all others.
+    """
+
+    epsilon0: float
+    domain_size: int
+    first: int
+    step: int
+    law: Floats
+    outside: float
+
+    def delta(self, epsilon: float, *, blocks: tuple[int, int] = _FINE) -> float:
+        """Delta at an epsilon, from above; 0 from the victim's own loss on."""
+        if epsilon >= self.epsilon0:
+            return 0.0
+        starts = _starts(self.law, *blocks)
+        sums = [self._among(epsilon, self.first + self.step * int(start)) for start in starts]
+        found = float(np.add.reduceat(self.law, starts) @ np.array(sums))
+        return min(found * (1 + 1e-12) + self.outside + SMALLEST, 1.0)
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon at this delta, from above."""
+        ratio, size = math.exp(self.epsilon0), self.domain_size
+        fisher = 2 * size * (ratio - 1) ** 2 / (ratio + size - 1) ** 2
+        mean = self.first + self.step * float(self.law @ np.arange(len(self.law))) / float(self.law.sum())
+        guess = gaussian_epsilon(math.sqrt(fisher / mean), delta)
+        for blocks, tolerance in ((_COARSE, 1e-3), (_FINE, 3e-5)):
+            guess = smallest_below(
+                lambda epsilon, blocks=blocks: self.delta(epsilon, blocks=blocks),  # type: ignore[misc]
+                level=delta,
+                limit=self.epsilon0,
+                guess=guess,
+                tolerance=tolerance,
+            )
+        return guess
+
+    def _among(self, epsilon: float, reports: int) -> float:
+        """F."""
+        size, odds, factor = self.domain_size, math.exp(-self.epsilon0), math.exp(epsilon)
+        scale = size / (1 + (size - 1) * odds)
+        growth = math.expm1(epsilon)
+        values = scale * np.array([-math.expm1(epsilon - self.epsilon0), odds - factor, -growth * odds])
+        errors = 8 * _ROUNDING * (1 + self.epsilon0) * scale * np.array([1.0, 1 + factor, growth * odds])
+        masses = np.array([1.0, 1.0, size - 2.0]) / size
+        return mean_positive_part(values, masses, reports, errors=errors, tolerance=math.inf)[1]
+
+
+def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
+    """The blanket of a victim with one of the losses.
+
+    Args:
+        people: everybody, the victim included.
+        victim: place of the victim's loss among the different ones.
+        users: how many of them take part, the victim included: those who hide the victim least are counted.
+        outside: about the probability that may be left out, above 0.
+    """
+    counts = list(people.counts)
+    counts[victim] -= 1
+    left = users - 1
+    for place in reversed(range(len(counts))):  # a larger loss hides less
+        counts[place] = min(counts[place], left)
+        left -= counts[place]
+    size = people.domain_size
+    chances = [size * odds / (1 + (size - 1) * odds) for odds in (math.exp(-epsilon) for epsilon in people.epsilons)]
+    reach = math.sqrt(2 * math.log(2 / outside))
+    widest = max(reach * math.sqrt(count * chance) for count, chance in zip(counts, chances, strict=True))
+    step = max(math.ceil(2 * widest / _MOST_POINTS), 1)
+    first, law = 1, np.ones(1)  # the victim's own report
+    for count, chance in zip(counts, chances, strict=True):
+        low, masses = binomial_lattice(count, chance, outside=outside, step=step)
+        first, law = first + low, np.convolve(law, masses) * (1 + 1e-12)
+    return PersonalBlanket(
+        epsilon0=people.epsilons[victim],
+        domain_size=size,
+        first=first,
+        step=step,
+        law=law,
+        outside=len(counts) * outside,
+    )
+
+
+def _starts(law: Floats, likely: int, others: int) -> NDArray[np.int64]:
+    """Where blocks begin: most of them in the likely part."""
+    reached = np.searchsorted(np.cumsum(law), [_UNLIKELY, 1 - _UNLIKELY])
+    left, right = int(reached[0]), min(int(reached[1]), len(law) - 1)
+    parts = [np.linspace(0, left, others), np.linspace(left, right, likely), np.linspace(right, len(law) - 1, others)]
+    return np.unique(np.floor(np.concatenate(parts))).astype(np.int64)
+
+
+class BlanketPersonalized(Theorem):
+    """The privacy blanket for people with losses of their own: what holds for whoever has the least protection.
+
+    Person i sends a uniform value with chance k / (exp(epsilon_i) + k - 1); those who do hide the victim, and their
+    number is a sum of independent binary variables (`shuffledp.accounting.theorems.personal_losses`). Theorems about a
+    common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's own loss.
+    """
+
+    id: ClassVar[str] = "blanket-personalized"
+    citation: ClassVar[str] = (
+        "Balle et al. 2019, blanket lemma (arXiv 1903.02837), for k-ary response of different losses"
+    )
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """k-ary response with a public histogram of losses, uniformly shuffled, of people who are all in it."""
+        del delta
+        shape = (uniform_shuffle(model), one_message_each(model), not_adaptive(model))
+        return (*shape, _personal(model), _all_described(model))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest epsilon of all people."""
+        worst = 0.0
+        for place in range(len(_people(model).epsilons))[::-1]:
+            if self._blanket(model, place, _OUTSIDE * delta).delta(worst) > delta:
+                worst = max(worst, self.epsilon_of(model, place, delta=delta))
+        return worst
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest delta of all people."""
+        if not self.applies(model, delta=0.5):
+            return 1.0
+        worst = 0.0
+        for place in range(len(_people(model).epsilons)):
+            rough = self._blanket(model, place, SMALLEST).delta(epsilon)
+            if rough > worst:
+                fine = self._blanket(model, place, max(_OUTSIDE * rough, SMALLEST)).delta(epsilon)
+                worst = max(worst, min(rough, fine))
+        return worst
+
+    def epsilon_of(self, model: ProtocolModel, place: int, *, delta: float) -> float:
+        """The epsilon of the people who have one of the losses, no more than that loss itself.
+
+        Args:
+            model: one that the theorem applies to.
+            place: of the loss among the different ones, from 0.
+            delta: strictly between 0 and 1.
+        """
+        return self._blanket(model, place, _OUTSIDE * delta).epsilon(delta)
+
+    def _blanket(self, model: ProtocolModel, place: int, outside: float) -> PersonalBlanket:
+        least = max(outside, SMALLEST)
+        return personal_blanket(_people(model), victim=place, users=model.num_users, outside=least)
+
+
+def _people(model: ProtocolModel) -> PersonalLosses:
+    return model.local.personal_losses or PersonalLosses(domain_size=2, epsilons=(), counts=())
+
+
+def _personal(model: ProtocolModel) -> Hypothesis:
+    losses = len(_people(model).epsilons)
+    return Hypothesis(
+        name="personal-losses",
+        requirement=f"k-ary response with a public histogram of 1 to {_MOST_LOSSES} different losses",
+        value=f"{model.local.kind!r} reports of {losses} losses",
+        holds=1 <= losses <= _MOST_LOSSES,
+    )
+
+
+def _all_described(model: ProtocolModel) -> Hypothesis:
+    described = sum(_people(model).counts)
+    return Hypothesis(
+        name="all-described",
+        requirement=f"no more people than the {described} whose losses are known",
+        value=f"num_users={model.num_users}",
+        holds=model.num_users <= described,
+    )
+
+
+def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:
+    """What a uniform shuffle gives to the people of each local loss: an upper bound for each.
+
+    A person who adds more noise is protected better after the shuffle too, and everybody's noise protects everybody.
+
+    Args:
+        model: a protocol of `shuffledp.randomizers.PersonalizedResponseModel`.
+        delta: the remainder, strictly between 0 and 1.
+
+    Returns:
+        A statement for each different local loss, of the people who have it.
+
+    Raises:
+        HypothesisError: if the theorem ``blanket-personalized`` does not apply to the model.
+        InvalidParameterError: if a parameter is out of range.
+
+    Example:
+        >>> from shuffledp.randomizers import PersonalizedResponseModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> local = PersonalizedResponseModel(domain_size=4, epsilons=(0.5, 2.0), counts=(500, 500))
+        >>> model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=1000))
+        >>> {loss: round(found.guarantee.epsilon, 3) for loss, found in personalized(model, delta=1e-6).items()}
+        {0.5: 0.055, 2.0: 0.271}
+    """
+    instance_of(ProtocolModel, model=model)
+    open_probability(delta=delta)
+    theorem, people = BlanketPersonalized(), model.local.personal_losses
+    theorem.require(model, delta=delta)
+    losses = () if people is None else people.epsilons
+    found = {loss: theorem.epsilon_of(model, place, delta=delta) for place, loss in enumerate(losses)}
+    return {
+        loss: theorem.stating(model, CentralDP(epsilon=epsilon, delta=delta), delta=delta).remarking(
+            f"It is about the people whose local loss is {loss:g}."
+        )
+        for loss, epsilon in found.items()
+    }

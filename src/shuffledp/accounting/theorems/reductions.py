@@ -1,0 +1,308 @@
+"""Reductions of a shuffle to a uniform one of the same reports, at a cost: differentially oblivious ones, and windows.
+
+**Ghazi et al. 2023, Theorem 2.3.** A shuffle is (epsilon1, delta1)-differentially oblivious if exchanging the reports
+of two people changes the probability of anything seen by a factor of at most exp(epsilon1), apart from delta1,
+whatever the reports are.
+
+**Theorem.** Then the view is (epsilon + epsilon1, delta + delta1)-private, with (epsilon, delta) of any blanket bound
+for a uniform shuffle of the same people.
+
+Proof. Reveal whose reports are blanket reports, and all others but the victim's. Let Z be the vector of the k blanket
+reports and the victim's, a(Z_j) and b(Z_j) the likelihoods of Z_j if it is the victim's, by its two answers, relative
+to the blanket, A = sum of a(Z_j), B = sum of b(Z_j), and W_j the law of what is seen if Z_j is the victim's and
+the others are dealt out in an order that is uniform. Since blanket reports are exchangeable, what is seen has the
+law E[sum of a(Z_j) W_j] / k' under one answer, and E[sum of b(Z_j) W_j] / k' under the other, k' = k + 1. Exchanging
+the victim with whoever has Z_j' is one exchange and maps the orders behind W_j to those behind W_j', so that W_j and
+W_j' are within (epsilon1, delta1) of each other; hence so are p = sum of a(Z_j) W_j / A and q = sum of b(Z_j) W_j / B,
+which mix them. With e = exp(epsilon), e1 = exp(epsilon1), A p - e e1 B q is at most
+(A - e B)_+ p + min(A, e B) (p - e1 q), whose positive part is at most (A - e B)_+ + A delta1. Dividing by k' and
+averaging over Z, the first term is the blanket bound of the uniform shuffle, and the second delta1, since E[A] = k'.
+
+The printed constant has (1 - e^eps0), which is negative, in place of (1 - e^-eps0); here there is no constant at all.
+
+**Windows**: what central guarantee remains where a shuffle mixes neighbors only, among those whom it really mixes.
+
+**Theorem.** Let J be a set of people such that exchanging two of them changes the probability of every permutation by
+at most a factor exp(c). Then the view is (epsilon_uniform(|J|) + c, delta)-private for everybody in J, with any blanket
+bound for the epsilon of a uniform shuffle of |J| people.
+
+Proof. Reveal everything except which of J's blanket reports, and the victim's, lies in which of the slots S that they
+hold. By Bayes's rule slot s holds the victim's with a weight w_s, and exchanging the victim with whoever is at s' shows
+that weights differ by at most exp(c). So the likelihood ratio, sum of w_s a(y_s) over the sum of w_s b(y_s), is at most
+exp(c) times that of equal weights, which is the blanket's, and what lies in S has the law of the uniform case.
+
+Below c nothing follows from that directly; but a curve of delta falls with a slope of -1 at most in exp(epsilon), so
+that delta(epsilon) <= delta_uniform(0) + exp(c) - exp(epsilon) there.
+
+It holds for every set J; each person is told the best one known. Whoever colludes is left out of J.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.evaluators.report_densities import ReportLaw
+from shuffledp.accounting.theorem import (
+    LocalOnly,
+    Theorem,
+    common_randomizer,
+    not_adaptive,
+    oblivious,
+    one_message_each,
+)
+from shuffledp.accounting.theorems.blanket_laws import BlanketChannel, BlanketLaplace, LawTheorem
+from shuffledp.accounting.theorems.clone_pairs import StrongPair
+from shuffledp.accounting.theorems.network_hypotheses import walks_of
+from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
+from shuffledp.core.guarantees import CentralDP, Guarantee
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel, SwapWindows
+from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.table import Floats
+from shuffledp.core.text import in_digits
+
+_BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplace(), BlanketChannel())
+_ANY_DELTA = 0.5
+_ROUND_UP = 1 + 1e-12
+_COARSE = 4  # every fourth size of windows is tried first, and then those around the best
+
+
+def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesis:
+    """Hypothesis that a blanket bound holds for the reports of this number of people."""
+    blankets = [each.id for each in _applying(model, size, delta)] if size > 1 else []
+    return Hypothesis(
+        name="blanket-bound",
+        requirement="a blanket bound for these reports",
+        value=", ".join(blankets) or f"none for {model.local.kind!r} reports",
+        holds=bool(blankets),
+    )
+
+
+def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
+    """Epsilons of the bounds for a uniform shuffle of this number of people, the quickest first."""
+    uniform = uniform_model(model, size)
+    return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
+
+
+def uniform_delta(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
+    """The least delta that they say at each epsilon; 1 where none says anything."""
+    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
+    least = np.ones(len(epsilons))
+    for theorem in theorems:
+        found = [theorem.delta_at(uniform, epsilon=float(epsilon)) for epsilon in epsilons]
+        least = np.minimum(least, np.array(found))
+    return least
+
+
+def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
+    """Least delta of the bounds at many epsilons, a little less tight than `uniform_delta`."""
+    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
+    least = np.ones(len(epsilons))
+    for theorem in theorems:
+        least = np.minimum(least, theorem.curve(uniform, epsilons=epsilons))
+    return least
+
+
+def raised(uniform: Callable[[Floats], Floats], epsilons: Floats, *, cost: float, remainder: float = 0.0) -> Floats:
+    """The curve that says ``uniform(epsilon) + remainder`` at ``epsilon + cost``, and what follows below the cost.
+
+    A curve of delta is convex in exp(epsilon) and falls with a slope of -1 at most, so that at an epsilon below the
+    cost it is exp(cost) - exp(epsilon) higher than at the cost, at most.
+    """
+    if math.isinf(cost) or remainder >= 1:
+        return np.ones(len(epsilons))
+    left = np.maximum(np.nextafter(epsilons - cost, -np.inf), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        missing = np.exp(epsilons) * np.expm1(cost - epsilons) * _ROUND_UP
+    above = np.where(epsilons < cost, missing, 0.0) + remainder
+    worth = above < 1  # the others would be 1 anyway
+    found = np.ones(len(epsilons))
+    found[worth] = np.minimum((uniform(left[worth]) + above[worth]) * (1 + 1e-15), 1.0) if worth.any() else 1.0
+    return found
+
+
+def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
+    """For each bound that applies, the laws behind it for every pair of inputs that counts, against its blanket."""
+    uniform, found = uniform_model(model, size), []
+    for theorem in _applying(model, size, delta):
+        if isinstance(theorem, LawTheorem):
+            found.append(tuple(theorem.family(uniform).laws))
+        else:
+            ratio = math.exp(model.local.epsilon0)
+            values, masses = np.array([ratio, 1.0]), np.full(2, 1 / (1 + ratio))
+            found.append((ReportLaw(first=values, second=values[::-1], mass=masses),))
+    return found
+
+
+def uniform_model(model: ProtocolModel, size: int) -> ProtocolModel:
+    """Protocol in which this number of people send the model's reports through a uniform shuffle."""
+    return ProtocolModel(local=model.local, shuffle=ShuffleModel.from_dict({"kind": "uniform", "num_users": size}))
+
+
+def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
+    uniform = uniform_model(model, size)
+    return [theorem for theorem in _BLANKETS if theorem.applies(uniform, delta=delta)]
+
+
+class ObliviousShuffle(Theorem):
+    """The uniform epsilon plus epsilon1, the uniform delta plus delta1; epsilon0 at most."""
+
+    id: ClassVar[str] = "oblivious-shuffle"
+    citation: ClassVar[str] = "Ghazi et al. 2023, Theorem 2.3, for any blanket bound and without a constant"
+    status: ClassVar[Status] = Status.OWN_PROOF
+    is_vectorized: ClassVar[bool] = True
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A shuffle that promises something about exchanges, one common randomizer, and a blanket bound."""
+        promise = _promise(model)
+        promised = Hypothesis(
+            name="exchange-privacy",
+            requirement=f"a shuffle known to hide exchanges of two people, apart from a remainder below {delta:g}",
+            value=f"shuffler {model.shuffle.kind!r}, "
+            + ("nothing known" if promise is None else f"epsilon1={promise[0]:.6g}, delta1={promise[1]:g}"),
+            holds=promise is not None and promise[1] < delta,
+        )
+        size = model.shuffle.num_honest if promise is not None else 0
+        shape = (one_message_each(model), common_randomizer(model), not_adaptive(model))
+        return (promised, *shape, blanket_bound(model, size=size, delta=delta))
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Shuffles that are known to hide exchanges of two people."""
+        return super().concerns(model) and _promise(model) is not None
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The least of the blanket bounds at delta - delta1, plus epsilon1; epsilon0 if that is less."""
+        cost, remainder = _promise(model) or (math.inf, 1.0)
+        left = delta if remainder == 0 else math.nextafter(delta - remainder, 0.0)
+        local = model.local.guarantee
+        epsilon0 = local.epsilon if local.delta <= delta else math.inf
+        if cost >= epsilon0 or left <= 0:
+            return epsilon0
+        uniform = min(uniform_epsilons(model, model.shuffle.num_honest, left), default=math.inf)
+        return min(epsilon0, (uniform + cost) * (1 + 1e-15))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The uniform delta at epsilon - epsilon1, plus delta1; below epsilon1 what follows from that."""
+        cost, remainder = _promise(model) or (math.inf, 1.0)
+        uniform = partial(uniform_delta, model, model.shuffle.num_honest)
+        found = raised(uniform, np.array([epsilon]), cost=cost, remainder=remainder)
+        return min(float(found[0]), LocalOnly().delta(model, epsilon=epsilon))
+
+    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Delta at many epsilons."""
+        cost, remainder = _promise(model) or (math.inf, 1.0)
+        uniform = partial(uniform_curve, model, model.shuffle.num_honest)
+        found = raised(uniform, epsilons, cost=cost, remainder=remainder)
+        return np.minimum(found, LocalOnly().curve(model, epsilons=epsilons))
+
+
+def _promise(model: ProtocolModel) -> tuple[float, float] | None:
+    """(epsilon1, delta1); None where nothing is known, and for a uniform shuffle, which blanket bounds are about."""
+    return None if model.shuffle.is_uniform else model.shuffle.exchange_privacy
+
+
+class SwapCost(Theorem):
+    """For the person who is mixed least: the best window's uniform epsilon plus its swap cost, epsilon0 at most."""
+
+    id: ClassVar[str] = "swap-cost"
+    citation: ClassVar[str] = "blanket bound for the people of a window, plus the cost of exchanging two of them"
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Any shuffle but random walks, of which other theorems know."""
+        return super().concerns(model) and walks_of(model) is None
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
+        shuffle = model.shuffle
+        known = bool(shuffle.swap_windows())
+        swaps = Hypothesis(
+            name="known-swap-costs",
+            requirement="a shuffle with known costs of exchanging two people",
+            value=f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}",
+            holds=known,
+        )
+        return (
+            swaps,
+            oblivious(model),
+            one_message_each(model),
+            common_randomizer(model),
+            not_adaptive(model),
+            blanket_bound(model, size=2 if known else 0, delta=delta),
+        )
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest over the people of the least over their windows."""
+        return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
+
+    def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
+        """The guarantee, whom it is about, and for people who are not alone theirs, where that is below epsilon0."""
+        epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
+        guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
+        alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
+        if model.shuffle.imperfection is not None:  # everybody is mixed with everybody
+            return guarantee, ()
+        if not alone:
+            return guarantee, ("The epsilon is that of the person who is mixed least.",)
+        others = [each for of, each in zip(windows, epsilons, strict=True) if max(of.sizes) > 1]
+        if not others or max(others) >= epsilon0:
+            return guarantee, ()
+        return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
+
+    def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
+        """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
+
+        @cache
+        def quick(size: int) -> float:
+            return next(uniform_epsilons(model, size, delta), math.inf)
+
+        @cache
+        def close(size: int) -> float:
+            return min(uniform_epsilons(model, size, delta), default=math.inf)
+
+        local = model.local.guarantee
+        epsilon0 = local.epsilon if local.delta <= delta else math.inf
+        return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest over the people of the least over their windows, and at most that of one report by itself."""
+        if not self.applies(model, delta=0.5):
+            return 1.0
+        local = LocalOnly().delta(model, epsilon=epsilon)
+
+        @cache
+        def of(size: int, cost: float) -> float:
+            return float(raised(partial(uniform_delta, model, size), np.array([epsilon]), cost=cost)[0])
+
+        return max(
+            min([local, *(of(size, cost) for size, cost in _distinct(windows) if size > 1)])
+            for windows in model.shuffle.swap_windows()
+        )
+
+
+def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], close: Callable[[int], float]) -> float:
+    """The least of epsilon plus cost. Sizes are located by one bound, and the best of them evaluated by all."""
+    tried = [(size, cost) for size, cost in _distinct(windows) if cost < epsilon0 and size > 1]
+    if not tried:
+        return epsilon0
+
+    def roughly(place: int) -> float:
+        size, cost = tried[place]
+        return quick(size) + cost
+
+    best = min(range(0, len(tried), _COARSE), key=roughly)
+    around = range(max(0, best - _COARSE + 1), min(len(tried), best + _COARSE))
+    size, cost = tried[min(around, key=roughly)]
+    return min(epsilon0, (close(size) + cost) * (1 + 1e-15))
+
+
+def _distinct(windows: SwapWindows) -> list[tuple[int, float]]:
+    """Sizes with their costs, the cheapest of each size, ascending: colluding people can make sizes equal."""
+    cheapest: dict[int, float] = {}
+    for size, cost in zip(windows.sizes, windows.costs, strict=True):
+        cheapest[size] = min(cost, cheapest.get(size, cost))
+    return sorted(cheapest.items())

@@ -1,0 +1,299 @@
+"""Randomizers whose reports have one of two densities: k-ary response, hashing, Hadamard, subsets, bits, PrivUnit.
+
+With a public base law, a set of base mass c for each input and E = exp(epsilon0), the report of z has density E v on
+the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them.
+
+Against it, the pair (a, b) of two inputs' densities is (E, 1) on what the first set has alone, (1, E) on what the
+second has alone, (E, E) on what they share and (1, 1) outside. With G = a - e b and 1 <= e <= E,
+
+    1 - E e <= E (1 - e) and 1 - e <= E - e,   E (1 - e) + (1 - e) = (1 - E e) + (E - e),
+
+so moving mass from (E, E) and (1, 1), in equal parts, to (E, 1) and (1, E) keeps the mean of G and spreads it: it
+goes up in convex order, and so does the blanket bound. Hence pairs of inputs whose sets have the least in common are
+the worst, and an overlap that is stated too small errs upward. With k-ary response, c = 1/k and nothing in common,
+this is the blanket of Balle et al. for it; the others are the same with a real number 1/c in place of k, and an
+overlap.
+
+A larger E, at the same c, is worse: the smaller one is the larger one with some of the reports replaced by draws of
+the base law. So epsilon0 rounded up errs upward.
+
+**Binary response**, all other people holding one answer: the exact loss of that data set, from two binomials. It is a
+real data set, so whatever it loses, no theorem can promise less: a lower bound.
+"""
+
+import math
+from typing import ClassVar
+
+from shuffledp.accounting.evaluators.delta_curves import LawFamily
+from shuffledp.accounting.evaluators.report_densities import two_level_blanket, two_level_homogeneous
+from shuffledp.accounting.numerics import (
+    SMALLEST,
+    binomial_error,
+    binomial_probability,
+    gaussian_epsilon,
+    largest_below,
+    tail_ratio,
+)
+from shuffledp.accounting.theorem import Theorem, common_randomizer, one_message_each, uniform_shuffle
+from shuffledp.accounting.theorems.blanket_laws import LOOSER, LawTheorem, is_moderate, moderate_epsilon0
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, TwoLevelLaw
+from shuffledp.core.statement_terms import Hypothesis, Kind, Status
+
+_STATED_ABOVE = 4e-9  # nats: epsilon0 is stated above the truth by no more, and PrivUnit's by half of it
+_GUARD = 1e-9  # relative, of delta: more than a third, rounded, can change it
+_BINARY_STATED_ABOVE = 2e-15
+_LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
+
+
+class BlanketTwoLevel(LawTheorem):
+    """The privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
+
+    The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31 % of
+    epsilon for ten categories; this evaluates the expectation itself.
+    """
+
+    id: ClassVar[str] = "blanket-two-level"
+    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for two densities"
+    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Two densities, and a moderate epsilon0."""
+        return (_two_densities(model.local), moderate_epsilon0(model))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """One law: exchanging the two inputs changes nothing."""
+        shape, epsilon0 = _shape(model), model.local.epsilon0
+        law = two_level_blanket(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
+        return LawFamily((law,), model.num_users, epsilon0)
+
+
+class OthersEqual(LawTheorem):
+    """The exact delta of the data sets in which all others hold the victim's value, or the one it is replaced by.
+
+    They are the worst where there is little to hide among: few users, or a tiny delta.
+    """
+
+    id: ClassVar[str] = "two-level-others-equal"
+    citation: ClassVar[str] = "exact evaluation on the data sets where all others agree with the victim"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Two densities, and a moderate epsilon0."""
+        return (_two_densities(model.local), moderate_epsilon0(model))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """Both data sets."""
+        shape, epsilon0 = _shape(model), _understated(model)
+        laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
+        return LawFamily(laws, model.num_users, model.local.epsilon0)
+
+
+class ThirdValue(LawTheorem):
+    """The exact delta of the data set in which all others hold one value, different from both of the victim's two.
+
+    For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are
+    neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for
+    k-ary response as an upper bound: it is a lower one, and this one is above it (docs/errata.md).
+    """
+
+    id: ClassVar[str] = "two-level-third-value"
+    citation: ClassVar[str] = "exact evaluation on the data set where all others hold a third value"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Two densities, with three inputs of which all overlaps are known, and a moderate epsilon0."""
+        shape = model.local.two_level
+        known = shape is not None and shape.triple is not None
+        third = Hypothesis(
+            name="third-value",
+            requirement="three inputs whose sets have known overlaps",
+            value=f"triple={shape.triple:.6g}"
+            if shape is not None and shape.triple is not None
+            else "unknown, or none",
+            holds=known,
+        )
+        return (_two_densities(model.local), third, moderate_epsilon0(model))
+
+    def family(self, model: ProtocolModel) -> LawFamily:
+        """One law: exchanging the two inputs changes nothing."""
+        shape, epsilon0 = _shape(model), _understated(model)
+        laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
+        return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
+
+
+def _two_densities(local: LocalModel) -> Hypothesis:
+    shape = local.two_level
+    return Hypothesis(
+        name="two-level",
+        requirement="reports whose density takes two values",
+        value="others" if shape is None else f"share={shape.share:.6g}, overlap={shape.overlap:.6g}",
+        holds=shape is not None,
+    )
+
+
+def _shape(model: ProtocolModel) -> TwoLevelLaw:
+    shape = model.local.two_level
+    return TwoLevelLaw(share=math.nan, overlap=math.nan) if shape is None else shape
+
+
+def _understated(model: ProtocolModel) -> float:
+    """Epsilon0 from below, since it is stated from above; a smaller one errs downward."""
+    return max(model.local.epsilon0 - _STATED_ABOVE, model.local.epsilon0 / 2)
+
+
+class BinaryAllEqual(Theorem):
+    """The exact delta of the data set in which everybody else holds the second value, in the worse direction.
+
+    With E = exp(epsilon0), e = exp(epsilon), p = 1/(E+1) the chance of a lie and T ~ Bin(n-1, p), the likelihood ratio
+    of the count is monotone, so each direction is one binomial probability and one tail (`all_equal_terms`).
+
+    What is stated errs downward, by what floating point can have added (`binomial_error`).
+    """
+
+    id: ClassVar[str] = "binary-all-equal"
+    citation: ClassVar[str] = "exact evaluation on the data set where all others agree"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
+        del delta
+        return (uniform_shuffle(model), one_message_each(model), common_randomizer(model), _binary(model.local))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest epsilon at which the exact delta is known to exceed the one given; 0 if none is."""
+        return _all_equal_epsilon(model, delta, start=0.0)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The delta of this data set, from below (math: the larger of its two directions)."""
+        return _all_equal_delta(model, epsilon)
+
+
+class LdpWitness(Theorem):
+    """What randomized response with two or three values loses, said of "any randomizer of loss epsilon0".
+
+    It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no
+    theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
+    """
+
+    id: ClassVar[str] = "ldp-witness"
+    citation: ClassVar[str] = "exact evaluation of one randomizer of the class, on one data set"
+    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    status: ClassVar[Status] = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """The model speaks of all randomizers of its loss, uniformly shuffled."""
+        del delta
+        kind = model.local.kind
+        whole_class = Hypothesis(
+            name="whole-class",
+            requirement="a model of all randomizers of loss epsilon0",
+            value=f"{kind!r} reports",
+            holds=kind == "ldp",
+        )
+        return (uniform_shuffle(model), one_message_each(model), whole_class)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is.
+
+        For many people two values lose more than three where epsilon0 < log 2.
+        """
+        if model.local.epsilon0 < math.log(2):
+            return _three_values_epsilon(model, delta, start=_all_equal_epsilon(model, delta, start=0.0))
+        return _all_equal_epsilon(model, delta, start=_three_values_epsilon(model, delta, start=0.0))
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The larger delta of the two witnesses, from below."""
+        known = epsilon < model.local.epsilon0 and is_moderate(model, delta=0.5)
+        three = _three_values(model).lower(epsilon) * (1 - _GUARD) if known else 0.0
+        return max(_all_equal_delta(model, epsilon), three)
+
+
+def _three_values(model: ProtocolModel) -> LawFamily:
+    """Ternary randomized response where all others hold a third value."""
+    epsilon0 = model.local.epsilon0
+    law = two_level_homogeneous(epsilon0=epsilon0, share=1 / 3, overlap=0.0, triple=0.0)[-1]
+    return LawFamily((law,), model.num_users, epsilon0)
+
+
+def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
+    """The largest epsilon above the start at which its delta is known to exceed the one given, or the start."""
+    if not is_moderate(model, delta=delta):
+        return start
+    return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
+
+
+def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
+    """The largest epsilon above the start at which that data set's delta is known to exceed the one given, or it."""
+    epsilon0 = model.local.epsilon0
+    if _all_equal_delta(model, start) <= delta:
+        return start
+    guess = gaussian_epsilon(2 * math.sinh(epsilon0 / 2) / math.sqrt(model.num_users), delta)
+    found = largest_below(
+        lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0, guess=guess, tolerance=1e-11
+    )
+    return max(start, found)
+
+
+def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
+    """The worse of the two directions, from below."""
+    epsilon0, users = model.local.epsilon0, model.num_users
+    if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
+        return 0.0
+    # Stated from above, and a smaller one errs downward; close to it the loss is a difference of the two.
+    epsilon0 -= _BINARY_STATED_ABOVE * (1 + epsilon0)
+    if epsilon >= epsilon0:
+        return 0.0
+    guard = binomial_error(users) + _BINARY_STATED_ABOVE / (epsilon0 - epsilon)
+    directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
+    worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
+    return worse if worse > SMALLEST else 0.0
+
+
+def _binary(local: LocalModel) -> Hypothesis:
+    """A symmetric 2 x 2 channel whose loss is the model's epsilon0, to the precision of a float."""
+    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    large = isinstance(local, FrequencyModel) and local.domain_size > 2
+    channel = None if large else local.channel()
+    if channel is None or channel.matrix.shape != (2, 2):
+        value = f"{local.kind!r} reports" + ("" if channel is None else " of another shape")
+        return Hypothesis(name="binary-symmetric", requirement="a symmetric 2 x 2 channel", value=value, holds=False)
+    (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
+    loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
+    return Hypothesis(
+        name="binary-symmetric",
+        requirement=f"a symmetric 2 x 2 channel of loss {local.epsilon0:.6g}",
+        value=f"the channel [[{truth:.6g}, {lie:.6g}], [{other_lie:.6g}, {other_truth:.6g}]]",
+        holds=truth == other_truth and lie == other_lie and abs(loss - local.epsilon0) <= 1e-15 * (1 + local.epsilon0),
+    )
+
+
+def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The two directions of the data set where all others agree, each as (gain, loss): its delta is gain - loss.
+
+    The printed forms are
+
+        delta_+ = (1 - p - e p) Pr[T = j-1] - (e - 1) Pr[T >= j],   j = ceil(n (E e - 1) / (E^2 - 1)),
+        delta_- = (e (1 - p) - p) Pr[T = m] - (e - 1) Pr[T <= m],   m = floor(n (E / e - 1) / (E^2 - 1)).
+
+    With c = j-1 or m, and R the tail outward of c divided by Pr[T = c], both are
+    Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its digits however small or large epsilon is. Any c gives the
+    advantage of an actual test, hence at most the truth; so rounding in j and m cannot do harm.
+
+    Args:
+        epsilon0: local loss, above 0 and at most 700.
+        epsilon: below epsilon0.
+        users: number of people, the victim included.
+    """
+    odds, width = math.exp(-epsilon0), -math.expm1(-2 * epsilon0)  # odds of a lie
+    above = math.ceil(users * (odds * (math.expm1(epsilon) - math.expm1(-epsilon0)) / width)) - 1
+    below = math.floor(users * (odds * (math.expm1(-epsilon) - math.expm1(-epsilon0)) / width))
+
+    def terms(count: int, outward: int, outward_odds: float) -> tuple[float, float]:
+        growth, lie = math.expm1(epsilon), odds / (1 + odds)
+        probability = binomial_probability(count, users - 1, lie)
+        gain = probability * (1 - lie) * -math.expm1(epsilon - epsilon0)
+        return gain, probability * growth * tail_ratio(outward, users - 1, outward_odds) if growth else 0.0
+
+    # The lower tail of T is the upper tail of n-1-T, whose odds are inverse.
+    return terms(above, above, odds), terms(below, users - 1 - below, 1 / odds)

@@ -1,0 +1,274 @@
+"""Statistics of an audit: Clopper-Pearson intervals, the best distinguishing event, and power analysis; all exact."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+LARGEST_EXPONENT = 700.0  # beyond, exp overflows
+_DECIMALS = 2  # of what has no limits
+POWER = 0.9  # what is called "found" is found this probably
+
+_QUANTILES = (np.arange(200) + 0.5) / 200  # of the mistakes, each of which stands for as many runs as the next
+_STEPS = 25  # of a bisection between losses
+_BEYOND = 20.0  # a loss larger than the claim by this is never made by a mistake
+_MOST_RUNS = 10**12  # beyond, nobody needs to know how many
+Scores = NDArray[np.float64]
+_THRESHOLDS = 100  # closer to each other where the event is rare
+_ROC_POINTS = 40
+
+
+def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
+    """Clopper-Pearson limits of a probability, each of which errs with probability ``tail`` at most.
+
+    Args:
+        successes: counts from 0 to ``runs``, any shape.
+        runs: independent runs, 1 or more.
+        tail: strictly between 0 and 1/2.
+
+    Returns:
+        Lower and upper limits, of the shape of ``successes``.
+
+    References:
+        Clopper, Pearson 1934; the limits as quantiles of beta distributions.
+    """
+    counts = np.asarray(successes, dtype=np.float64)
+    # At 0 and at ``runs`` one quantile does not exist, and the limit is 0 or 1.
+    lower = np.where(counts > 0, betaincinv(np.maximum(counts, 1), runs - counts + 1, tail), 0.0)
+    upper = np.where(counts < runs, betaincinv(counts + 1, np.maximum(runs - counts, 1), 1 - tail), 1.0)
+    return lower, upper
+
+
+def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[np.float64]:
+    """The epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
+
+    Args:
+        detected: probability of the event where it is likely, any shape.
+        mistaken: probability of the event where it is not, of the same shape.
+        delta: from 0 to 1.
+
+    Returns:
+        Possibly negative; minus infinity where ``detected`` is at most ``delta``, and infinity where only ``mistaken``
+        is 0.
+    """
+    gain = np.maximum(np.asarray(detected, dtype=np.float64) - delta, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.where(gain > 0, np.log(np.where(gain > 0, gain, 1.0)) - np.log(mistaken), -np.inf)
+
+
+def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
+    """Runs with each data set from which on an attack could show more than ``epsilon``, if it never erred.
+
+    With u = tail^(1/runs), the lower limit of a chance that never failed is u and the upper limit of one that never
+    came is 1 - u. So (u - delta) / (1 - u) must exceed e^epsilon.
+
+    Args:
+        epsilon: finite, 0 or more.
+        delta: from 0 to 1, not included.
+        tail: as in `clopper_pearson`.
+    """
+    # 1 - u = (1 - delta) / (e^epsilon + 1), in the form that does not overflow.
+    missing = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    return math.log(tail) / math.log1p(-missing) if missing > 0 else math.inf
+
+
+def most_shown(runs: int, delta: float, *, tail: float) -> float:
+    """Largest epsilon that ``runs`` with each data set could show: where `runs_needed` gives ``runs``."""
+    never_failed = tail ** (1 / runs)
+    return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))
+
+
+def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
+    """A measured number without the digits that its limits leave open: the last is worth about a tenth of them.
+
+    Example:
+        >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)
+        ('0.12', '12.35%')
+    """
+    if math.isinf(value):
+        return "inf"
+    factor = 100 if percent else 1
+    width = factor * (upper - lower)
+    decimals = _DECIMALS if not 0 < width < math.inf else max(0, -round(math.log10(width / 10)))
+    return f"{factor * value:.{decimals}f}{'%' * percent}"
+
+
+def others_of(detected: float, mistaken: float) -> float:
+    """The shape of an event: how many other reports, each e^epsilon times less likely, would share what it misses.
+
+    k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
+    m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most.
+
+    Args:
+        detected: probability of the event where it is likely.
+        mistaken: that where it is not; 0 is taken for an event of which nothing is missed.
+
+    Returns:
+        1 or more.
+    """
+    return max(1.0, (1 - detected) / mistaken) if mistaken > 0 else 1.0
+
+
+def chance_to_refute(
+    claimed: float, true: float, runs: int, delta: float, *, tail: float, others: float = 1.0
+) -> float:
+    """Power: the probability that a claim is refuted by an event in which all of the true loss shows.
+
+    The event comes with q = (1 - delta) / (e^true + others) where it is the less likely, and with e^true q + delta
+    where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
+    refuted more probably: larger rates of mistakes are measured better, and a larger one cannot show all of the loss.
+
+    Args:
+        claimed: the loss that is claimed, 0 or more.
+        true: the loss that it has, 0 or more.
+        runs: with each of the two data sets.
+        delta: from 0 to 1, not included.
+        tail: as in `shuffledp.attacks.audit_statistics.clopper_pearson`.
+        others: the shape of the event, see `others_of`.
+    """
+    from scipy.stats import binom  # slow to import
+
+    odds = math.exp(-min(true, LARGEST_EXPONENT))
+    mistaken = (1 - delta) * odds / (1 + others * odds)
+    detected = (1 - delta) / (1 + others * odds) + delta
+    at_most = clopper_pearson(binom.ppf(_QUANTILES, runs, mistaken), runs, tail=tail)[1]
+    needed = np.minimum(delta + math.exp(min(claimed, LARGEST_EXPONENT)) * at_most, 1.0)
+    # The lower limit of a count is above a probability if even larger counts would be that improbable there.
+    return float(np.mean(np.where(needed < 1, binom.sf(binom.isf(tail, runs, needed), runs, detected), 0.0)))
+
+
+def least_found(claimed: float, runs: int, delta: float, *, tail: float, others: float = 1.0) -> float:
+    """Detectable loss: the smallest that these runs refute a claim of with probability ``POWER``; arguments as above.
+
+    Returns:
+        Above ``claimed``; infinity if not even an event that never errs could refute it.
+    """
+    if most_shown(runs, delta, tail=tail) <= claimed:
+        return math.inf
+    missed, found = claimed, claimed + _BEYOND + math.log(others)
+    for _ in range(_STEPS):
+        middle = (missed + found) / 2
+        enough = chance_to_refute(claimed, middle, runs, delta, tail=tail, others=others) >= POWER
+        missed, found = (missed, middle) if enough else (middle, found)
+    return found
+
+
+def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail: float) -> int | None:
+    """Number of trials that the best event there could be takes to refute a claim with probability ``POWER``.
+
+    Args:
+        claimed: the loss that is claimed, 0 or more.
+        true: a larger one, that it has.
+        runs: held-out trials of an audit, 1 or more.
+        delta: from 0 to 1, not included.
+        tail: as in `shuffledp.attacks.audit_statistics.clopper_pearson`.
+
+    Returns:
+        None if ``runs`` are enough, else more than them; at most about 10^12.
+    """
+
+    def enough(trials: int) -> bool:
+        return chance_to_refute(claimed, true, trials, delta, tail=tail) >= POWER
+
+    if enough(runs):
+        return None
+    few, many = runs, 2 * runs
+    while many < _MOST_RUNS and not enough(many):
+        few, many = many, 2 * many
+    while many - few > max(1, few // 1000):
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Event that a score is at least a threshold (at most, with sign -1), likelier with one of the data sets.
+
+    Args:
+        column: which score.
+        sign: 1 or -1.
+        threshold: on the score times the sign.
+        likely: "first" or "second", the data set with which the event is the likelier one.
+    """
+
+    column: int
+    sign: int
+    threshold: float
+    likely: str
+
+    def count(self, first: Scores, second: Scores) -> tuple[int, int]:
+        """Counts of the event with the likely data set and with the other one."""
+        likely, unlikely = self._signed(first, second)
+        return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
+
+    def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
+        """False and true positive rates of this and of some tens of other thresholds, from (0, 0) to (1, 1)."""
+        likely, unlikely = self._signed(first, second)
+        thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
+        points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)
+        rates = {(float(mistaken) / len(unlikely), float(detected) / len(likely)) for mistaken, detected in points}
+        return tuple(sorted(rates | {(0.0, 0.0), (1.0, 1.0)}))
+
+    def _signed(self, first: Scores, second: Scores) -> tuple[Scores, Scores]:
+        pair = (first, second) if self.likely == "first" else (second, first)
+        return self.sign * pair[0][:, self.column], self.sign * pair[1][:, self.column]
+
+
+def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[tuple[float, float], Event]:
+    """The event that shows most on these runs, over scores, thresholds, sides and roles.
+
+    That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
+    differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
+    if it had been chosen in advance.
+
+    Args:
+        first: scores of runs with the first data set, shape (runs, scores).
+        second: the same with the second one.
+        delta: of the claim.
+        tail: chance that one limit errs, see `shuffledp.attacks.audit_statistics.clopper_pearson`.
+
+    Returns:
+        By how much it is best (both numbers on these runs, and too optimistic because it was chosen), and the event.
+    """
+    found = []
+    for column in range(first.shape[1]):
+        for sign in (1, -1):
+            sides = {"first": sign * first[:, column], "second": sign * second[:, column]}
+            thresholds = _thresholds(sides["first"], sides["second"], _THRESHOLDS)
+            counts = {name: _at_least(side, thresholds) for name, side in sides.items()}
+            for likely, other in (("first", "second"), ("second", "first")):
+                merit = _merit(counts[likely], counts[other], len(first), delta=delta, tail=tail)
+                best = max(range(len(thresholds)), key=merit.__getitem__)
+                event = Event(column=column, sign=sign, threshold=float(thresholds[best]), likely=likely)
+                found.append((merit[best], event))
+    return max(found, key=lambda pair: pair[0])
+
+
+def _merit(
+    detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
+) -> list[tuple[float, float]]:
+    """Epsilon that each event shows, and by how many standard errors its rates differ beyond delta."""
+    lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
+    shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
+    rates = np.array([detected, mistaken]) / runs
+    errors = np.sqrt((rates * (1 - rates)).sum(axis=0) / runs + 1 / runs**2)  # of one run at least
+    return list(zip(shown.tolist(), ((rates[0] - delta - rates[1]) / errors).tolist(), strict=True))
+
+
+def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
+    """All scores that occur, or if those are too many, some of them: close to each other where few are larger."""
+    pooled = np.concatenate([left, right])
+    distinct = np.unique(pooled)
+    if len(distinct) <= most:
+        return distinct
+    ranks = np.geomspace(1, len(pooled), most).astype(np.int64)
+    return np.unique(np.sort(pooled)[-ranks])
+
+
+def _at_least(side: Scores, thresholds: Scores) -> NDArray[np.int64]:
+    return len(side) - np.searchsorted(np.sort(side), thresholds, side="left").astype(np.int64)

@@ -1,0 +1,241 @@
+"""Neighboring data sets, and likelihood-ratio scores of a view: larger the more it looks like the first data set's.
+
+A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
+often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
+more function in ``SCORES``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.described import Described
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.flow import View
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.validate import integer_at_least, invalid
+from shuffledp.randomizers import SplitAndMixModel
+
+_Holders = tuple[tuple[int, ...], ...]
+
+DIGITS = 9  # a sum over the same multiset in another order differs far behind these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighboringInputs(Described):
+    """Neighboring data sets, which differ in one person's answer. They are invented: no person's answer is in them.
+
+    Args:
+        first: that person's answer in the first data set, as the randomizer takes it.
+        second: that answer in the second data set; another one.
+        others: what everybody else answers, in both.
+        holders: for two orders of the same answers: who hold the first answer, and who the second, in the first data
+            set; the other way round in the second. An audit of such claims fills it in; none for one person's answer.
+        person: whose answer it is, where people are not all alike; the first one's if nothing is said.
+
+    Raises:
+        InvalidParameterError: if the two answers are equal, or there is no such person.
+    """
+
+    first: Any
+    second: Any
+    others: Any
+    holders: tuple[tuple[int, ...], ...] = ()
+    person: int = 0
+
+    def __post_init__(self) -> None:
+        integer_at_least(0, person=self.person)
+        if np.array_equal(self.first, self.second):
+            raise invalid("different from first", second=self.second)
+
+    def answers(self, which: str, num_users: int) -> NDArray[Any]:
+        """One data set as a column: ``which`` is "first" or "second"; one row per person."""
+        common = np.result_type(*(np.asarray(answer) for answer in (self.first, self.second, self.others)))
+        column = np.array([self.others] * num_users, dtype=common)  # or a whole number of others would cut off digits
+        if not self.holders:
+            column[self.person] = getattr(self, which)
+            return column
+        here, there = self.holders if which == "first" else self.holders[::-1]
+        column[list(here)], column[list(there)] = self.first, self.second
+        return column
+
+
+def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
+    """Worst neighboring data sets known for a family of randomizers; empty where none are known.
+
+    The audit tries both roles of the two answers, so that "others = second" would repeat "others = first".
+    """
+    if isinstance(model, FrequencyModel):
+        third = [2] if model.domain_size > 2 else []
+        return tuple(NeighboringInputs(first=0, second=1, others=others) for others in (*third, 0))
+    if isinstance(model, MeanModel) and model.dimension == 1:
+        lower, upper = model.lower, model.upper
+        middle = lower + (upper - lower) / 2
+        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
+    if isinstance(model, MeanModel):
+        axis = np.eye(2, model.dimension)
+        north, east = (tuple(row.tolist()) for row in axis)
+        south = tuple((-axis[0]).tolist())
+        return tuple(NeighboringInputs(first=north, second=south, others=others) for others in (east, north))
+    if isinstance(model, SplitAndMixModel):
+        return _worst_of_shares(model)
+    return ()
+
+
+def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
+    """Worst data sets of shares: as far apart as the range allows, others in the middle or like the first person."""
+    lower, upper = model.lower, model.upper
+    middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
+    if model.dimension == 1:
+        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
+    low, half, high = ((each,) * model.dimension for each in (lower, middle, upper))
+    if model.l1_bounded:
+        low, high = ((upper,) + (0.0,) * (model.dimension - 1), (0.0, upper) + (0.0,) * (model.dimension - 2))
+        half = (0.0,) * model.dimension
+    return tuple(NeighboringInputs(first=low, second=high, others=others) for others in (half, low))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Reports of several views, one after the other, none empty.
+
+    Args:
+        columns: those of all reports.
+        labels: of all reports; the numbers of the rows where views have none.
+        first: log-likelihood of each report under the first person's answer in the first data set.
+        second: the same for the second data set.
+        others: the same under everybody else's answer.
+        starts: the row in which each view begins.
+        own: whether the view betrays the report as the first person's.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+    labels: NDArray[np.int64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    others: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    own: NDArray[np.bool_]
+
+
+def _histogram(seen: Seen) -> NDArray[np.float64]:
+    """The exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
+
+    Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
+    multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
+    """
+    first, second = seen.first - seen.others, seen.second - seen.others
+    return sum_per_view(first, seen.starts) - sum_per_view(second, seen.starts)
+
+
+def _own_report(seen: Seen) -> NDArray[np.float64]:
+    """The log-likelihood ratio of what the view betrays as the first person's.
+
+    That is what lies under the first label; without labels, what stands in the first row, which is the first person's
+    if reports are released in the order of arrival.
+    """
+    return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
+
+
+def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """Evidence in the holders' own slots."""
+    return float(evidence[list(holders[0])].sum() - evidence[list(holders[1])].sum())
+
+
+def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """Evidence along the reference order: how far up the two answers lie, against each other."""
+    return -float(evidence @ (rank - (len(rank) - 1) / 2)) / len(rank)
+
+
+def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
+    """Evidence along the people's numbers: what a shuffle betrays that lost the reference order on its way."""
+    places = np.arange(len(evidence))
+    side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
+    return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)
+
+
+# Of views whose labels are slots, about which of two orders members of a group hold their answers in.
+ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Holders], float]] = {
+    "own-slots": _own_slots,
+    "along-the-order": _along_the_order,
+    "along-the-numbers": _along_the_numbers,
+}
+
+
+def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
+    """Every score of ``ORDER_SCORES`` of one view with a report in every slot.
+
+    A report's evidence is the log-likelihood ratio of the two answers.
+
+    Args:
+        view: its labels are slots.
+        model: the randomizer's.
+        inputs: with holders.
+        rank: of each person in the reference order.
+    """
+    evidence = np.zeros(len(rank))
+    evidence[view.labels] = report_scores(view.reports.columns, model, inputs)
+    return [round(score(evidence, rank, inputs.holders), DIGITS) for score in ORDER_SCORES.values()]
+
+
+SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}
+
+
+def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
+    """Every score of every view, in the order of ``SCORES``; shape (views, scores). An empty view tells nothing."""
+    found = np.zeros((len(views), len(SCORES)))
+    filled, seen = seen_in(views, model, inputs)
+    if seen is not None:
+        found[filled] = np.column_stack([score(seen) for score in SCORES.values()])
+    return np.round(found, DIGITS)
+
+
+def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> tuple[list[int], Seen | None]:
+    """Views that hold a report, and what is seen in those, with the likelihoods of all reports; None if none does."""
+    filled = [place for place, view in enumerate(views) if len(view)]
+    if not filled:
+        return [], None
+    tables = [views[place].reports.columns for place in filled]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    first, second, others = (
+        log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
+    )
+    labels = np.concatenate([labels_of(views[place]) for place in filled])
+    starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
+    return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
+
+
+def labels_of(view: View) -> NDArray[np.int64]:
+    """The label of each report; without labels the row."""
+    return np.arange(len(view)) if view.labels is None else view.labels.astype(np.int64)
+
+
+def report_scores(
+    columns: Mapping[str, NDArray[Any]], model: LocalModel, inputs: NeighboringInputs
+) -> NDArray[np.float64]:
+    """The log-likelihood ratio of each report by itself; shape (reports,)."""
+    first, second = (log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second))
+    return np.round(first - second, DIGITS)
+
+
+def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
+    """Log-likelihood of each report if this is the answer; shape (reports,).
+
+    Raises:
+        UnsupportedModelError: if the model does not say.
+    """
+    found = model.log_likelihood(columns, answer)
+    if found is None:
+        raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")
+    return found
+
+
+def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log of the sum of exponentials from each start to the next one."""
+    largest = np.maximum.reduceat(terms, starts)
+    lengths = np.diff(starts, append=len(terms))
+    total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))
+    return total

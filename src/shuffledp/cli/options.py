@@ -1,0 +1,68 @@
+"""Options that several commands share, each composed once, and what ``--json`` does."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from shuffledp.documents.document import Document
+
+TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]
+TaskOrOptions = Annotated[Path | None, typer.Argument(metavar="[TASK.toml]", help="A task, in place of options.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schema.json) instead of text.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an earlier output of the same name.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="For experiments only: makes the run repeatable, withdraws its statements and marks its outputs."
+    ),
+]
+Earlier = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="The statement.json of an earlier release about the same people, named in the task; once for each.",
+    ),
+]
+People = Annotated[
+    Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
+]
+Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
+
+# What describes a protocol without a task file.
+Kind = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="ldp (any randomizer of loss epsilon0; the default), k-rr, laplace, oue, ..."),
+]
+Epsilon0 = Annotated[float | None, typer.Option(help="Local privacy loss of one report, in nats.")]
+Users = Annotated[int | None, typer.Option(help="How many people take part.")]
+Delta = Annotated[float | None, typer.Option(help="The remainder, such as 1e-6.")]
+Categories = Annotated[int | None, typer.Option(help="How many answers there are, for randomizers of categories.")]
+Matrix = Annotated[
+    Path | None, typer.Option(metavar="matrix.csv", help="A finite randomizer: a row of probabilities for each input.")
+]
+LocalDelta = Annotated[float | None, typer.Option(help="Local remainder, of any randomizer of loss epsilon0.")]
+Honest = Annotated[float, typer.Option(help="Share of the people who do not collude with the analyst.")]
+Published = Annotated[bool, typer.Option("--published-only", help="Leave out what only this project proves.")]
+
+
+def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool) -> None:
+    """A result on the terminal, or as one JSON object; the document is only made where it is shown."""
+    from rich.console import Console
+
+    from shuffledp.documents.terminal import show
+
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show(document(), Console(highlight=False))
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object, and nothing else."""
+    sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()  # here, so that a reader who has left is noticed while somebody still listens to errors

@@ -1,0 +1,51 @@
+"""How far a command is, on the error stream."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from shuffledp.core.text import printable
+from shuffledp.files import Watch
+
+
+class _Screen(Watch):
+    """Bars for steps, and what is said when they are gone."""
+
+    def __init__(self, bars: Progress | None) -> None:
+        self._bars = bars
+        self._steps: dict[str, TaskID] = {}
+        self.notices: list[str] = []
+
+    def progress(self, step: str, done: int, total: int | None) -> None:
+        """A bar for each step."""
+        if self._bars is None:
+            return
+        if step not in self._steps:
+            self._steps[step] = self._bars.add_task(printable(step), total=total)  # it may name a column
+        self._bars.update(self._steps[step], completed=done, total=total)
+
+    def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
+        """To be said in the end."""
+        self.notices.append(
+            f"shuffledp: {count:,} of {received:,} answers in column {column!r} were outside the range. {clipping} "
+            "No file holds this number: it depends on answers, so do not publish it.\n"
+        )
+
+
+@contextmanager
+def watching(unit: str = "rows") -> Iterator[Watch]:
+    """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn(f"{{task.completed:,.0f}} {unit}"),
+        TimeRemainingColumn(),
+    )
+    bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None
+    screen = _Screen(bars)
+    with bars or nullcontext():
+        yield screen
+    sys.stderr.write("".join(screen.notices))

@@ -1,0 +1,254 @@
+"""The options that describe a protocol, and the description that they make."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.validate import integer_at_least, one_of
+from shuffledp.randomizers import model_of_kind, parameters_of_kind
+
+if TYPE_CHECKING:
+    from shuffledp.people.graphs.connected_parts import Graphs
+    from shuffledp.survey import Column, Grouping, Task
+
+Progress = Callable[[str, int, int | None], None]
+
+_DISTANCES = {
+    "mallows": "kendall",
+    "mallows-kendall": "kendall",
+    "mallows-hamming": "hamming",
+    "mallows-cayley": "cayley",
+}
+_SHUFFLERS = {
+    "uniform": None,
+    "none": None,
+    **dict.fromkeys(_DISTANCES, "CONCENTRATION"),
+    "imperfect": "IMPERFECTION",
+}
+_OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line says about a protocol; None for every option left out.
+
+    Args:
+        task: a task file; then everything but the number of users and delta is in it.
+        randomizer: a kind; any randomizer of the loss if left out.
+        epsilon0: its local loss.
+        users: how many people take part.
+        delta: the remainder.
+        categories: for kinds of randomizers of categories.
+        channel: a file with the matrix of a randomizer.
+        local_delta: local remainder, of any randomizer of the loss.
+        shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
+        people: a table of the people with their public columns, for a task with groups.
+        column: which one, of a task of several private columns; None where it must have one.
+    """
+
+    task: Path | None = None
+    randomizer: str | None = None
+    epsilon0: float | None = None
+    users: int | None = None
+    delta: float | None = None
+    categories: int | None = None
+    channel: Path | None = None
+    local_delta: float | None = None
+    shuffler: str | None = None
+    people: Path | None = None
+    column: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the randomizer."""
+        return "ldp" if self.randomizer is None else self.randomizer
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the kind takes besides epsilon0, as far as it was given.
+
+        Raises:
+            InvalidParameterError: if it needs something else, or less.
+        """
+        known = parameters_of_kind(self.kind)
+        elsewhere = [name for name, required in known.items() if required and name not in _OPTIONS]
+        if elsewhere:
+            raise InvalidParameterError(
+                f"--randomizer must be a kind without parameters that only a task file gives ({', '.join(elsewhere)}): "
+                f"for this one, give a task file in place of options; got randomizer={self.kind!r}."
+            )
+        for name, option in _OPTIONS.items():
+            given = getattr(self, option) is not None
+            if given and name not in known:
+                raise _wrong(option, f"left out for randomizer {self.kind!r}", getattr(self, option))
+            if not given and known.get(name):
+                raise _wrong(option, f"given for randomizer {self.kind!r}", None)
+        return {name: getattr(self, option) for name, option in _OPTIONS.items() if getattr(self, option) is not None}
+
+    def model(self) -> ProtocolModel:
+        """The protocol's public description."""
+        if self.task is not None:
+            self._require_only_a_task()
+            column = self._column()
+            return column.model(self._people(column.people.expected))
+        return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
+
+    def model_of_run(self) -> ProtocolModel:
+        """The protocol's public description as a run has it: with the groups of an input, or a graph."""
+        from shuffledp.cli.progress_bars import watching
+        from shuffledp.survey import Task, shuffler_of
+
+        if self.task is None:
+            for name, option in (("people", "input"), ("column", "value")):
+                if (given := getattr(self, name)) is not None:
+                    raise _wrong(option, "left out without a task file", given)
+            return self.model()
+        self._require_only_a_task()
+        task, column = Task.read(self.task), self._column()
+        check_people(task, self.people)
+        with watching() as watch:
+            grouping, graphs = read_surroundings(
+                task, self.task.parent, users=self.users, people=self.people, progress=watch.progress
+            )
+        known = next((each[0].num_users for each in (graphs, grouping and (grouping.groups,)) if each), None)
+        if known is not None and self.users not in (None, known):
+            raise _wrong("users", f"left out, or {known}, the people of the task's input or graph", self.users)
+        num_users = self._people(column.people.expected) if known is None else known
+        return column.model(num_users, shuffler_of(column, grouping, graphs))
+
+    def answers(self) -> tuple[str, ...]:
+        """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
+        return () if self.task is None else self._column().targets
+
+    def remainder(self) -> float:
+        """Delta: what the option says, or else the task."""
+        if self.delta is None and self.task is not None:
+            return self._column().release.delta
+        return self._given("delta")
+
+    def _local(self) -> LocalModel:
+        if self.channel is None:
+            epsilon0 = self._given("epsilon0", "or --channel FILE, or a task file")
+            return model_of_kind(self.kind, epsilon0=epsilon0, **self.parameters)
+        from shuffledp.files import read_channel
+        from shuffledp.randomizers import ChannelModel
+
+        self._require_nothing("--channel", "randomizer", "epsilon0", "categories", "local_delta")
+        return ChannelModel(matrix=read_channel(self.channel))
+
+    def _require_only_a_task(self) -> None:
+        self._require_nothing(
+            "a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta", "shuffler"
+        )
+
+    def _column(self) -> "Column":
+        """The private column that is meant."""
+        from shuffledp.survey import Task
+
+        task = Task.read(self.task or "")
+        if self.column is not None:
+            columns = {column.value: column for column in task.columns}
+            one_of(columns, value=self.column)
+            return columns[self.column]
+        if task.in_blocks:
+            raise InvalidParameterError(
+                "the task must have one private column; for several, `shuffledp plan` adds their losses up, and "
+                "`shuffledp leakage` takes --value COLUMN."
+            )
+        return task.column
+
+    def _people(self, expected: int | None) -> int:
+        users = expected if self.users is None else self.users
+        if users is None:
+            raise _wrong("users", "given: how many people take part", None)
+        integer_at_least(1, num_users=users)
+        return users
+
+    def _given(self, name: str, other: str = "") -> float:
+        value = getattr(self, name)
+        if value is None:
+            raise _wrong(name, ", ".join(filter(None, ["given", other])), None)
+        return float(value)
+
+    def _require_nothing(self, what: str, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                shown = f"{_named(name)} {getattr(self, name)}"
+                raise _wrong(name, f"left out beside {what}, which says it all", shown)
+
+
+def _shuffle(asked: str, users: int) -> ShuffleModel:
+    """Of an option such as "uniform", "mallows:0.5" or "imperfect:0.5"."""
+    kind, _, parameter = asked.partition(":")
+    one_of(_SHUFFLERS, shuffler=kind)
+    if bool(parameter) != (_SHUFFLERS[kind] is not None):
+        raise _wrong("shuffler", f"of the form {_form(kind)}", asked)
+    from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel
+
+    if kind == "uniform":
+        return UniformShuffleModel(num_users=users)
+    if kind == "none":
+        return IdentityShuffleModel(num_users=users)
+    try:
+        number = float(parameter)
+    except ValueError:
+        raise _wrong("shuffler", f"of the form {_form(kind)}, with a number", asked) from None
+    if kind == "imperfect":
+        return ImperfectShuffleModel(num_users=users, imperfection=number, construction="assumed")
+    import numpy as np
+
+    from shuffledp.people.groups import Groups
+    from shuffledp.shufflers import MallowsShuffler
+
+    everybody = Groups.from_labels(np.zeros(users, dtype=np.int64))
+    distance = _DISTANCES[kind]
+    return MallowsShuffler(groups=everybody, concentration=number, distance=distance, per_block=False).model(users)
+
+
+def _form(kind: str) -> str:
+    parameter = _SHUFFLERS[kind]
+    return kind if parameter is None else f"{kind}:{parameter}"
+
+
+def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
+    shown = "none" if value is None else str(value)
+    return InvalidParameterError(f"{_named(option)} must be {condition}; got {shown}.")
+
+
+def _named(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
+def check_people(task: "Task", people: Path | None) -> None:
+    """Refuse a table of the people where it is not needed, and none where it is."""
+    if (task.groups is None) != (people is None):
+        wanted = "left out for a task without [groups]" if task.groups is None else "given for a task with [groups]"
+        raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
+
+
+def read_surroundings(
+    task: "Task", folder: Path, *, users: int | None, people: Path | None, progress: Progress
+) -> "tuple[Grouping | None, Graphs | None]":
+    """What a task's shuffler needs besides the task: groups, of which only public columns are read, or graphs.
+
+    Args:
+        task: the task; `check_people` has been asked.
+        folder: that of the task file.
+        users: how many people take part, for a graph that is drawn.
+        people: a table of the people, for a task with groups.
+        progress: told what is read.
+    """
+    from shuffledp.files import read_graphs, read_grouping
+    from shuffledp.survey import NetworkSection
+
+    grouping, graphs = None, None
+    if people is not None:
+        grouping = read_grouping(task, people, folder, partial(progress, "reading"))
+    if isinstance(task.shuffler, NetworkSection):
+        graphs = read_graphs(task.shuffler, users or task.people.expected, folder)
+    return grouping, graphs

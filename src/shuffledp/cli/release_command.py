@@ -1,0 +1,225 @@
+"""The commands that work on answers: `run`, its stages `randomize`, `shuffle` and `analyze`, and `demo`."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shuffledp.cli.options import (
+    Earlier,
+    Force,
+    Json,
+    Png,
+    Seed,
+    TaskFile,
+    show_result,
+)
+
+if TYPE_CHECKING:
+    from shuffledp.documents.document import Document
+    from shuffledp.randomness.sources import RandomSource
+    from shuffledp.survey import Outcome, StageOutcome, Task
+
+Answers = Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        help="Folder to make: release.html, estimates.csv, statement.json, release.parquet; for several columns a "
+        "folder of these for each, beside a page and a statement about all."
+    ),
+]
+_RELEASE = "release"  # the folder of the demo's output that holds the release
+
+
+def run(
+    task: TaskFile,
+    *,
+    input: Answers,  # noqa: A002
+    output: Folder,
+    earlier: Earlier = None,
+    png: Png = False,
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Randomize, shuffle and analyze a table of answers.
+
+    Whoever runs this plays all parties and sees the raw answers.
+    """
+    from shuffledp.files import new_folder
+
+    with new_folder(output, force=force) as folder:
+        outcome, document = _run(task, input, folder, _source(seed), earlier=earlier or (), png=png)
+    _show(outcome, document, output, as_json=json)
+
+
+def randomize(
+    task: TaskFile,
+    *,
+    input: Answers,  # noqa: A002
+    output: Annotated[Path, typer.Option(help="File of reports to write (Parquet); a folder, for several columns.")],
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Stage 1, on the devices: answers in, reports out.
+
+    The reports are still in the order of the people: they are for the shuffler only.
+    """
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.files import stages
+    from shuffledp.survey import Task
+
+    asked, source = Task.read(task), _source(seed)
+    _require_apart(input, output)
+    with _new_stage(asked, output, force=force) as place, watching() as watch:
+        outcome = stages.randomize(asked, input, place, source=source, watch=watch)
+    _show_stage(outcome, output, as_json=json)
+
+
+def shuffle(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="File (or folder) of reports, as `randomize` wrote it.")],  # noqa: A002
+    output: Annotated[Path, typer.Option(help="File of the view to write (Parquet); a folder, for several columns.")],
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Stage 2, at the shuffler: reports in, the view out.
+
+    The order of the view tells nothing.
+    """
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.files import stages
+    from shuffledp.survey import Task
+
+    asked, source = Task.read(task), _source(seed)
+    _require_apart(input, output)
+    # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
+    source = source and source.substream("shuffle")
+    with _new_stage(asked, output, force=force) as place, watching() as watch:
+        outcome = stages.shuffle(asked, input, place, source=source, watch=watch, beside=task.parent)
+    _show_stage(outcome, output, as_json=json)
+
+
+def analyze(
+    task: TaskFile,
+    *,
+    input: Annotated[Path, typer.Option(help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
+    output: Folder,
+    earlier: Earlier = None,
+    png: Png = False,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Stage 3, at the analyst: the view in, the release out."""
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.documents.release_document import write_release
+    from shuffledp.files import new_folder, stages
+    from shuffledp.survey import Task
+
+    asked = Task.read(task)
+    with new_folder(output, force=force) as folder:
+        with watching() as watch:
+            outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
+        outcome, document = write_release(outcome, folder, png=png)
+    _show(outcome, document, output, as_json=json)
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder to make.")] = Path("shuffledp-demo"),
+    people: Annotated[int, typer.Option(help="Number of made-up people.", min=100, max=10_000_000)] = 20_000,
+    *,
+    png: Png = False,
+    json: Json = False,
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Run the whole flow on a survey of made-up people."""
+    from shuffledp.demo import write_survey
+    from shuffledp.files import new_folder
+
+    with new_folder(output, force=force, is_ours=_is_demo) as folder:
+        task_file, survey = write_survey(folder, people=people)
+        with new_folder(folder / _RELEASE, force=False) as release:
+            outcome, document = _run(task_file, survey, release, _source(seed), png=png)
+    _show(outcome, document, output / _RELEASE, as_json=json)
+
+
+def _run(
+    task_file: Path,
+    answers: Path,
+    folder: Path,
+    source: "RandomSource | None",
+    *,
+    earlier: Sequence[Path] = (),
+    png: bool,
+) -> "tuple[Outcome, Document]":
+    """All stages at once, and their pages."""
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.documents.release_document import write_release
+    from shuffledp.files import stages
+    from shuffledp.survey import Task
+
+    task, beside = Task.read(task_file), task_file.parent
+    with watching() as watch:
+        outcome = stages.run(task, answers, folder, source=source, watch=watch, earlier=earlier, beside=beside)
+    return write_release(outcome, folder, png=png)
+
+
+def _show(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:
+    """A release, and where everything is."""
+    from shuffledp.documents.release_document import with_places
+
+    show_result(outcome, lambda: with_places(document, outcome, folder), as_json=as_json)
+
+
+def _new_stage(task: "Task", output: Path, *, force: bool) -> AbstractContextManager[Path]:
+    """Where a stage writes: a file, or a folder for the files of blocks."""
+    from shuffledp.files import is_stage, new_file, new_folder
+
+    return new_folder(output, force=force, is_ours=is_stage) if task.in_blocks else new_file(output, force=force)
+
+
+def _show_stage(outcome: "StageOutcome", output: Path, *, as_json: bool) -> None:
+    """What a single stage did with each private column; a file of secrets is warned of."""
+    from shuffledp.documents.document import Document
+    from shuffledp.documents.flow_document import secret_file, stage_section
+
+    columns = list(zip(outcome.task.stage_files(output), outcome.columns.values(), strict=True))
+    sections = tuple(stage_section(outcome.stage, column, str(path)) for path, column in columns)
+    show_result(outcome, lambda: Document(sections=sections), as_json=as_json)
+    for path, column in columns:
+        if column.is_secret:
+            sys.stderr.write(f"shuffledp: WARNING: {secret_file(str(path))}\n")
+
+
+def _is_demo(folder: Path) -> bool:
+    """Whether a folder holds what `demo` writes, and nothing else."""
+    from shuffledp.demo import is_survey
+    from shuffledp.files import is_release
+
+    entries = {entry.name for entry in folder.iterdir()}
+    return entries == {"survey.csv", "task.toml", _RELEASE} and is_release(folder / _RELEASE) and is_survey(folder)
+
+
+def _require_apart(input_file: Path, output: Path) -> None:
+    """Refuse to write the output in the place of the input, by whatever name."""
+    from shuffledp.core.errors import InvalidParameterError
+
+    try:
+        same = output.exists() and output.samefile(input_file)
+    except OSError:
+        return  # whatever is wrong with one of them will be said where it is opened
+    if same:
+        raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
+
+
+def _source(seed: int | None) -> "RandomSource | None":
+    from shuffledp.randomness.replayable import SeededSource
+
+    return None if seed is None else SeededSource(seed)

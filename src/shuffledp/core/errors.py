@@ -1,0 +1,41 @@
+"""The errors of the library.
+
+Every message names the parameter, the condition it must meet and the value it had. A message never contains a person's
+answer, a permutation or a key.
+"""
+
+
+class ShuffleDPError(Exception):
+    """Base class of every error that the library raises on purpose."""
+
+
+class InvalidParameterError(ShuffleDPError, ValueError):
+    """Argument outside the range that its docstring states."""
+
+
+class HypothesisError(InvalidParameterError):
+    """Failing hypothesis of a theorem that was asked for by name."""
+
+
+class UnsupportedModelError(ShuffleDPError, NotImplementedError):
+    """Combination of models about which nothing is known: neither that it is private nor that it is not."""
+
+
+class IncomparableError(ShuffleDPError, TypeError):
+    """Comparison of statements of different kinds, such as a bound and an estimate."""
+
+
+class InputDataError(ShuffleDPError, ValueError):
+    """Unusable table or file of answers; the message gives places and counts, never contents."""
+
+
+class BatchTooSmallError(InputDataError):
+    """Fewer reports than the smallest batch that the task allows to be released."""
+
+
+class LocalProtocolError(ShuffleDPError, RuntimeError):
+    """Call that the protocol does not allow in its present state."""
+
+
+class RemoteProtocolError(ShuffleDPError, RuntimeError):
+    """Message of another party that the protocol does not allow."""

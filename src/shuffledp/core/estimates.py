@@ -1,0 +1,128 @@
+"""Estimated numbers with their errors, in the one schema that every command prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.described import encode
+from shuffledp.core.validate import invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimate:
+    """Estimated numbers with their errors: one row per target.
+
+    Args:
+        statistic: what is estimated, such as "frequency".
+        target: one name per row, such as a category.
+        estimate: shape (rows,), unbiased; may lie outside the range of the truth.
+        standard_error: shape (rows,), of the error that randomizing and shuffling add, for the people in this batch.
+        sampling_error: shape (rows,), the further error if the batch is a random sample of a large population; None
+            where it makes no sense.
+        half_width: shape (rows,), half the width of each interval, where the errors have another law than the normal
+            one; None for the normal quantile times ``standard_error``.
+        covariance: shape (rows, rows), of the errors that randomizing and shuffling add, with the squares of
+            ``standard_error`` on the diagonal; None where it is not given.
+        level: coverage of the intervals, strictly between 0 and 1.
+        where: one public description of a region per row, or None.
+        num_reports: reports that went in.
+
+    Raises:
+        InvalidParameterError: if lengths differ or a number is not finite.
+    """
+
+    statistic: str
+    target: tuple[str, ...]
+    estimate: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    sampling_error: NDArray[np.float64] | None = None
+    half_width: NDArray[np.float64] | None = None
+    covariance: NDArray[np.float64] | None = None
+    level: float = 0.95
+    where: tuple[Mapping[str, Any], ...] | None = None
+    num_reports: int
+
+    def __post_init__(self) -> None:
+        validate.open_probability(level=self.level)
+        rows = len(self.target)
+        for name in ("estimate", "standard_error", "sampling_error", "half_width", "covariance", "where"):
+            column = getattr(self, name)
+            if column is not None and len(column) != rows:
+                raise invalid(f"of length {rows}, one per target", **{f"len_{name}": len(column)})
+            if isinstance(column, np.ndarray) and not np.isfinite(column).all():
+                raise invalid("finite numbers", **{name: column})
+        if self.covariance is not None and self.covariance.shape != (rows, rows):
+            raise invalid(f"of shape {(rows, rows)}", shape_of_covariance=self.covariance.shape)
+
+    @property
+    def is_correlated(self) -> bool:
+        """Whether errors of different rows are known to be correlated."""
+        return self.covariance is not None and bool(
+            np.count_nonzero(self.covariance - np.diag(np.diag(self.covariance)))
+        )
+
+    @property
+    def margin(self) -> NDArray[np.float64]:
+        """Half-width of the intervals: as given, or the normal quantile times the standard error."""
+        if self.half_width is not None:
+            return self.half_width
+        return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower ends of the intervals."""
+        return self.estimate - self.margin
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper ends of the intervals."""
+        return self.estimate + self.margin
+
+    @property
+    def population_error(self) -> NDArray[np.float64]:
+        """Standard error for the population that the batch was sampled from: both errors together."""
+        if self.sampling_error is None:
+            return self.standard_error
+        return np.hypot(self.standard_error, self.sampling_error)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per target, in the schema that every command prints.
+
+        Where covariances are given, ``covariance`` holds those with other targets that are not zero.
+        """
+        sampling = self.sampling_error if self.sampling_error is not None else [None] * len(self.target)
+        keys = ("target", "estimate", "standard_error", "lower", "upper", "sampling_error")
+        columns = (self.target, self.estimate, self.standard_error, self.lower, self.upper, sampling)
+        rows = [
+            {"statistic": self.statistic, "level": self.level} | dict(zip(keys, row, strict=True))
+            for row in zip(*columns, strict=True)
+        ]
+        order = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
+        ordered = [{key: encode(row[key]) for key in order} for row in rows]
+        if self.covariance is not None:
+            for place, row in enumerate(ordered):
+                others = {
+                    other: float(self.covariance[place, other]) for other in np.flatnonzero(self.covariance[place])
+                }
+                row["covariance"] = {self.target[other]: value for other, value in others.items() if other != place}
+        if self.where is not None:
+            return [row | {"where": dict(place)} for row, place in zip(ordered, self.where, strict=True)]
+        return ordered
+
+    def with_targets(self, names: tuple[str, ...]) -> "Estimate":
+        """The estimate with other names of its targets, such as categories in place of their numbers."""
+        return replace(self, target=tuple(names))
+
+    def __str__(self) -> str:
+        width = max([len(name) for name in self.target], default=0)
+        lines = [f"{self.statistic}, {self.level:.0%} intervals, {self.num_reports} reports"]
+        for row in self.rows():
+            lines.append(
+                f"  {row['target']:<{width}}  {row['estimate']:8.4f}  [{row['lower']:8.4f}, {row['upper']:8.4f}]"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,397 @@
+"""Public descriptions of local randomizers: what two parties agree on, and all that accounting reads.
+
+A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.channels import Channel
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
+
+LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoLevelLaw:
+    """Law of reports whose density takes two values, in the ratio exp(epsilon0): a high one on the input's set.
+
+    The density is relative to a public base law that does not depend on the input. All sets have one base probability.
+
+    Args:
+        share: base probability of an input's set, between 0 and 1, to 12 digits.
+        overlap: base probability of the intersection of two inputs' sets; the least one, if pairs differ.
+        triple: base probability of the intersection of three inputs' sets of which any two have ``overlap``; None if
+            there are no such inputs, or it is not known.
+    """
+
+    share: float
+    overlap: float
+    triple: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalLosses:
+    """Local losses of k-ary randomized response where people choose their own.
+
+    Args:
+        domain_size: the number k of values.
+        epsilons: the different losses in nats, ascending.
+        counts: how many people have each.
+    """
+
+    domain_size: int
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+class LocalModel(Described):
+    """Base of the public descriptions of local randomizers.
+
+    Subclasses are frozen dataclasses of solved parameters. ``epsilon0`` is computed from the parameters actually used,
+    never from those asked for.
+    """
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    kind: ClassVar[str]
+    num_messages: int = 1  # reports that each user sends; a field where it is a parameter
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> LocalDP:
+        """Guarantee of everything that one user sends, without any shuffle; epsilon is infinite if there is none."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings to read before such reports are collected or their estimate is believed."""
+        return ()
+
+    @property
+    def epsilon0(self) -> float:
+        """Local privacy loss of all that one user sends, in nats."""
+        return self.guarantee.epsilon
+
+    @property
+    def report_bits(self) -> int | None:
+        """Size of one report in bits; None where reports are not all of one size."""
+        return None
+
+    @property
+    def is_idealized(self) -> bool:
+        """True if `guarantee` holds for real numbers, which floats approximate; False if it is exact for integers."""
+        return False
+
+    @property
+    def is_common(self) -> bool:
+        """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
+        return True
+
+    @property
+    def is_adaptive(self) -> bool:
+        """True if a report may depend on the reports before it and on its place after the shuffle."""
+        return False
+
+    @property
+    def total_variation(self) -> float | None:
+        """Bound on the total variation between the laws of all that any two inputs send; None if unknown."""
+        return None
+
+    @property
+    def two_level(self) -> TwoLevelLaw | None:
+        """The law of reports whose density takes two values; None for other randomizers."""
+        return None
+
+    @property
+    def personal_losses(self) -> PersonalLosses | None:
+        """The losses of k-ary randomized response where people choose their own; None for other randomizers."""
+        return None
+
+    @property
+    def laplace_steps(self) -> float | None:
+        """Steps of the inputs' grid, if reports are inputs plus discrete Laplace noise; None for other randomizers.
+
+        The noise has the loss epsilon0 over the whole range. Infinity stands for real numbers.
+        """
+        return None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that every statement about this randomizer adds, such as where its arithmetic leaves the law."""
+        return ()
+
+    def randomizer(self) -> Any:
+        """The `shuffledp.core.flow.Randomizer` that this model describes.
+
+        Raises:
+            UnsupportedModelError: if a description is all there is, as of a law given for accounting.
+        """
+        raise UnsupportedModelError(f"{self.kind!r} is a description from which no reports can be made.")
+
+    @property
+    def dummy_value(self) -> int | None:
+        """Value that dummies are made of where none is named; None where their uniform choice averages out.
+
+        Raises:
+            UnsupportedModelError: if no dummies are possible.
+        """
+        return 0
+
+    def named(self, dummies: DummyReports | None) -> DummyReports | None:
+        """The dummies with the value that they are made of among reports of this model."""
+        if dummies is None or not dummies.own:
+            return dummies
+        return replace(dummies, own=False, value=self.dummy_value if dummies.value is None else dummies.value)
+
+    def num_users_of(self, num_reports: int) -> int:
+        """Number of senders, if no report is missing and none was added: each sent ``num_messages``.
+
+        Raises:
+            InvalidParameterError: if the reports cannot be shared out so.
+        """
+        num_users, left = divmod(num_reports, self.num_messages)
+        if left:
+            raise InvalidParameterError(
+                f"reports must be num_messages={self.num_messages} per user; got {num_reports} reports."
+            )
+        return num_users
+
+    @abstractmethod
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
+
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:  # noqa: ARG002
+        """The round that each report names, from 0; None where reports name none."""
+        return None
+
+    def channel(self, *, exact: bool = False) -> Channel | None:  # noqa: ARG002
+        """The channel matrix of the randomizer, of fractions if ``exact``; None where it would be too large."""
+        return None
+
+    def log_likelihood(
+        self,
+        columns: Mapping[str, NDArray[Any]],  # noqa: ARG002
+        value: Any,  # noqa: ARG002
+    ) -> NDArray[np.float64] | None:
+        """Log-likelihood of ``value`` given each report, up to a term that depends on the report only.
+
+        Returns:
+            Shape (reports,); None for a randomizer whose law is not written out.
+        """
+        return None
+
+    def sufficient_channel(self) -> Channel | None:
+        """Channel of a sufficient statistic of one report; None where there is none, or it is too large.
+
+        Outputs whose probabilities are proportional for all inputs may be one.
+        """
+        return self.channel()
+
+
+class FrequencyModel(LocalModel):
+    """Randomizer whose reports each *support* some of the values ("pure" protocols, Wang et al. 2017).
+
+    A report supports its own user's value with probability ``p`` and any other given value with probability ``q``.
+    """
+
+    __slots__ = ()
+    domain_size: int
+
+    @property
+    @abstractmethod
+    def p(self) -> float:
+        """Probability that a report supports the value it was made from."""
+
+    @property
+    @abstractmethod
+    def q(self) -> float:
+        """Probability that a report supports one given other value."""
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """Size of one report in bits."""
+
+    @property
+    def variance_per_report(self) -> float:
+        """Variance of the estimated frequency of a value that nobody holds, times the number of reports.
+
+        It is q (1 - q) / (p - q)^2 (Wang, Blocki, Li, Jha 2017, Theorem 2).
+        """
+        return self.q * (1 - self.q) / (self.p - self.q) ** 2
+
+    def noise_variance(self, frequency: float) -> float:
+        """Variance that randomizing adds to the estimated frequency of a value, times the number of reports.
+
+        Args:
+            frequency: the share of people who hold the value, from 0 to 1.
+        """
+        p, q = self.p, self.q
+        return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
+
+    @abstractmethod
+    def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
+        """Mask of the reports that support this value; shape (n,)."""
+
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
+        """``epsilon0`` where the report supports the value, else 0.
+
+        It is right for reports that are exp(epsilon0) times as likely from a value that they support as from another
+        one; other models override it.
+        """
+        return np.where(self.supports(columns, value), self.epsilon0, 0.0)
+
+    @abstractmethod
+    def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """Number of reports that support each value; shape (domain_size,)."""
+
+
+class MeanModel(LocalModel):
+    """Randomizer of bounded numbers or of vectors with unbiased reports.
+
+    A report decodes to a *contribution*, whose expectation is the value that the report was made from. The variance
+    that randomizing adds to it is a quadratic function of that value, in each coordinate. On average a report of a
+    batch carries the variance ``noise_variance(mean) + noise_curvature * spread``, where ``spread`` is the variance of
+    the people's values; a subclass may say that this is a bound.
+    """
+
+    __slots__ = ()
+    lower: float
+    upper: float
+    dimension: int  # 1 for numbers
+
+    @property
+    def dummy_value(self) -> int | None:
+        """The least whole number of 0 or more in the range; None for vectors, whose dummies have uniform directions."""
+        if self.dimension > 1:
+            return None
+        least = max(math.ceil(self.lower), 0)
+        if least > self.upper:
+            raise UnsupportedModelError(
+                f"dummies need a whole number of 0 or more to be made of; {self.kind!r} takes numbers from "
+                f"{self.lower:g} to {self.upper:g}."
+            )
+        return least
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """Size of one report in bits."""
+
+    @abstractmethod
+    def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Contribution of each report to the sum, in the units of the values; shape (n,), or (n, dimension)."""
+
+    @abstractmethod
+    def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Variance that randomizing adds to each coordinate of a report, if all values equal ``mean``.
+
+        Args:
+            mean: one number per coordinate, shape (dimension,), such as an estimate; it is clipped to the range.
+
+        Returns:
+            Shape (dimension,), above 0, in squared units of the values.
+        """
+
+    def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Covariance that randomizing adds to a contribution; None where it is not known.
+
+        Args:
+            second_moment: the average of x x' over the people's vectors x, shape (dimension, dimension).
+
+        Returns:
+            Shape (dimension, dimension).
+        """
+        return None
+
+    @property
+    @abstractmethod
+    def noise_curvature(self) -> float:
+        """Growth of the noise variance with the spread of the values, -1 or more; at -1 reports hide the spread."""
+
+
+class SumModel(LocalModel):
+    """Randomizer whose reports are additive shares modulo q, of which only the sum over everybody is meaningful.
+
+    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
+    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
+    """
+
+    __slots__ = ()
+    num_users: int  # planned; fewer may come
+    epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
+    dimension: int  # coordinates, 1 for numbers
+    l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
+    num_shares: int
+    precision: int  # steps of the grid, by as many of which a coordinate can change
+    modulus: int
+    noise_users: int  # whose noise adds up to one discrete Laplace
+
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
+        """The column ``round``."""
+        return columns["round"]
+
+    @property
+    @abstractmethod
+    def rate(self) -> Fraction:
+        """Loss of that noise for one step of one coordinate."""
+
+    @property
+    @abstractmethod
+    def sampler_error(self) -> float:
+        """Total variation between the drawn and the ideal noise of one person in one coordinate."""
+
+    @property
+    @abstractmethod
+    def wrap_probability(self) -> float:
+        """Bound on the probability that a coordinate's noise wraps around the modulus, so that the sum is wrong."""
+
+    @abstractmethod
+    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
+        """Sums of the values of the people who came; shape (dimension,).
+
+        Args:
+            residues: for each coordinate, the sum of its shares modulo q.
+            people: how many came, at most ``num_users``.
+        """
+
+    @abstractmethod
+    def sum_variance(self, people: int) -> float:
+        """Variance of each coordinate of a sum over ``people``, in squared units; rounding enters as a bound."""
+
+    @abstractmethod
+    def sum_margin(self, people: int, level: float) -> float:
+        """Half-width of the interval of each coordinate of a sum, in units of the values.
+
+        Args:
+            people: how many came.
+            level: coverage, strictly between 0 and 1; it is reached by the law of the noise, which is not normal.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolModel(Described):
+    """A local randomizer with a shuffler: all that accounting needs, without any data.
+
+    Args:
+        local: the randomizer's model.
+        shuffle: the shuffler's model.
+    """
+
+    local: LocalModel
+    shuffle: ShuffleModel
+
+    @property
+    def num_users(self) -> int:
+        """Users in the batch."""
+        return self.shuffle.num_users

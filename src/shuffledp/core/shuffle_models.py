@@ -1,0 +1,229 @@
+"""Public descriptions of shufflers: what is known of a shuffle for a known number of users."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Self, cast
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.text import in_digits
+
+NOTHING_SHUFFLED = "Nothing is shuffled, so there is no amplification: only the local guarantee remains."
+
+
+class LabelMeaning(StrEnum):
+    """Meaning of the label beside a report in a view.
+
+    ``POSITION`` is the place of a report in the output order of an imperfect shuffle, which tells something about its
+    sender; places are distinct. With several independent rounds it is ``round * num_users + place``. ``ROUND`` is for
+    rounds whose order tells nothing.
+    """
+
+    NONE = "none"
+    SLOT = "slot"
+    SUBMITTER = "submitter"
+    ROUND = "round"
+    POSITION = "position"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DummyReports(Described):
+    """Dummy reports of a view: they belong to nobody and cannot be told apart from the others.
+
+    Args:
+        fraction: expected share of the view's reports, 0 or more and below 1.
+        standard_error: standard deviation of that share.
+        value: the value that each dummy is a fresh randomization of; None if dummies average out to nothing.
+        own: whether dummies come from the randomizer of the other reports; then None is its model's
+            `shuffledp.core.local_models.LocalModel.dummy_value`.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    fraction: float
+    standard_error: float = 0.0
+    value: int | None = None
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        validate.probability(fraction=self.fraction, standard_error=self.standard_error)
+        if self.fraction == 1:
+            raise validate.invalid("below 1, so that somebody's report is left", fraction=self.fraction)
+        if self.value is not None:
+            validate.integer_at_least(0, value=self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapWindows(Described):
+    """Windows of people among whom a shuffle mixes one person, with the cost of an exchange.
+
+    Args:
+        sizes: number of people in each window around that person, who is included; from 1 on.
+        costs: for each window the c with which exchanging two of its people changes the probability of every
+            permutation by at most a factor exp(c); 0 or more.
+        people: number of people who are mixed at least as well.
+    """
+
+    sizes: tuple[int, ...]
+    costs: tuple[float, ...]
+    people: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionLaw(Described):
+    """Distribution of the position of one person's report, given everything but the contents of reports.
+
+    Args:
+        weights: the distinct probabilities of places.
+        counts: number of places with each; all together have probability 1.
+        whose: whose report it is, in words.
+    """
+
+    weights: tuple[float, ...]
+    counts: tuple[int, ...]
+    whose: str = "anybody"
+
+
+class ShuffleModel(Described):
+    """Base of the public descriptions of shufflers, for a known number of users."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    kind: ClassVar[str]
+    labels: ClassVar[LabelMeaning]
+    num_users: int
+    num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
+    largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
+    num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
+    arrival_share: float = 1.0  # expected share of people whose own reports are in the view, whoever they are
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels, used or not: one per user, unless they are labels of something else."""
+        return self.num_users
+
+    @property
+    def keeps_places(self) -> bool:
+        """True if the label of a report is its sender's number, or a slot that is near the sender's."""
+        return self.labels is LabelMeaning.SLOT
+
+    @property
+    def is_oblivious(self) -> bool:
+        """True if the permutation is drawn independently of the reports."""
+        return True
+
+    @property
+    def is_uniform(self) -> bool:
+        """True if every order of all the reports is equally likely and nothing else about origins is seen."""
+        return False
+
+    @property
+    def imperfection(self) -> float | None:
+        """The gamma of a gamma-imperfect shuffle: 0 for a uniform one, None where it is not known.
+
+        For all permutations pi and pi' that are k exchanges of two items apart, Pr[pi] <= exp(k gamma) Pr[pi']. Of
+        several rounds, it holds for each, or for all but one.
+        """
+        return 0.0 if self.is_uniform else None
+
+    @property
+    def exchange_privacy(self) -> tuple[float, float] | None:
+        """(epsilon1, delta1)-differential obliviousness; None if not known.
+
+        Exchanging two people's reports changes the probability of anything seen by a factor of at most exp(epsilon1),
+        apart from delta1, whatever the reports.
+        """
+        return None if self.imperfection is None or self.num_rounds > 1 else (self.imperfection, 0.0)
+
+    @property
+    def d_sigma(self) -> DSigmaPrivacy | None:
+        """Guarantee of the shuffle alone about the order of reports inside groups; None where nothing is known.
+
+        Distinct reports are the worst case, so that it holds whatever is in them.
+        """
+        return None
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows of the least mixed people: everybody is mixed as well as one of them. Empty where not known."""
+        return ()
+
+    def position_laws(self) -> tuple[PositionLaw, ...]:
+        """Position distributions such that everybody's is one of them or less concentrated; empty where not known.
+
+        They are conditional on everything that is seen besides the reports.
+        """
+        return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
+
+    def position_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows as of `swap_windows`, with costs for everything that is seen besides the reports."""
+        return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
+
+    @property
+    def num_honest(self) -> int:
+        """People counted as honest, who hide each other."""
+        return self.num_users
+
+    def counting(self, num_honest: int) -> Self:
+        """The shuffle with only ``num_honest`` people counted, where the others may tell what they know."""
+        return cast(Self, cast(Any, replace)(self, num_users=num_honest))
+
+    @property
+    def dummies(self) -> DummyReports | None:
+        """The dummy reports that an estimator must correct for, if there are any."""
+        return None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that every statement about this shuffle adds, such as what is assumed of it and not measured."""
+        return ()
+
+    @property
+    def mixing(self) -> tuple[str, ...]:
+        """Remarks on who is mixed with whom, and on risks that no epsilon counts, for statements of a central loss."""
+        return ()
+
+    def obstacle(self, epsilon0: float) -> str | None:
+        """The reason why nothing is amplified at this local loss, whatever theorems say; None where there is none."""
+        if self.num_alone == self.num_users:
+            return NOTHING_SHUFFLED
+        cost, _ = self.exchange_privacy or (0.0, 0.0)
+        if cost == 0 or cost < epsilon0:
+            return None
+        name = "epsilon1" if self.imperfection is None else "gamma"
+        return (
+            f"This shuffle buys nothing: its {name} = {in_digits(cost, 'exactly')} is no less than epsilon0 = "
+            f"{in_digits(epsilon0, 'exactly')}, the most that one report by itself tells."
+        )
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust assumptions of the shuffle."""
+        return (Trust.SHUFFLER, Trust.NO_COLLUSION, Trust.HONEST_USERS)
+
+
+class ColludingShuffleModel(ShuffleModel):
+    """Base of shuffles with colluding people, wherever these are.
+
+    Args:
+        num_colluding: people who may work together with the analyst, and hide nobody.
+    """
+
+    __slots__ = ()
+    num_colluding: int
+
+    @property
+    def num_honest(self) -> int:
+        """Users who do not collude."""
+        return self.num_users - self.num_colluding
+
+    def counting(self, num_honest: int) -> Self:
+        """The shuffle with all but ``num_honest`` people colluding: nobody knows where they are."""
+        return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
+
+    def _check_colluding(self) -> None:
+        validate.integer_at_least(0, num_colluding=self.num_colluding)
+        if self.num_colluding > self.num_users:
+            raise validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)

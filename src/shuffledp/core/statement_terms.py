@@ -1,0 +1,131 @@
+"""Terms of a statement: its kind, its basis with evaluated hypotheses, its unit, its trust, its withdrawal."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shuffledp._version import __version__
+from shuffledp.core.described import Described
+
+
+class Kind(StrEnum):
+    """Relation of the stated number to the truth."""
+
+    EXACT = "exact"
+    UPPER_BOUND = "upper-bound"
+    LOWER_BOUND = "lower-bound"
+    ESTIMATE = "estimate"
+
+    @property
+    def relation(self) -> str:
+        """Words before the number, such as "at most"."""
+        return {"exact": "exactly", "upper-bound": "at most", "lower-bound": "at least", "estimate": "about"}[
+            self.value
+        ]
+
+    @property
+    def promises(self) -> bool:
+        """True if people may rely on it: the truth is no worse than the number."""
+        return self in (Kind.EXACT, Kind.UPPER_BOUND)
+
+
+class Status(StrEnum):
+    """Review of the proof: published, or this project's own."""
+
+    PUBLISHED = "published"
+    OWN_PROOF = "own-proof"
+
+
+class Unit(StrEnum):
+    """Unit of privacy: what changes between neighbors, one report or one user's."""
+
+    REPORT = "one-report"
+    USER = "one-user"
+
+
+class Trust(StrEnum):
+    """Trust assumption: it must hold in the world, and no computation can check it."""
+
+    OWN_DEVICE = "own-device"
+    SHUFFLER = "shuffler"
+    NO_COLLUSION = "no-collusion"
+    RELAYS = "relays"
+    UNOBSERVED = "unobserved"
+    HONEST_USERS = "honest-users"
+    EVERYBODY = "everybody"
+    OPERATOR = "operator"
+
+    @property
+    def text(self) -> str:
+        """The requirement in words."""
+        return _TRUST_IN_WORDS[self]
+
+
+_TRUST_IN_WORDS = {
+    Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
+    Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
+    Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
+    Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
+    Trust.UNOBSERVED: "nobody watches who sends messages to whom",
+    Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
+    Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
+    Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
+}
+
+
+class Withdrawal(StrEnum):
+    """Reason why a statement no longer promises anything."""
+
+    SEEDED = "seeded"
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return _WITHDRAWAL_IN_WORDS[self]
+
+
+_WITHDRAWAL_IN_WORDS = {
+    Withdrawal.SEEDED: "the randomness came from a seed, and anyone who knows the seed can undo it",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis(Described):
+    """One hypothesis of a theorem, evaluated.
+
+    Args:
+        name: a short identifier, such as "small-epsilon0".
+        requirement: the condition with its threshold filled in, such as "epsilon0 <= 1.41".
+        value: what was found, such as "epsilon0=2".
+        holds: whether the condition is met.
+    """
+
+    name: str
+    requirement: str
+    value: str
+    holds: bool
+
+    @property
+    def text(self) -> str:
+        """The condition with the value that meets it, or fails to."""
+        if self.holds:
+            return f"{self.requirement}: {self.value}"
+        return f"needs {self.requirement}; got {self.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis(Described):
+    """Basis of a statement: theorem, source, evaluated hypotheses, and the version of the code.
+
+    Args:
+        theorem: identifier in the registry, such as "fmt23-closed".
+        citation: where it is proven, with the theorem's number.
+        hypotheses: all hypotheses, each with its value; a statement that promises has none that fails.
+        status: published, or proven in this project.
+        library_version: the version that made the statement.
+    """
+
+    theorem: str
+    citation: str
+    hypotheses: tuple[Hypothesis, ...] = ()
+    status: Status = Status.PUBLISHED
+    library_version: str = __version__

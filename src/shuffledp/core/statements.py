@@ -1,0 +1,312 @@
+"""Privacy statements: a guarantee with the theorem it rests on, its hypotheses, and whom people must trust.
+
+Code may only weaken a statement: post-process, compose, mix, convert, trust more, withdraw. A stronger one needs a
+theorem.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shuffledp.core.described import Described
+from shuffledp.core.errors import IncomparableError
+from shuffledp.core.guarantees import CentralDP, Guarantee, LocalDP
+from shuffledp.core.statement_terms import Basis, Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.core.validate import invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Described):
+    """Part of a composition or a mixture; by itself it says too little.
+
+    Args:
+        label: its subject, such as the name of a column.
+        statement: what holds for that alone.
+    """
+
+    label: str
+    statement: "PrivacyStatement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyStatement(Described):
+    """A privacy guarantee as a value that travels with the result.
+
+    ``print(statement)`` is a paragraph that may be quoted; ``to_dict()`` is the schema of ``docs/schema.json``.
+
+    Guarantees:
+        1. A statement that promises (exact or upper bound) has no hypothesis that fails.
+        2. Every operation weakens: the result is implied by what went in.
+        3. Statements of different kinds, types or deltas are never ordered; the attempt raises.
+
+    Args:
+        guarantee: what is claimed.
+        kind: exact, upper bound, lower bound or estimate.
+        basis: why.
+        trust: what must hold in the world.
+        unit: one report or one user.
+        remarks: what a reader should know besides, such as why no amplification is stated.
+        withdrawn: why the statement promises nothing, or None.
+        claimed: after a withdrawal, the guarantee that would have been stated without it.
+        parts: for a composition or a mixture, what was put together.
+
+    Raises:
+        InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is withdrawn
+            promises something, if another one has ``claimed``, or for unknown trust.
+    """
+
+    guarantee: Guarantee
+    kind: Kind
+    basis: Basis
+    trust: tuple[Trust, ...] = ()
+    unit: Unit = Unit.USER
+    remarks: tuple[str, ...] = ()
+    withdrawn: Withdrawal | None = None
+    claimed: Guarantee | None = None
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        ordered = tuple(member for member in Trust if member in self.trust)
+        if set(self.trust) != set(ordered):
+            raise invalid("members of Trust", trust=self.trust)
+        object.__setattr__(self, "trust", ordered)
+        failing = [hypothesis.text for hypothesis in self.basis.hypotheses if not hypothesis.holds]
+        if self.kind.promises and failing:
+            raise invalid("hypotheses that all hold in a statement that promises", failing="; ".join(failing))
+        if self.withdrawn is None and self.claimed is not None:
+            raise invalid("None in a statement that is not withdrawn", claimed=self.claimed)
+        if self.withdrawn is not None and not self.guarantee.is_trivial:
+            raise invalid("nothing in a statement that is withdrawn", guarantee=self.guarantee)
+
+    def __str__(self) -> str:
+        if self.withdrawn is not None:
+            would = f" Without that: {self.sentence_of(self.claimed)}" if self.claimed else ""
+            return f"WITHDRAWN: nothing is promised, because {self.withdrawn.text}.{would}"
+        needs = "; ".join(member.text for member in self.trust)
+        own = f", {self.proof}" if self.basis.status is Status.OWN_PROOF else ""
+        unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
+        sentences = [
+            self.sentence_of(self.guarantee),
+            self.guarantee.weakness if self.kind.promises else "",
+            f"{unit}{_KIND_IN_WORDS[self.kind]} by {self.basis.theorem} ({self.basis.citation}){own}.",
+            f"It holds as long as {needs}." if needs else "",
+            *self.remarks,
+            *(" ".join([f"About {whom}:", *about]) for whom, about in self._remarks_of_parts().items()),
+        ]
+        return " ".join(sentence for sentence in sentences if sentence)
+
+    def sentence_of(self, guarantee: Guarantee) -> str:
+        """A guarantee in one sentence, about the subject of this statement."""
+        is_sum = self.basis.theorem == _COMPOSITION
+        return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
+
+    def leaves(self) -> tuple[Part, ...]:
+        """The parts that have no parts themselves, each under the labels that lead to it; empty without parts."""
+        return tuple(
+            replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
+            for part in self.parts
+            for leaf in part.statement.leaves() or (part,)
+        )
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The remarks, with those of all parts, each with its subject."""
+        parts = self._remarks_of_parts().items()
+        return self.remarks + tuple(f"About {whom}: {remark}" for whom, remarks in parts for remark in remarks)
+
+    def _remarks_of_parts(self) -> dict[str, list[str]]:
+        """The remarks of all parts, by their subject."""
+        leaves, labels, about = self.leaves(), dict[str, list[str]](), dict[str, list[str]]()
+        for leaf in leaves:
+            for remark in leaf.statement.remarks:
+                labels.setdefault(remark, []).append(leaf.label)
+        for remark, of in labels.items():
+            about.setdefault("each part" if len(of) == len(leaves) else "; ".join(of), []).append(remark)
+        return about
+
+    @property
+    def proof(self) -> str:
+        """Review of the proof in words; for a composition, with the theorems of this project that it rests on."""
+        bases = [leaf.statement.basis for leaf in self.leaves()]
+        own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
+        if own:
+            return f"of parts of which {' and '.join(own)} {'are' if len(own) > 1 else 'is'} proven in this project"
+        return "published" if self.basis.status is Status.PUBLISHED else "proven in this project"
+
+    def explain(self) -> str:
+        """The paragraph of ``print``, and below it every hypothesis with its value."""
+        lines = [f"  {hypothesis.text}" for hypothesis in self.basis.hypotheses]
+        for leaf in self.leaves():
+            lines += [f"  {leaf.label}: {hypothesis.text}" for hypothesis in leaf.statement.basis.hypotheses]
+        return "\n".join([str(self), *lines])
+
+    def __lt__(self, other: "PrivacyStatement") -> bool:
+        return self._epsilon_beside(other) < other._epsilon_beside(self)
+
+    def __le__(self, other: "PrivacyStatement") -> bool:
+        return self._epsilon_beside(other) <= other._epsilon_beside(self)
+
+    def _epsilon_beside(self, other: "PrivacyStatement") -> float:
+        """Epsilon of this statement, if the two may be compared by epsilon alone."""
+        if not isinstance(other, PrivacyStatement):
+            raise IncomparableError(f"a statement can only be compared with a statement; got {type(other).__name__}.")
+        mine, theirs = self.guarantee, other.guarantee
+        if not isinstance(mine, LocalDP | CentralDP) or not isinstance(theirs, LocalDP | CentralDP):
+            raise IncomparableError(f"{mine.type} and {theirs.type} are not ordered by epsilon.")
+        for what, left, right in (
+            ("kind", self.kind, other.kind),
+            ("guarantee type", mine.type, theirs.type),
+            ("delta", mine.delta, theirs.delta),
+            ("unit", self.unit, other.unit),
+            ("neighbors", mine.neighbors, theirs.neighbors),
+        ):
+            if left != right:
+                raise IncomparableError(f"statements must agree in {what} to be compared; got {left} and {right}.")
+        return mine.epsilon
+
+    def weaken(self, guarantee: Guarantee) -> "PrivacyStatement":
+        """The statement with a weaker guarantee, which this one implies.
+
+        Raises:
+            IncomparableError: if it is not implied, or if this is a lower bound or an estimate.
+        """
+        if not self.kind.promises or not self.guarantee.implies(guarantee):
+            raise IncomparableError(
+                f"a statement must imply what it is weakened to; {self.guarantee!r} does not imply {guarantee!r}."
+            )
+        return replace(self, guarantee=guarantee, kind=Kind.UPPER_BOUND)
+
+    def post_process(self) -> "PrivacyStatement":
+        """Post-processing: the statement for anything computed from the result alone, which is no longer exact."""
+        return self.weaken(self.guarantee)
+
+    def trusting(self, *trust: Trust) -> "PrivacyStatement":
+        """The statement with further trust assumptions."""
+        return replace(self, trust=(*self.trust, *trust))
+
+    def remarking(self, *remarks: str) -> "PrivacyStatement":
+        """The statement with further remarks."""
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+    def withdraw(self, reason: Withdrawal) -> "PrivacyStatement":
+        """The withdrawn statement: its guarantee becomes trivial, remarks go, and ``claimed`` keeps what it was."""
+        if self.withdrawn is not None:
+            return self
+        return replace(self, guarantee=self.guarantee.nothing(), withdrawn=reason, claimed=self.guarantee, remarks=())
+
+    def to_central(self) -> "PrivacyStatement":
+        """A local statement about a person's report, read as one about everything released.
+
+        Whatever is computed from reports that are each (epsilon, delta)-indistinguishable is so too (post-processing).
+
+        Raises:
+            IncomparableError: if it is not local, or a lower bound or an estimate, which what follows may fall below.
+        """
+        if not self.kind.promises:
+            raise IncomparableError(f"only exact values and upper bounds convert to central-dp; got {self.kind}.")
+        claimed = None if self.claimed is None else _central(self.claimed)
+        return replace(self, guarantee=_central(self.guarantee), kind=Kind.UPPER_BOUND, claimed=claimed)
+
+
+class Statements(tuple[PrivacyStatement, ...]):
+    """Several statements about one release, headline first; a tuple that prints as paragraphs."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(statement) for statement in self)
+
+    __repr__ = __str__
+
+
+_COMPOSITION = "basic-composition"
+_KIND_IN_WORDS = {
+    Kind.EXACT: "This is the exact value,",
+    Kind.UPPER_BOUND: "This is an upper bound (the truth is this good or better),",
+    Kind.LOWER_BOUND: "This is a lower bound (nothing better can be promised), not a promise,",
+    Kind.ESTIMATE: "This is an estimate, not a promise,",
+}
+
+
+def _central(local: Guarantee) -> CentralDP:
+    if not isinstance(local, LocalDP):
+        raise IncomparableError(f"only a local-dp statement converts to central-dp; got {local.type}.")
+    return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
+
+
+def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | None = None) -> PrivacyStatement:
+    """The statement for publishing all of several results about the same people (basic composition).
+
+    Args:
+        statements: one or more, all promising (exact or upper bounds), of one guarantee type.
+        labels: for each what it is about, such as a column; None numbers them.
+
+    Raises:
+        IncomparableError: for lower bounds, estimates, or guarantees of different types.
+        InvalidParameterError: for an empty sequence, or not one label for each.
+    """
+    first, *rest = _promising(statements)
+    if not rest:
+        return first
+    guarantee = _claim(first)
+    for statement in rest:
+        guarantee = guarantee.compose(_claim(statement))
+    citation = "basic composition; Dwork and Roth 2014, Theorem 3.16"
+    parts = _labelled(statements, [f"part {place}" for place in range(1, len(statements) + 1)], labels)
+    return combined(parts, guarantee, theorem=_COMPOSITION, citation=citation)
+
+
+def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> PrivacyStatement:
+    """The statement for a mechanism that is ``first`` with probability ``weight`` and else ``second``.
+
+    The choice must be made independently of the data.
+
+    Raises:
+        IncomparableError: for lower bounds, estimates, or guarantees of different types.
+        InvalidParameterError: if ``weight`` is outside [0, 1].
+    """
+    left, right = _promising([first, second])
+    guarantee = _claim(left).mix(_claim(right), weight)
+    parts = _labelled([left, right], [f"with probability {share:g}" for share in (weight, 1 - weight)])
+    return combined(parts, guarantee, theorem="mixture", citation="convexity of the hockey-stick divergence")
+
+
+def _claim(statement: PrivacyStatement) -> Guarantee:
+    """The claimed guarantee, as if no statement were withdrawn; `combined` withdraws the whole in the end."""
+    return statement.claimed or statement.guarantee
+
+
+def _promising(statements: Sequence[PrivacyStatement]) -> Sequence[PrivacyStatement]:
+    if not statements:
+        raise invalid("one statement or more", num_statements=0)
+    for statement in statements:
+        if not statement.kind.promises:
+            raise IncomparableError(f"only exact values and upper bounds can be put together; got {statement.kind}.")
+    return statements
+
+
+def _labelled(
+    statements: Sequence[PrivacyStatement], usual: Sequence[str], labels: Sequence[str] | None = None
+) -> tuple[Part, ...]:
+    labels = usual if labels is None else labels
+    if len(labels) != len(statements):
+        raise invalid(f"one for each of {len(statements)} statements", num_labels=len(labels))
+    return tuple(Part(label=label, statement=each) for label, each in zip(labels, statements, strict=True))
+
+
+def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
+    """The upper bound that a theorem draws from parts, trusting whomever one of them trusts."""
+    statements = [part.statement for part in parts]
+    # A conclusion is published only if all that it rests on is.
+    own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
+    withdrawn = next((statement.withdrawn for statement in statements if statement.withdrawn), None)
+    # Whoever changes all that a user sent changes one report too, but not the other way round.
+    per_report = any(statement.unit is Unit.REPORT for statement in statements)
+    whole = PrivacyStatement(
+        guarantee=guarantee,
+        kind=Kind.UPPER_BOUND,
+        basis=Basis(theorem=theorem, citation=citation, status=Status.OWN_PROOF if own else Status.PUBLISHED),
+        trust=tuple(trust for statement in statements for trust in statement.trust),
+        unit=Unit.REPORT if per_report else Unit.USER,
+        parts=parts,
+    )
+    return whole if withdrawn is None else whole.withdraw(withdrawn)

@@ -1,0 +1,138 @@
+"""Text as people read it: numbers rounded so that a bound stays true, words in the plural, and no control characters.
+
+A number is rounded up after "at most" and down after "at least".
+"""
+
+import math
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+# C0 and C1 command a terminal or break a line. Marks of direction make text read as what it is not. No file can hold
+# surrogates, nor a picture the last two.
+_MISLEADING = "\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_MISLEADING}\ufffe\uffff]")
+_BREAKS = "\n\t"
+
+_ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
+_PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
+_ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
+_DIGITS_MEANT = 15  # what follows is how floats are added: 0.1 + 0.2 is 0.30000000000000004, and 0.3 is meant
+_LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is shown as a power
+
+
+def has_controls(text: str) -> bool:
+    """Whether text has control characters, which `printable` would escape."""
+    return _CONTROLS.search(text) is not None
+
+
+def is_misleading(text: str) -> bool:
+    """Whether text has marks of direction, by which it reads as what it is not, or surrogates, which no file holds."""
+    return re.search(f"[{_MISLEADING}]", text) is not None
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    r"""Text that is safe to show: each control character is written as its escape.
+
+    Args:
+        text: any text, such as the name of a column or of a file.
+        lines: whether line breaks and tabs stay as they are.
+
+    Example:
+        >>> print(printable("red \x1b[31m"))
+        red \x1b[31m
+    """
+    return _CONTROLS.sub(lambda found: found[0] if lines and found[0] in _BREAKS else repr(found[0])[1:-1], text)
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """The word for a number of things; ``many`` is "" where it only adds an s."""
+    return one if count == 1 else many or f"{one}s"
+
+
+def count_of(count: int, one: str, many: str = "") -> str:
+    """A whole number of things, with its thousands apart.
+
+    Example:
+        >>> count_of(1, "person", "people"), count_of(12_000, "report")
+        ('1 person', '12,000 reports')
+    """
+    return f"{count:,} {plural(count, one, many)}"
+
+
+def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
+    """A number of 0 or more in a number of significant digits, by default 4.
+
+    Args:
+        value: what is shown; infinity is "inf".
+        relation: the words before the number; "at most" rounds up, "at least" down, anything else to nearest.
+        digits: significant digits, 1 or more.
+
+    Example:
+        >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
+        ('0.0216', '0.0215')
+        >>> in_digits(8103.08, "at most"), in_digits(0.1 + 0.2, "at most")
+        ('8,104', '0.3')
+    """
+    if math.isinf(value) or value == 0:
+        return f"{value:g}"
+    exact = Decimal(f"{float(value):.{_DIGITS_MEANT}g}")  # 0.1 is meant as it is written
+    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    rounded = (exact / last).to_integral_value(_ROUNDING.get(relation, ROUND_HALF_UP)) * last
+    if 1000 <= rounded < _PLAIN_BELOW:
+        return f"{float(rounded):,.{max(digits - 1 - exact.adjusted(), 0)}f}"
+    return f"{float(rounded):.{digits}g}"
+
+
+def shown_relation(value: float, shown: str, relation: str) -> str:
+    """Words before a shown number: a rounded one is not called exact.
+
+    Example:
+        >>> shown_relation(2.0, "2", "exactly"), shown_relation(7.389056, "7.39", "exactly")
+        ('exactly', 'about')
+    """
+    rounded = not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
+    return "about" if relation == "exactly" and rounded else relation
+
+
+def factor_in_digits(epsilon: float, relation: str) -> str:
+    """exp(epsilon), the factor by which a probability may change; close to 1 it is written as 1 plus what it exceeds.
+
+    Example:
+        >>> factor_in_digits(0.02152, "at most"), factor_in_digits(1e-6, "at most")
+        ('1.022', '1 + 1.1e-06')
+    """
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{in_digits(epsilon, relation)}"
+    excess = math.expm1(epsilon)
+    if 0 < excess < 0.01:
+        return f"1 + {in_digits(excess, relation, digits=2)}"
+    return in_digits(1 + excess, relation, digits=3 if 1 <= excess < 1000 else 4)
+
+
+# From which loss on a promise is called weak, and from which on hardly a promise; here and nowhere else.
+_WEAK_ABOVE = 3.0
+_HARDLY_ABOVE = 7.0
+
+
+def weakness_of(loss: float, secret: str) -> str:
+    """Warning of a large privacy loss in nats about ``secret``; "" for a small one."""
+    if loss <= _WEAK_ABOVE:
+        return ""
+    if loss <= _HARDLY_ABOVE:
+        return f"This is a weak promise: what is seen may tell a lot about {secret}."
+    return f"This is hardly a promise: what is seen may all but give away {secret}."
+
+
+def sum_rounded_up(
+    first: float, second: float, *, shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
+) -> float:
+    """Sum of two shares, rounded up to the next float: rounding must not make a promise stronger."""
+    if math.isinf(first) or math.isinf(second):
+        return math.inf
+    exact = shares[0] * Fraction(float(first)) + shares[1] * Fraction(float(second))
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)

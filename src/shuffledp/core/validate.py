@@ -1,0 +1,113 @@
+"""Checks of arguments: the name travels with the value, so that constructors stay a few lines long.
+
+Each function takes keyword arguments and raises `InvalidParameterError` for the first one that fails.
+"""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from shuffledp.core.errors import InvalidParameterError
+
+_LARGEST_INTEGER = 10**300
+_TOO_LONG_TO_SHOW = 10**40
+_COLLECTIONS = (np.ndarray, list, tuple, dict, set, frozenset)
+
+
+def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
+    """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ...".
+
+    Of a collection it shows the size only.
+    """
+    ((name, shown),) = value.items()
+    shown = shown.item() if isinstance(shown, np.number) else shown
+    if isinstance(shown, _COLLECTIONS) and not name.startswith("shape_of"):
+        return InvalidParameterError(f"{name} must be {condition}; got {name} {_in_outline(shown)}.")
+    if isinstance(shown, int) and abs(shown) >= _TOO_LONG_TO_SHOW:
+        digits = math.ceil(abs(shown).bit_length() * math.log10(2))
+        return InvalidParameterError(f"{name} must be {condition}; got {name} with about {digits} digits.")
+    return InvalidParameterError(f"{name} must be {condition}; got {name}={shown!r}.")
+
+
+def _in_outline(value: Any) -> str:
+    """Type and size of a collection, without its entries, which may be people's answers."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"of shape {value.shape}"
+    return f"of type {type(value).__name__}" + ("" if isinstance(value, np.ndarray) else f" with {len(value)} entries")
+
+
+def _number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:  # an integer of hundreds of digits: no float is near it
+        return False
+
+
+def positive(**values: Any) -> None:
+    """Finite real numbers above 0."""
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < math.inf):
+            raise invalid("a finite number above 0", **{name: value})
+
+
+def nonnegative(**values: Any) -> None:
+    """Real numbers that are 0 or more; infinity is allowed."""
+    for name, value in values.items():
+        if not (_number(value) and value >= 0):
+            raise invalid("a number that is 0 or more", **{name: value})
+
+
+def integer_at_least(least: int, **values: Any) -> None:
+    """Integers (not booleans) from ``least`` on, up to the largest that floats come near to."""
+    for name, value in values.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise invalid(f"an integer that is {least} or more", **{name: value})
+        if int(value) > _LARGEST_INTEGER:
+            raise invalid("at most 10**300", **{name: value})
+
+
+def open_probability(**values: Any) -> None:
+    """Probabilities strictly between 0 and 1."""
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < 1):
+            raise invalid("a number strictly between 0 and 1", **{name: value})
+
+
+def probability(**values: Any) -> None:
+    """Probabilities from 0 to 1, both included."""
+    for name, value in values.items():
+        if not (_number(value) and 0 <= value <= 1):
+            raise invalid("a number from 0 to 1", **{name: value})
+
+
+def one_of(allowed: Collection[Any], **values: Any) -> None:
+    """Members of a given collection."""
+    for name, value in values.items():
+        if value not in allowed:
+            choices = ", ".join(repr(choice) for choice in allowed)
+            raise invalid(f"one of {choices}", **{name: value})
+
+
+def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
+    """Instances of a class (or of one of several); the message shows the type that came, never the object.
+
+    A class is not taken for its instance, though it has the methods of an interface.
+    """
+    for name, value in values.items():
+        if not isinstance(value, kind) or isinstance(value, type):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            expected = " or ".join(each.__name__ for each in kinds)
+            raise InvalidParameterError(f"{name} must be a {expected}; got {name} of type {type(value).__name__}.")
+
+
+def unmasked(**values: Any) -> None:
+    """Anything but numpy's masked arrays with an entry masked, whose stand-in numbers would be taken for answers."""
+    for name, value in values.items():
+        if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+            masked = np.flatnonzero(np.ma.getmaskarray(value).reshape(len(np.atleast_1d(value)), -1).any(axis=1))
+            raise InvalidParameterError(f"{name} must be complete; {len(masked)} masked, first {name}[{masked[0]}].")

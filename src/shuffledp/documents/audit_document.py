@@ -1,0 +1,263 @@
+"""What came of an audit, in words: each claim with its verdict, and pictures of what attacks show."""
+
+import math
+from collections.abc import Iterable
+
+from shuffledp.attacks import Finding, Guessing, Mode, Verdict
+from shuffledp.attacks.findings import outcome_of, played
+from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.core.text import count_of, in_digits, plural
+from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
+from shuffledp.documents.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Medium,
+    Pairs,
+    Picture,
+    Promise,
+    Role,
+    Section,
+    Table,
+    Tag,
+    Text,
+    told,
+)
+from shuffledp.documents.provenance_document import parameters_of, task_section
+from shuffledp.documents.words import NOTHING, count, listed, number
+from shuffledp.survey.task_audit import ColumnAudit, LeakageFinding, TaskAudit
+
+_WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.NOT_AUDITED: "not audited"}
+_ROLES = {Verdict.REFUTED: Role.BAD, Verdict.CONSISTENT: Role.GOOD, Verdict.NOT_AUDITED: Role.OPEN}
+_WIDTH = 80  # columns of a terminal
+_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
+_NOT_AUDITED = "not audited"
+
+
+def audit_document(audited: TaskAudit) -> Document:
+    """What came of everything, then each column, then the task."""
+    columns = [_column_section(audited, place) for place in range(len(audited.columns))]
+    reasons = told(*(f"\nNOT-AUDITED: {each}" for each in audited.not_audited), on=_TERMINAL, role=Role.OPEN)
+    left_out = Section(anchor="not-audited", title="", blocks=reasons)
+    return Document(
+        title=audited.task.name,
+        digest=audited.task.sha256,
+        kicker=_kicker(audited),
+        summary=f"{count_of(audited.num_users, 'invented person', 'invented people')}, about",
+        values=tuple(column.value for column in audited.columns),
+        promise=Promise(title="What was audited", headline=tuple(_outcome(audited)), grounds=tuple(_about(audited))),
+        sections=(*columns, *((left_out,) if reasons else ()), task_section(audited.task)),
+    )
+
+
+def _kicker(audited: TaskAudit) -> str:
+    refuted, stood, left = (audited.verdicts[verdict] for verdict in Verdict)
+    if refuted:
+        return f"Audit: {count_of(refuted, 'claim is', 'claims are')} refuted"
+    if not stood:
+        return "Audit: nothing was audited"
+    if not audited.audited:
+        return "Audit: nothing is known, with too few trials"
+    hardly = f", {audited.weak} with too few trials" if audited.weak else ""
+    unknown = f", {left} not audited" if left else ""
+    return f"Audit: nothing found against {count_of(stood, 'claim')}{hardly}{unknown}"
+
+
+def _outcome(audited: TaskAudit) -> Iterable[Block]:
+    """The verdicts together, and the confidence of all limits."""
+    columns = audited.columns
+    if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # else the column says it
+        worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
+        limits = f"All limits hold together with confidence {audited.confidence:g}{_shared(len(columns))}."
+        yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=_TERMINAL)
+    yield Text(audited.outcome, bold=(audited.outcome,), on=_PAGE)
+    yield from told(*audited.remarks, on=_TERMINAL)
+    yield from told(*audited.remarks, on=_PAGE, role=Role.NOTE)
+    for reason in audited.not_audited:
+        yield Text(reason, tags=(Tag(_NOT_AUDITED, "quiet"),), on=_PAGE)
+
+
+def _about(audited: TaskAudit) -> Iterable[Block]:
+    """What the attacker tries, and what was played how often."""
+    reports = [column.report for column in audited.columns]
+    stood, statistics = audited.verdicts[Verdict.CONSISTENT] > 0, reports[0].mode is Mode.STATISTICS
+    tries = "Somebody who knows everybody else's answer tries to tell which of two answers one person gave."
+    yield Text(tries, Role.LEAD, on=_PAGE)
+    proven = (
+        "Consistent does not mean proven: it says that these attacks found nothing against the claim." if stood else ""
+    )
+    drawn = (
+        "Views were drawn from the law that the models imply, by their sufficient statistics: the claims about what is "
+        "released were put to the test, and the code was not."
+        if statistics
+        else ""
+    )
+    seeded = "The runs were drawn from a seed, and can be repeated by whoever knows it." if audited.seeded else ""
+    yield from told(proven, drawn, seeded, on=_PAGE)
+    models = [report.model for report in reports]
+    shufflers = sorted({played(model.shuffle).removeprefix("through ") for model in models})
+    facts = {
+        "Randomizer": listed(sorted({model.local.kind for model in models})) + _strength(audited),
+        "Shuffler": listed(shufflers) + _settings(audited),
+        "People": count(audited.num_users),
+        "Runs that count, with each of two data sets": _runs(audited),
+        "Confidence of all limits together": f"{audited.confidence:g}{_shared(len(audited.columns))}",
+        "Seed": "given, and not shown" if audited.seeded else "none: fresh randomness",
+        "Task": audited.task.sha256[:12],
+    }
+    yield Pairs(tuple(facts.items()), on=_PAGE)
+
+
+def _strength(audited: TaskAudit) -> str:
+    """The local loss of a report, or the largest of them; "" where a report promises nothing by itself."""
+    losses = [column.report.model.local.epsilon0 for column in audited.columns]
+    if not all(map(math.isfinite, losses)):
+        return ""
+    return f", epsilon0 {'at most' if len(set(losses)) > 1 else '='} {number(max(losses))}"
+
+
+def _settings(audited: TaskAudit) -> str:
+    """What the task says of its shuffler besides the kind."""
+    settings = {key: text for key, text in parameters_of(audited.task.shuffler.to_dict()) if text != NOTHING}
+    return "".join(f", {key} = {text}" for key, text in settings.items() if key not in ("kind", "sha256"))
+
+
+def _runs(audited: TaskAudit) -> str:
+    """Of all games, which stop early where all is refuted."""
+    findings = [finding for column in audited.columns for finding in column.report.findings]
+    runs = {finding.evidence.trials for finding in findings if finding.evidence is not None}
+    return ", ".join(map(count, sorted(runs))) or "none"
+
+
+def _shared(columns: int) -> str:
+    return f", shared among {columns} {plural(columns, 'column')}" if columns > 1 else ""
+
+
+def _column_section(audited: TaskAudit, place: int) -> Section:
+    """One private column: its claims and their pictures."""
+    column = audited.columns[place]
+    outcome = outcome_of(column.verdicts, column.weak) if len(audited.columns) > 1 else ""
+    blocks = (
+        *_on_terminal(column, audited.confidence),
+        *((Text(outcome, bold=(outcome,), on=_PAGE),) if outcome else ()),
+        _claims(column),
+        *_pictures(column, place),
+    )
+    return Section(anchor=f"audit-{place}", title=column.value, blocks=blocks, titled=Medium.BOTH)
+
+
+def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
+    """For each claim a line with the claim beside what the strongest attack shows, and a paragraph with the verdict."""
+    yield Text(column.report.opening, on=_TERMINAL)
+    for finding in column.report.findings:
+        yield from _verdict(_short(finding, confidence), finding)
+    if column.leakage is not None:
+        yield from _verdict(_guessed(column.leakage, confidence), column.leakage)
+
+
+def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Iterable[Text]:
+    """A line that says it in short, or two if it is wider than a terminal, and the paragraph."""
+    line = "; ".join(short)
+    shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
+    yield Text(f"\n{shown}", Role.HEADING, on=_TERMINAL)
+    verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
+    yield Text(str(finding), _ROLES[verdict], on=_TERMINAL)
+
+
+def _short(finding: Finding, confidence: float) -> tuple[str, str]:
+    """What is claimed, and what is shown."""
+    claim, relation = finding.statement.guarantee, finding.statement.kind.relation
+    if claim.is_trivial or not isinstance(claim, DSigmaPrivacy | DifferentialPrivacy):
+        return f"claimed {claim.type}{': no bound' if claim.is_trivial else ''}", _NOT_AUDITED
+    loss, delta = loss_and_delta(finding)
+    claimed = f"claimed {finding.symbol} {_sign(relation)} {in_digits(loss, relation, digits=3)} at delta = {delta:g}"
+    if finding.evidence is None:
+        return claimed, _NOT_AUDITED
+    shown = in_digits(finding.evidence.epsilon_lower, "at least", digits=3)
+    return claimed, f"strongest attack shows >= {shown} ({_percent(confidence)})"
+
+
+def _guessed(finding: LeakageFinding, confidence: float) -> tuple[str, str]:
+    """Which chance of a right guess is claimed, and between which limits the attack's lies."""
+    guessing = finding.guessing
+    if guessing is None:
+        return "claimed chance of a right guess", _NOT_AUDITED
+    relation = "exactly" if guessing.exact else "at most"
+    claimed = f"claimed chance of a right guess {_sign(relation)} {in_digits(guessing.claimed, relation, digits=3)}"
+    if finding.verdict is Verdict.NOT_AUDITED:
+        return claimed, _NOT_AUDITED
+    least, most = guessing.success_limits
+    lower, upper = in_digits(least, "at least", digits=3), in_digits(most, "at most", digits=3)
+    below = ", less than claimed" if guessing.refuted_from_below else ""
+    return claimed, f"attack: {lower} to {upper}{below} ({_percent(confidence)})"
+
+
+def _sign(relation: str) -> str:
+    return {"at most": "<=", "at least": ">=", "exactly": "="}.get(relation, "~")
+
+
+def _percent(confidence: float) -> str:
+    return f"{100 * confidence:.10g} %"
+
+
+def _claims(column: ColumnAudit) -> Table:
+    """What is claimed, and what the strongest attack shows."""
+    rows = [*map(_row, column.report.findings), *([_leakage_row(column.leakage)] if column.leakage is not None else [])]
+    heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
+    caption = "What is claimed, and what the strongest attack shows"
+    return Table(caption, heads, tuple(rows), look="theorems audits", label="Table of claims", on=_PAGE)
+
+
+def _row(finding: Finding) -> tuple[Cell, ...]:
+    """One claim, in words."""
+    claimed, delta = loss_and_delta(finding)
+    relation, evidence = finding.statement.kind.relation, finding.evidence
+    guarantee = Cell(text=finding.statement.guarantee.type, note=finding.statement.basis.theorem, code=True)
+    claim = Cell(text="no bound")
+    if math.isfinite(claimed):
+        claim = Cell(text=f"{finding.symbol} {relation} {number(claimed, relation)}", note=f"delta {delta:g}")
+    shown = f"{finding.symbol} at least {number(evidence.epsilon_lower, 'at least')}" if evidence else ""
+    return guarantee, claim, _shown(finding, shown, evidence.told(finding.symbol) if evidence else "")
+
+
+def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
+    """The stated success of guesses, in words."""
+    stated, guessing, claim = finding.vulnerability, finding.guessing, Cell(text="")
+    if stated is not None:
+        relation = stated.kind.relation
+        claim = Cell(text=f"chance {relation} {number(stated.value, relation)}", note="of a right guess")
+    guarantee = Cell(text="guesses", note="one person's answer", code=True)
+    if guessing is None or finding.reason:
+        return guarantee, claim, _shown(finding, "", "")
+    told_of = f"The likeliest answer was right in {guessing.measured}."
+    return guarantee, claim, _shown(finding, _limit_that_decides(guessing), told_of)
+
+
+def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell:
+    """The verdict, what an attack shows, or why none was held against the claim."""
+    look = "" if finding.verdict is Verdict.REFUTED else "quiet" if finding.reason else "promise"
+    tags = (Tag(_WORDS[finding.verdict], look), *((Tag("too few trials"),) if finding.weak else ()))
+    if finding.reason:
+        return Cell(text="", note=finding.reason, tags=tags)
+    return Cell(text=shown, note=" ".join(filter(None, [evidence, finding.power])), bold=True, tags=tags)
+
+
+def _limit_that_decides(guessing: Guessing) -> str:
+    """The lower limit of the chance, or the upper one where the claim is refuted because that is below it."""
+    least, most = guessing.success_limits
+    if guessing.refuted_from_below:
+        return f"chance at most {number(most, 'at most')}: less than claimed"
+    return f"chance at least {number(least, 'at least')}"
+
+
+def _pictures(column: ColumnAudit, place: int) -> Iterable[Block]:
+    """Claims beside attacks, and the rates of each attack."""
+    findings = column.report.findings
+    shown = [finding for finding in findings if finding.evidence is not None]
+    bars = bars_of(findings, column.leakage)
+    charts = [claims_chart(bars, name=f"claims-{place}")] if bars else []
+    charts += [roc_chart(finding, name=f"roc-{place}-{which}") for which, finding in enumerate(shown)]
+    for chart in charts:
+        yield Text(chart.title, Role.HEADING, on=_PAGE)
+        yield Picture(chart, has_files=False, on=_PAGE)

@@ -1,0 +1,255 @@
+"""The picture that every paper on shuffling draws: epsilon against n, epsilon0 or delta, for all theorems together."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.documents.curves import Axis, Curve, Curves, shown
+from shuffledp.documents.document import Chart
+from shuffledp.documents.drawing import LIGHT, NARROW, annotate, new_figures, text_width
+from shuffledp.documents.words import count, short_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+_LABEL = 11  # pixels
+_TIE = 16  # pixels from a curve's end to its name
+_HEADROOM = 1.6  # how far above the local loss curves are drawn
+_TITLES = {
+    Axis.USERS: "Epsilon against the number of users",
+    Axis.EPSILON0: "Epsilon against the local loss",
+    Axis.DELTA: "Epsilon against delta",
+}
+_BELOW = {
+    Axis.USERS: "number of users",
+    Axis.EPSILON0: "epsilon0, the loss of one report by itself",
+    Axis.DELTA: "delta, the remainder",
+}
+_HERE: dict[Axis, Callable[[float], str]] = {
+    Axis.USERS: lambda value: f"{count(int(value))} users",
+    Axis.EPSILON0: lambda value: f"epsilon0 = {value:.4g}",
+    Axis.DELTA: lambda value: f"delta = {value:g}",
+}
+_TICKS: dict[Axis, Callable[[float, Any], str]] = {
+    Axis.USERS: lambda value, _: short_count(value),
+    Axis.EPSILON0: lambda value, _: f"{value:.4g}",
+    Axis.DELTA: lambda value, _: f"{value:g}",
+}
+
+
+def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
+    """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
+
+    Args:
+        curves: what to draw.
+        name: of the chart's files.
+        who: what the dot is, such as "this task".
+        withdrawn: whether nothing of it holds for the run that it is shown with.
+        releases: how many the promise beside it is about; the chart itself is about one.
+    """
+    caption = [f"Thick line: what would be stated; the dot is {who}."]
+    if any(curve.is_lower for curve in curves.drawn):
+        caption.append("Dashed: the best lower bound; the exact value lies in the shaded band.")
+    if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
+        caption.append("Dotted: weaker lower bounds.")
+    if withdrawn:
+        caption.append("The run on this page is withdrawn: none of this holds for it.")
+    if releases > 1:
+        caption.append(f"All of this is about one release; the promise above is about {releases}.")
+    return Chart(
+        name=name,
+        title=_TITLES[curves.axis] + (", for one release" if releases > 1 else ""),
+        description=(
+            f"Both axes are logarithmic. Curves for {', '.join(curve.theorem.id for curve in curves.drawn)}; the "
+            f"numbers at {_HERE[curves.axis](curves.here)} are in the table below."
+        ),
+        caption=" ".join(caption),
+        draw=partial(_draw, (curves,), who, withdrawn),
+    )
+
+
+def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
+    """Several such pictures as one, below each other, for a file that travels alone."""
+    return Chart(
+        name=name,
+        title=title,
+        description=" ".join(_TITLES[curves.axis] for curves in panels),
+        caption="",
+        draw=partial(_draw, panels, who, False),
+    )
+
+
+def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "Figure":
+    """A pair of axes for each panel."""
+    narrow = width <= NARROW
+    names = {curve.theorem.id for curves in panels for curve in curves.drawn}
+    lines = [line for name in names for line in _label(name, narrow).splitlines()]
+    right = max(text_width(line, _LABEL) for line in lines) + _TIE + 4
+    margins = {"left": 50, "right": right, "top": 30, "bottom": 48 if len(panels) == 1 else 64}
+    figure, areas = new_figures(len(panels), width, 340 if narrow else 420, **margins)
+    for axes, curves in zip(areas, panels, strict=True):
+        _draw_panel(axes, curves, narrow=narrow)
+        _mark_here(axes, curves, who, hollow=withdrawn)
+    return figure
+
+
+def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
+    _set_axes(axes, curves, narrow=narrow)
+    places, stated = curves.corners
+    low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
+    axes.fill_between(curves.values[places], low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
+    for curve in curves.drawn:
+        if curve.is_lower:
+            axes.plot(curves.values, _weaker(curves, curve), color=LIGHT["vermilion"], linewidth=1.1, linestyle=":")
+        else:
+            axes.plot(curves.values, _within(curves, curve.epsilon), color=LIGHT["soft"], linewidth=1.3)
+    best = _within(curves, curves.unreachable)
+    axes.plot(curves.values, best, color=LIGHT["vermilion"], linewidth=1.5, linestyle=(0, (5, 3)), zorder=2.5)
+    axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3, zorder=2.4)
+    _label_ends(axes, curves, narrow=narrow)
+
+
+def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of a curve that is not far above the local loss, where a bound is of no use."""
+    return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
+
+
+def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
+    """The part of a lower bound that lies below the best one, up to where the two meet."""
+    below = curve.epsilon < curves.unreachable
+    near = below.copy()
+    near[1:] |= below[:-1]
+    near[:-1] |= below[1:]
+    return np.where(near, _within(curves, curve.epsilon), math.nan)
+
+
+def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    largest = curves.tallest
+    least = min([largest / 20, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
+    axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
+    axes.set_ylim(least / 1.3, largest * _HEADROOM)
+    axes.grid(which="major")
+    axes.tick_params(which="both", length=0)
+    subs = (1, 2, 5) if curves.axis is Axis.EPSILON0 else (1,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=6 if narrow else 12))
+    axes.xaxis.set_major_formatter(FuncFormatter(_TICKS[curves.axis]))
+    decades = math.log10(largest / least)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=20))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
+    axes.minorticks_off()
+    axes.set_xlabel(_BELOW[curves.axis], labelpad=6)
+    annotate(axes, "epsilon", (0, 1), (-6, 12), xycoords="axes fraction", ha="right", color=LIGHT["soft"])
+
+
+def _label(name: str, narrow: bool) -> str:
+    """A theorem's name, on two lines where there is little room."""
+    hyphens = [place for place, character in enumerate(name) if character == "-"]
+    if not narrow or not hyphens:
+        return name
+    middle = min(hyphens, key=lambda place: abs(place - len(name) / 2)) + 1
+    return f"{name[:middle]}\n{name[middle:]}"
+
+
+def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
+    """The theorems' names at the ends of their curves: beside the picture, or in it where a curve ends earlier."""
+    beside: list[_End] = []
+    inside: list[_End] = []
+    for curve in curves.drawn:
+        drawn = np.flatnonzero(np.isfinite(_within(curves, curve.epsilon)))
+        if drawn.size:
+            last = int(drawn[-1])
+            x, y = axes.transData.transform((curves.values[last], curve.epsilon[last])).tolist()
+            color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
+            falls = bool(curve.epsilon[last] < curve.epsilon[drawn[0]])
+            end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color, falls=falls)
+            (beside if last == len(curves.values) - 1 else inside).append(end)
+    _label_beside(axes, sorted(beside, key=lambda end: end.y))
+    _label_inside(axes, inside)
+
+
+def _label_beside(axes: "Axes", ends: "list[_End]") -> None:
+    """Names to the right of the picture, each tied to the end of its curve."""
+    low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
+    heights = _apart([end.y for end in ends], [end.height for end in ends], low, high)
+    tie = {"arrowstyle": "-", "color": LIGHT["line"], "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0}
+    for end, height in zip(ends, heights, strict=True):
+        offset = (_TIE, height - end.y)
+        annotate(axes, end.name, end.place(axes), offset, arrowprops=tie | {"relpos": (0, 0.5)}, **end.style)
+
+
+def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
+    """Names above the ends of rising curves, one on top of the other where they would overlap; else to the right."""
+    placed: list[_End] = []
+    for end in sorted(ends, key=lambda end: (end.y, end.x)):
+        if end.falls:
+            annotate(axes, end.name, end.place(axes), (6, 0), **end.style)
+            continue
+        near = [other for other in placed if abs(other.x - end.x) < max(other.width, end.width)]
+        y = max([end.y, *(other.y + other.height for other in near if other.y + other.height > end.y)])
+        placed.append(replace(end, y=y))
+        annotate(axes, end.name, placed[-1].place(axes), (0, 5), **end.style | {"ha": "center", "va": "bottom"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """The end of a curve, in pixels, its name, and whether the curve falls."""
+
+    x: float
+    y: float
+    name: str
+    color: str
+    falls: bool
+
+    def place(self, axes: "Axes") -> tuple[float, float]:
+        """The end in the units of the axes."""
+        x, y = axes.transData.inverted().transform((self.x, self.y)).tolist()
+        return x, y
+
+    @property
+    def height(self) -> float:
+        return 1.2 * _LABEL * len(self.name.splitlines()) + 3
+
+    @property
+    def width(self) -> float:
+        return max(text_width(line, _LABEL) for line in self.name.splitlines())
+
+    @property
+    def style(self) -> dict[str, Any]:
+        return {"fontsize": _LABEL, "linespacing": 1.1, "color": self.color}
+
+
+def _apart(wanted: list[float], heights: list[float], low: float, high: float) -> list[float]:
+    """Middles of labels near the wanted ones, which ascend: none on top of another, and all between the two ends."""
+    middles, top = [], low
+    for middle, height in zip(wanted, heights, strict=True):
+        middles.append(max(middle, top + height / 2))
+        top = middles[-1] + height / 2
+    bottom = max(high, low + sum(heights))
+    for place in range(len(middles) - 1, -1, -1):
+        middles[place] = min(middles[place], bottom - heights[place] / 2)
+        bottom = middles[place] - heights[place] / 2
+    return middles
+
+
+def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
+    """A line down from the dot to the axis, and what it is, in the empty lower corner."""
+    bottom = axes.get_ylim()[0]
+    here = max(float(curves.stated[curves.values == curves.here][0]), bottom)
+    inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
+    axes.vlines(curves.here, bottom, here, color=LIGHT["blue"], linewidth=1)
+    axes.plot([curves.here], [here], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)
+    to_the_left = axes.transAxes.inverted().transform(axes.transData.transform((curves.here, bottom)))[0] > 0.5
+    style = {"va": "bottom", "fontsize": _LABEL, "fontweight": "bold", "linespacing": 1.35, "color": LIGHT["blue"]}
+    style |= {"ha": "right" if to_the_left else "left"}
+    offset = (-6 if to_the_left else 6, 8)
+    annotate(axes, f"{who}:\n{_HERE[curves.axis](curves.here)}", (curves.here, bottom), offset, **style)

@@ -1,0 +1,261 @@
+"""What every theorem says about a protocol, over a range of numbers of users, of local losses or of deltas."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting import THEOREMS, Theorem
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Kind
+
+_LOSS_POINTS, _DELTA_POINTS = 18, 9
+_DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
+_FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
+_LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # what a picture spans at least
+
+
+class Axis(StrEnum):
+    """What changes along a picture."""
+
+    USERS = "users"
+    EPSILON0 = "epsilon0"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """What one theorem says along an axis.
+
+    Args:
+        theorem: the theorem.
+        epsilon: shape (values,), NaN where it does not apply; from 0 as a lower bound nothing follows.
+        here: epsilon at the protocol's own value, or None.
+        reason: the hypothesis that fails there, or ""; one that more users do not mend comes first.
+        start: the least number of users at which it applies; None if there is none up to a billion, or that is not
+            what changes.
+    """
+
+    theorem: Theorem
+    epsilon: NDArray[np.float64]
+    here: float | None
+    reason: str
+    start: int | None
+
+    @property
+    def is_lower(self) -> bool:
+        """True for a lower bound."""
+        return self.theorem.kind is Kind.LOWER_BOUND
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to draw: on a logarithmic axis 0 is not."""
+        return not np.isfinite(shown(self.epsilon)).any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curves:
+    """All theorems along one axis.
+
+    Args:
+        axis: what changes.
+        values: shape (values,), ascending; the protocol's own is among them.
+        here: the protocol's own value.
+        local: shape (values,), the local loss, above which a bound is of no use.
+        curves: one for each theorem.
+    """
+
+    axis: Axis
+    values: NDArray[Any]
+    here: float
+    local: NDArray[np.float64]
+    curves: tuple[Curve, ...]
+
+    @classmethod
+    def over_users(
+        cls,
+        describe: Callable[[int], ProtocolModel],
+        *,
+        people: int,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+    ) -> "Curves":
+        """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
+        family = _Users(at=lambda number: (describe(int(number)), delta))
+        lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
+        highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
+        grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
+        users = np.unique([*grid, people])
+        curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
+        return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
+
+    @classmethod
+    def over_epsilon0(
+        cls,
+        describe: Callable[[float], LocalModel],
+        model: ProtocolModel,
+        *,
+        delta: float,
+        theorems: Sequence[Theorem] = THEOREMS,
+        points: int = _LOSS_POINTS,
+    ) -> "Curves":
+        """Evaluate every theorem for local losses around the model's own, as far as there are such randomizers."""
+        here = model.local.epsilon0
+        grid = np.geomspace(min(_LOSSES[0], here / 2), max(_LOSSES[1], here * 2), points)
+
+        def at(loss: float) -> tuple[ProtocolModel, float]:
+            local = model.local if loss == here else describe(loss)
+            return replace(model, local=local), delta
+
+        return cls._along(Axis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
+
+    @classmethod
+    def over_delta(
+        cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _DELTA_POINTS
+    ) -> "Curves":
+        """Evaluate every theorem for remainders around the one given."""
+        grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
+        return cls._along(
+            Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
+        )
+
+    @classmethod
+    def _along(
+        cls,
+        axis: Axis,
+        family: "_Family",
+        values: NDArray[np.float64],
+        here: float,
+        theorems: Sequence[Theorem],
+    ) -> "Curves":
+        possible = np.array([value for value in values if family.has(float(value))])
+        curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)
+        return cls(axis=axis, values=possible, here=here, local=family.local(possible), curves=curves)
+
+    @property
+    def epsilon0(self) -> float:
+        """The local loss of the protocol."""
+        return float(self.local[self.values == self.here][0])
+
+    @property
+    def drawn(self) -> tuple[Curve, ...]:
+        """The curves of theorems that apply somewhere in the range."""
+        return tuple(curve for curve in self.curves if not curve.is_empty)
+
+    @property
+    def tallest(self) -> float:
+        """The largest loss worth showing: a local one; if none is finite, what is stated, or else what is drawn."""
+        candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
+        return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
+
+    @property
+    def stated(self) -> NDArray[np.float64]:
+        """The smallest upper bound that applies at each value; shape (values,)."""
+        return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
+
+    @property
+    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The line of what is stated: where in ``values`` each corner lies, and its epsilon; both shape (corners,).
+
+        Where a theorem that is the best at one of two neighbors does not apply at the other, the larger epsilon goes on
+        to the smaller one's value: somewhere between the two the theorem starts to apply, and nobody has looked where.
+        """
+        stated = self.stated
+        places, heights = [0], [stated[0]]
+        for place in range(1, len(stated)):
+            before, after = stated[place - 1], stated[place]
+            if before != after and self._breaks(place):
+                places.append(place if before > after else place - 1)
+                heights.append(max(before, after))
+            places.append(place)
+            heights.append(after)
+        return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
+
+    def _breaks(self, place: int) -> bool:
+        """Whether every best theorem of this value or of the one before applies at only one of the two."""
+        pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
+        best = np.fmin.reduce(pairs)
+        return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
+
+    @property
+    def unreachable(self) -> NDArray[np.float64]:
+        """The largest lower bound at each value, NaN where there is none; shape (values,)."""
+        return self._extreme(np.fmax, [curve for curve in self.curves if curve.is_lower])
+
+    def _extreme(self, ufunc: np.ufunc, curves: list[Curve]) -> NDArray[np.float64]:
+        nothing = np.full(len(self.values), math.nan)
+        return np.asarray(ufunc.reduce([nothing, *(curve.epsilon for curve in curves)]), dtype=np.float64)
+
+
+def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part that a logarithmic axis can show; NaN elsewhere."""
+    return np.where((epsilon > 0) & np.isfinite(epsilon), epsilon, math.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Family:
+    """Protocols with their deltas, one for each value of what changes."""
+
+    at: Callable[[float], tuple[ProtocolModel, float]]
+
+    def has(self, value: float) -> bool:
+        """Whether there is such a protocol."""
+        try:
+            self.at(value)
+        except InvalidParameterError:
+            return False
+        return True
+
+    def local(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The local loss at each value."""
+        return np.array([self.at(value)[0].local.epsilon0 for value in values.tolist()])
+
+    def failing(self, theorem: Theorem, value: float) -> dict[str, str]:
+        """The hypotheses that do not hold, by name."""
+        model, delta = self.at(value)
+        return {each.name: each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds}
+
+    def epsilon(self, theorem: Theorem, value: float) -> float | None:
+        """Epsilon, if the theorem applies."""
+        if self.failing(theorem, value):
+            return None
+        model, delta = self.at(value)
+        return theorem.epsilon(model, delta=delta)
+
+    def curve(self, theorem: Theorem, values: NDArray[Any], here: float) -> Curve:
+        """The theorem at each value."""
+        epsilons = {value: self.epsilon(theorem, value) for value in values.tolist()}
+        return Curve(
+            theorem=theorem,
+            epsilon=np.array([math.nan if epsilon is None else epsilon for epsilon in epsilons.values()]),
+            here=epsilons[here],
+            reason=next(iter(self.failing(theorem, here).values()), ""),
+            start=None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Users(_Family):
+    """Protocols of one delta, for each number of users."""
+
+    def start(self, theorem: Theorem) -> int | None:
+        """The least number of users at which the hypotheses hold, if more users never break them."""
+        low, high = 0, _FARTHEST
+        if self.failing(theorem, high):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.failing(theorem, middle) else (low, middle)
+        return high
+
+    def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
+        """The theorem at each number of users; the reason is one that more users do not mend, if there is one."""
+        failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
+        lasting = next((text for name, text in failing.items() if name in never), None)
+        curve = self.curve(theorem, users, people)
+        return replace(curve, start=self.start(theorem), reason=lasting or curve.reason)

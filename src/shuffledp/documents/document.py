@@ -1,0 +1,399 @@
+"""What a result says, in parts that a terminal or a page can show. The words are in them; whoever shows them adds none.
+
+A document opens with its promise in four parts (headline, meaning, trust, grounds), and goes on in sections. Parts are
+made of blocks. A block says on which media it belongs: a terminal has room for few of them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Flag, StrEnum, auto
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Medium(Flag):
+    """Where a block belongs."""
+
+    TERMINAL = auto()
+    PAGE = auto()
+    BOTH = TERMINAL | PAGE
+
+
+class Role(StrEnum):
+    """What a text is there for."""
+
+    PLAIN = "plain"
+    LEAD = "lead"
+    NOTE = "note"
+    DANGER = "danger"
+    HEADING = "heading"
+    SUBHEADING = "subheading"
+    NUMBERS = "small-numbers"
+    WITHDRAWN = "withdrawn"
+    GOOD = "good"
+    BAD = "bad"
+    OPEN = "open"
+    PATH = "path"  # in one piece, so that it can be copied
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One part of a document."""
+
+    kind: ClassVar[str]
+    on: Medium = field(default=Medium.BOTH, kw_only=True)
+
+    @property
+    def inside(self) -> "tuple[Block, ...]":
+        """The blocks in it."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A word or two in a frame before a text; ``look`` is "promise", "quiet", or "" for what is to be noticed."""
+
+    text: str
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Block):
+    """A paragraph, or a heading; ``bold`` and ``code`` are pieces of it that stand out, or are typed."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+    role: Role = Role.PLAIN
+    bold: tuple[str, ...] = field(default=(), kw_only=True)
+    code: tuple[str, ...] = field(default=(), kw_only=True)
+    tags: tuple[Tag, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Block):
+    """Items below each other; ``look`` is "trust" or "remarks"."""
+
+    kind: ClassVar[str] = "listing"
+    items: tuple[str, ...]
+    look: str = "remarks"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Args:
+        head: its heading.
+        brief: the heading on a terminal, if that is another; may hold line ends.
+        left: whether words stand in it, and not numbers.
+        folds: whether its words may go on in the next line; numbers never do as long as there is any room.
+        width: the least it needs, in letters.
+    """
+
+    head: str
+    brief: str | None = None
+    left: bool = False
+    folds: bool = False
+    width: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What stands in one place of a table: tags, words before the value, the value, and a note about it."""
+
+    text: str
+    note: str = ""
+    before: str = ""
+    bold: bool = False
+    code: bool = False
+    tags: tuple[Tag, ...] = ()
+
+    @classmethod
+    def of(cls, content: "str | Cell") -> "Cell":
+        """A cell of a text."""
+        return content if isinstance(content, Cell) else cls(text=content)
+
+    @property
+    def plain(self) -> str:
+        """On one line, without its note."""
+        return f"{self.before} {self.text}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Block):
+    """Rows of cells, the first of each a heading.
+
+    Args:
+        caption: what it shows; a terminal shows it only if ``titled``.
+        columns: from left to right.
+        rows: below each other.
+        own: the numbers of the rows that are about the task itself, and stand out.
+        look: "numeric", "theorems", ...: the name of its style on a page.
+        label: what it is, for people who do not see it.
+        titled: whether a terminal shows the caption.
+        closing: a line below it on a terminal.
+        headed: whether a terminal shows the heads.
+    """
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str | Cell, ...], ...]
+    own: frozenset[int] = field(default=frozenset(), kw_only=True)
+    look: str = field(default="numeric", kw_only=True)
+    label: str = field(default="", kw_only=True)
+    titled: bool = field(default=False, kw_only=True)
+    closing: str = field(default="", kw_only=True)
+    headed: bool = field(default=True, kw_only=True)
+
+    @property
+    def cells(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows, every place of them a cell."""
+        return tuple(tuple(map(Cell.of, row)) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A number with its name, drawn as a bar; ``length``, and that of a part before it, are in percent of its place."""
+
+    name: str
+    value: str
+    length: float
+    note: str = ""
+    before: float | None = None
+    style: str = "randomizing"
+
+
+@dataclass(frozen=True, slots=True)
+class Bars(Block):
+    """Numbers drawn as bars below each other; ``heads`` name the columns for people who do not see them."""
+
+    kind: ClassVar[str] = "bars"
+    caption: str
+    heads: tuple[str, str, str]
+    bars: tuple[Bar, ...]
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A picture that can be drawn at any width.
+
+    Args:
+        name: of its files, without the ending.
+        title: what it shows, in a few words.
+        description: what there is to see, for people who do not see it.
+        caption: below it; what a reader needs in order to read it right.
+        draw: from the width in pixels to the figure.
+    """
+
+    name: str
+    title: str
+    description: str
+    caption: str
+    draw: "Callable[[int], Figure]"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture(Block):
+    """A chart in its place; ``has_files`` says whether it is written as a file too."""
+
+    kind: ClassVar[str] = "picture"
+    chart: Chart
+    has_files: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Block):
+    """Blocks that are shown when somebody asks for them."""
+
+    kind: ClassVar[str] = "fold"
+    summary: str
+    blocks: tuple[Block, ...]
+    is_open: bool = False
+
+    @property
+    def inside(self) -> tuple[Block, ...]:
+        """The blocks in it."""
+        return self.blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Beside(Block):
+    """Groups of blocks beside each other, where there is room; ``look`` is "columns", "columns apart" or "cards"."""
+
+    kind: ClassVar[str] = "beside"
+    groups: tuple[tuple[Block, ...], ...]
+    look: str = "columns"
+
+    @property
+    def inside(self) -> tuple[Block, ...]:
+        """The blocks in it."""
+        return tuple(block for group in self.groups for block in group)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Block):
+    """Names and what they stand for; ``look`` is "pairs" or "files"."""
+
+    kind: ClassVar[str] = "pairs"
+    pairs: tuple[tuple[str, str], ...]
+    look: str = "pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Code(Block):
+    """What can be typed or compared, in pieces that stay on one line; ``look`` is "command" or "digest"."""
+
+    kind: ClassVar[str] = "code"
+    pieces: tuple[str, ...]
+    look: str = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Block):
+    """The way to another page, and what is there."""
+
+    kind: ClassVar[str] = "link"
+    target: str
+    text: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One box of the drawn flow: what happened to how many, whether they are raw answers, how many were left out."""
+
+    name: str
+    count: str
+    note: str
+    secret: bool = False
+    left_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Block):
+    """The way of the data, drawn."""
+
+    kind: ClassVar[str] = "steps"
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline(Block):
+    """The promise itself: numbers shown large, the main one first, the sentence, and that it is weak, if it is."""
+
+    kind: ClassVar[str] = "headline"
+    numbers: tuple[tuple[str, str], ...]
+    sentence: str
+    weakness: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Meter(Block):
+    """A chance between that of a coin toss and certainty, drawn; ``text`` is the chance in percent."""
+
+    kind: ClassVar[str] = "meter"
+    share: float
+    text: str
+
+    @property
+    def length(self) -> str:
+        """Of what is drawn, in percent."""
+        return f"{200 * self.share - 100:.1f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What is promised, in parts that a medium may arrange.
+
+    Args:
+        title: of all of it.
+        headline: how much; always first.
+        meaning: what that means for one person.
+        trust: whom one must trust.
+        grounds: why it holds, and what else is known.
+    """
+
+    title: str
+    headline: tuple[Block, ...]
+    meaning: tuple[Block, ...] = ()
+    trust: tuple[Block, ...] = ()
+    grounds: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One part of a document after its promise.
+
+    Args:
+        anchor: its place in a page.
+        title: the heading.
+        blocks: from the top.
+        titled: the media that show the heading.
+    """
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    titled: Medium = Medium.PAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """All that is said about a result.
+
+    Args:
+        title: the name of the task, or what the result is; "" for a result without one.
+        digest: of the task, or "".
+        kicker: a few words above the title of a page.
+        summary: a line below it.
+        values: the private columns, at the end of that line.
+        withdrawn: why nothing is promised, or None.
+        promise: what is promised; None for a result that promises nothing.
+        sections: the rest.
+    """
+
+    title: str = ""
+    digest: str = ""
+    kicker: str = ""
+    summary: str = ""
+    values: tuple[str, ...] = ()
+    withdrawn: str | None = None
+    promise: Promise | None = None
+    sections: tuple[Section, ...] = ()
+
+    def followed_by(self, *sections: Section) -> "Document":
+        """This document with more sections."""
+        return replace(self, sections=(*self.sections, *sections))
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks from the top, those inside others too."""
+        own = self.promise
+        parts = [own.headline, own.meaning, own.trust, own.grounds] if own is not None else []
+        for part in [*parts, *(section.blocks for section in self.sections)]:
+            yield from _unfolded(part)
+
+    @property
+    def dangers(self) -> tuple[str, ...]:
+        """What a reader must know first; empty if there is nothing."""
+        found = (block.text for block in self.blocks() if isinstance(block, Text) and block.role is Role.DANGER)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The pictures that are written as files."""
+        return tuple(block.chart for block in self.blocks() if isinstance(block, Picture) and block.has_files)
+
+
+def _unfolded(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        yield from _unfolded(block.inside)
+
+
+def told(*texts: str, on: Medium = Medium.BOTH, role: Role = Role.PLAIN) -> tuple[Text, ...]:
+    """Paragraphs of the texts that are not empty."""
+    return tuple(Text(text, role, on=on) for text in texts if text)

@@ -1,0 +1,307 @@
+"""Estimates in words and numbers: the table, how to read the intervals, where the errors come from."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
+from shuffledp.core.text import count_of, factor_in_digits
+from shuffledp.documents.document import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Medium,
+    Picture,
+    Role,
+    Section,
+    Table,
+    Text,
+    told,
+)
+from shuffledp.documents.estimate_chart import estimates_chart
+from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent
+from shuffledp.survey import ColumnOutcome, ProtocolSection, SplitAndMixSection
+
+_MOST_ROWS = 12  # on a terminal
+_LONGEST_NAME = 20
+_MOST_OPEN = 6  # with more rows, the table of all errors is folded
+_DRAWN = ("Standard error", "Drawn")
+_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
+
+
+def estimates_section(outcome: ColumnOutcome) -> Section:
+    """How to read the estimates, their picture and their table; on a terminal, the first rows."""
+    estimate, scale = outcome.release.estimate, scale_of(outcome)
+    from_reports = f"From {sent(outcome.model, estimate.num_reports)}."
+    blocks = (
+        Text(" ".join([from_reports, *_sentences(outcome, scale)]), on=_PAGE),
+        Picture(estimates_chart(estimate, scale, outcome.column.value), on=_PAGE),
+        estimates_table(outcome),
+        *_on_terminal(outcome),
+    )
+    return Section(anchor="estimates", title="Estimates", blocks=blocks)
+
+
+def scale_of(outcome: ColumnOutcome) -> Scale:
+    """How the numbers of a release are written."""
+    return Scale.of(outcome.release.estimate, outcome.model.local)
+
+
+def estimates_table(outcome: ColumnOutcome, whose: str = "") -> Table:
+    """Every estimate with its interval and its standard error."""
+    estimate, scale = outcome.release.estimate, scale_of(outcome)
+    errors_in = f"; standard errors in {scale.unit_of_errors}" if scale.unit_of_errors else ""
+    heads = (scale.noun, "Estimate", "From", "To", "Standard error")
+    columns = (estimate.estimate, estimate.lower, estimate.upper, estimate.standard_error)
+    rows = tuple(
+        (
+            name,
+            Cell(text=scale.text(middle), bold=True),
+            scale.text(lower),
+            scale.text(upper),
+            scale.text(error, unit=False),
+        )
+        for name, middle, lower, upper, error in zip(estimate.target, *columns, strict=True)
+    )
+    return Table(
+        f"Estimated {estimate.statistic}, with {_level(estimate)} intervals{errors_in}",
+        tuple(map(Column, heads)),
+        rows,
+        label=f"Table of estimates{whose}",
+        on=_PAGE,
+    )
+
+
+def _level(estimate: Estimate) -> str:
+    return f"{estimate.level * 100:.4g}%"
+
+
+def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
+    """The first rows in the units of the files, and what is to be known of their errors."""
+    estimate = outcome.release.estimate
+    sampled = not isinstance(outcome.model.local, SumModel)  # sums tell nothing of sampling
+    digits = 0 if _is_whole(outcome) else 4
+    heads = (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone")
+    rows = []
+    for row in estimate.rows()[:_MOST_ROWS]:
+        sampling = row["sampling_error"]
+        cells = (
+            _shortened(row["target"]),
+            f"{row['estimate']:.{digits}f}",
+            f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}",
+            f"{row['standard_error']:.4f}",
+            f"{sampling:.4f}" if sampling else "-",
+        )
+        rows.append(cells if sampled else cells[:-1])
+    shown = heads if sampled else heads[:-1]
+    columns = tuple(Column(name, left=place == 0) for place, name in enumerate(shown))
+    yield Table("", columns, tuple(rows), on=_TERMINAL)
+    left_out = len(estimate.target) - _MOST_ROWS
+    more = f"... and {left_out} more in estimates.csv" if left_out > 0 else ""
+    about = "Intervals and standard errors are for these people; sampling adds to them for a population."
+    unknown = why_unsampled(outcome)
+    why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
+    yield from told(more, about, why, outcome.column.randomizer.clipping, on=_TERMINAL)
+
+
+def _is_whole(outcome: ColumnOutcome) -> bool:
+    """Whether it is a sum of whole numbers with whole noise, so that no whole number is the better for decimals."""
+    estimate, section = outcome.release.estimate, outcome.column.randomizer
+    whole = isinstance(section, SplitAndMixSection) and section.integer and estimate.statistic == "sum"
+    return whole and bool((estimate.estimate == np.rint(estimate.estimate)).all())
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+
+
+def why_unsampled(outcome: ColumnOutcome) -> str:
+    """Why a sampling error is not shown, if one is not; "" if all are."""
+    sampling, local = outcome.release.estimate.sampling_error, outcome.model.local
+    if isinstance(local, SumModel):
+        return "how much another sample of people would differ is not known, since sums tell nothing of it"
+    if sampling is None:
+        return "reports like these cannot tell sampling from randomizing; the standard error covers both"
+    if (sampling > 0).all():
+        return ""
+    if isinstance(local, MeanModel):
+        reason = "the reports differ no more than randomizing makes them"
+    else:
+        reason = "the estimate lies at or beyond an end of its range"
+    return f"{reason}, so that this error cannot be estimated; it need not be zero"
+
+
+def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
+    """What one report tells, what all of them tell together, and how to read the intervals."""
+    estimate, local = outcome.release.estimate, outcome.model.local
+    together = "Together the reports say how often each answer was given." if scale.is_share else ""
+    which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
+    covers = f"{which} the truth about these people in about {_level(estimate)} of all runs."
+    found = [_one_report(outcome), together, covers]
+    if estimate.sampling_error is None and isinstance(local, MeanModel):
+        found.append(
+            "It covers it more often than that where people's values differ: reports like these cannot tell "
+            "differences between people from randomizing, so both are in the standard error. It is thus also the error "
+            "for a large population that these people are a random sample of."
+        )
+    found.append(clipping_of(outcome))
+    if estimate.covariance is not None and not estimate.is_correlated:
+        found.append("The errors that randomizing adds to different coordinates are uncorrelated.")
+    if scale.lies_outside(estimate):
+        found.append(
+            f"The estimates are unbiased and shown as they are. Values outside {scale.range} are impossible: an "
+            "interval that reaches beyond an end only says that the data do not exclude that end."
+        )
+    return filter(None, found)
+
+
+def clipping_of(outcome: ColumnOutcome) -> str:
+    """What the mean is of where answers are clipped; "" elsewhere."""
+    section = outcome.column.randomizer
+    if not section.clips:
+        return ""
+    return (
+        f"{section.clipping.rstrip('.')}: the truth meant here is the {outcome.release.estimate.statistic} of the "
+        "answers after that, not of the answers as they were given."
+    )
+
+
+def _one_report(outcome: ColumnOutcome) -> str:
+    """What a report by itself says about its sender; nothing is claimed for a withdrawn run."""
+    local = outcome.model.local
+    if outcome.release.seeded or any(statement.withdrawn for statement in outcome.release.statements):
+        return ""
+    if isinstance(local, FrequencyModel):
+        return (
+            f"A report supports its sender's true answer with probability {percent(local.p)}, and any other given "
+            f"answer with probability {percent(local.q)}."
+        )
+    if isinstance(local, SumModel):
+        return (
+            "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
+            "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
+            "hidden before the shuffles."
+        )
+    if local.guarantee.is_trivial:
+        return "Nothing limits what a report tells about its sender."
+    what = "a report" if local.num_messages == 1 else "all that one person sends"
+    return (
+        f"Any content of {what} is at most {factor_in_digits(local.epsilon0, 'at most')} times as probable after one "
+        "answer as after any other."
+    )
+
+
+def errors_section(outcome: ColumnOutcome) -> Section | None:
+    """Typical errors as bars, how many people without randomizing would do, and each row; None without sampling."""
+    estimate = outcome.release.estimate
+    sampling = estimate.sampling_error
+    if sampling is None:
+        return None
+    people, errors_in = outcome.model.num_users, scale_of(outcome).unit_of_errors
+    kinds = (sampling, estimate.standard_error, estimate.population_error)
+    worth = _worth(people, [_typical(each) for each in kinds])
+    lead = (
+        f"To learn about the population that these {count(people)} people come from, this release is worth a survey of "
+        f"{worth} people who answer openly."
+    )
+    shown_in = f", in {errors_in}" if errors_in else ""
+    caption = (
+        f"Typical standard error of an estimate{shown_in} (root mean square over all rows), if the people are a random "
+        "sample of a large population"
+    )
+    blocks = (
+        *((Text(lead, Role.LEAD, bold=(f" {worth} ",), on=_PAGE),) if worth else ()),
+        Bars(caption, ("Source", *_DRAWN), tuple(_bars(outcome, kinds)), on=_PAGE),
+        Text(f"For these {count(people)} people alone, only the error from randomizing counts.", on=_PAGE),
+        _every_error(outcome, kinds),
+    )
+    return Section(anchor="errors", title="The price of privacy", blocks=blocks)
+
+
+def _every_error(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...]) -> Fold:
+    """The errors of each row, and of how many people an open survey errs as much."""
+    scale, estimate = scale_of(outcome), outcome.release.estimate
+    rows = []
+    for name, *errors in zip(estimate.target, *kinds, strict=True):
+        shown = [scale.text(each, unit=False) for each in errors]
+        if errors[0] <= 0:  # an error that is estimated as zero is not known to be zero, and neither is the sum
+            shown[0] = shown[2] = NOTHING
+        rows.append((name, *shown, _worth(outcome.model.num_users, errors) or NOTHING))
+    errors_in = f" in {scale.unit_of_errors}" if scale.unit_of_errors else ""
+    heads = tuple(map(Column, (scale.noun, "Sampling", "Randomizing", "Both", "Worth")))
+    each = f"or each {scale.noun.lower()}"
+    caption = f"Standard errors{errors_in}, and the open survey that errs as much"
+    table = Table(caption, heads, tuple(rows), label=f"Errors f{each}")
+    unknown = why_unsampled(outcome)
+    why = told(f"{NOTHING}: {unknown}." if unknown else "", role=Role.NOTE)
+    return Fold(f"F{each}", (table, *why), len(rows) <= _MOST_OPEN, on=_PAGE)
+
+
+def effective_size(people: int, sampling: float, both: float) -> float:
+    """Of how many people, asked without randomizing, a sample would err as much: the variance falls as 1/n."""
+    return people * (sampling / both) ** 2 if both > 0 else float(people)
+
+
+def _worth(people: int, errors: "list[float]") -> str:
+    """The effective size in words; "" where the sampling error is estimated as zero, so that nothing can be said."""
+    sampling, _, both = errors
+    return count(max(round(effective_size(people, float(sampling), float(both))), 1)) if sampling > 0 else ""
+
+
+def _typical(errors: NDArray[np.float64]) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _bars(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[Bar]:
+    named = (
+        ("Asking a sample", "the error of a survey without randomizing", "sampling"),
+        ("Randomizing", "the error that privacy adds", "randomizing"),
+        ("Both together", "the error of this release, for the whole population", "both"),
+    )
+    scale, longest = scale_of(outcome), _typical(kinds[2]) or 1.0
+    for (name, note, style), errors in zip(named, kinds, strict=True):
+        if kinds[0].any() or style == "randomizing":  # else nothing is known of sampling
+            value, length = scale.text(_typical(errors), unit=False), 100 * _typical(errors) / longest
+            yield Bar(name=name, note=note, value=value, length=length, style=style)
+
+
+def beside_section(outcome: ColumnOutcome) -> Section | None:
+    """The error of a protocol beside those of other ways, for one epsilon; None for a task without a protocol."""
+    section, people = outcome.column.randomizer, outcome.model.num_users
+    if not isinstance(section, ProtocolSection):
+        return None
+    own, central = float(outcome.release.estimate.standard_error.max()), section.central_error(people)
+    local = section.local_errors(people)
+    curator = "who sees all answers and adds Laplace noise of the same epsilon"
+    errors = [
+        ("This release", "nobody is trusted with an answer but the shuffler", own, "randomizing"),
+        ("A trusted curator", curator, central, "sampling"),
+        *((kind, "without any shuffler, each person with epsilon0 = epsilon", error, "both")
+          for kind, error in sorted(local.items(), key=lambda item: item[1])),
+    ]  # fmt: skip
+    longest = max(error for _, _, error, _ in errors)
+    bars = tuple(
+        Bar(name=name, note=note, value=number(error), length=100 * error / longest, style=style)
+        for name, note, error, style in errors
+    )
+    ratio, times = number(own / central), number(min(local.values()) / own) if local else ""
+    others = f"; the best randomizer that needs no shuffler would err {times} times as much as this release"
+    lead = f"The standard error is {ratio} times that of a trusted curator{others if times else ''}."
+    caption = f"Standard errors for these {count_of(people, 'person', 'people')}, with the same epsilon"
+    price = (
+        "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the answers, and "
+        "if two rounds are worse than promised, nothing is certain any more. A randomizer on the device protects them "
+        "in any case."
+    )
+    blocks = (
+        Text(lead, Role.LEAD, bold=(f" {ratio} ", f" {times} ") if times else (f" {ratio} ",), on=_PAGE),
+        Bars(caption, ("Way", *_DRAWN), bars, on=_PAGE),
+        Text(price, on=_PAGE),
+    )
+    return Section(anchor="beside", title="Beside other ways", blocks=blocks)

@@ -1,0 +1,187 @@
+"""The way of the data in words: how many answers came in, how many reports went out, what was taken off on the way."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
+from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
+from shuffledp.documents.document import Medium, Role, Section, Step, Steps, Text, told
+from shuffledp.documents.words import count, listed
+from shuffledp.planning.calibrate import split_and_mix_certificate
+from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.shufflers import ParallelShuffleModel
+from shuffledp.survey import ColumnOutcome, ColumnStage, DataFlow, Missing
+
+_ORDER = {
+    LabelMeaning.NONE: "in an order that tells nothing",
+    LabelMeaning.SLOT: "each beside its place",
+    LabelMeaning.SUBMITTER: "each beside whoever handed it in",
+    LabelMeaning.ROUND: "each marked with its round",
+    LabelMeaning.POSITION: "in the order in which the shuffler put them out",
+}
+_MISSING = {
+    Missing.REFUSE: "Any missing answer would have stopped the run.",
+    Missing.DROP: "Missing answers are left out and counted.",
+    Missing.CATEGORY: "Not having answered counts as an answer of its own.",
+}
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_PAGE = Medium.PAGE
+
+
+def flow_section(outcome: ColumnOutcome) -> Section:
+    """The drawn flow, with sentences about what a reader may stumble over; on a terminal one paragraph."""
+    flow, model = outcome.flow, outcome.model
+    sentences = [_MISSING[outcome.column.missing], *_planned(flow, model), *_certificate(outcome), *_imperfect(model)]
+    briefly = [_in_and_out(flow, model), *_labels(outcome), *_detached(flow)]
+    blocks = (
+        *told(*model.local.warnings, role=Role.DANGER),
+        Text(" ".join(briefly), on=Medium.TERMINAL),
+        Steps((_received(flow), *_steps(flow, model)), on=_PAGE),
+        *told(*sentences, *_labels(outcome), *_detached(flow), on=_PAGE),
+    )
+    return Section(anchor="flow", title="From answers to release", blocks=blocks)
+
+
+def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
+    """What a single stage did with a private column."""
+    done = {"randomize": "randomized", "shuffle": "shuffled"}[stage]
+    each = outcome.column.randomizer.randomizer().model.num_messages
+    what = f"{outcome.num_reports:,} reports"
+    if each > 1:
+        what = f"{outcome.num_reports:,} messages of {outcome.num_reports // each:,} people"
+    dropped = f"{outcome.flow.missing:,} people without an answer dropped."
+    notes = [
+        *([dropped] if outcome.flow.missing else []),
+        *_detached(outcome.flow),
+        *(["SEEDED: for experiments only; no privacy is promised."] if outcome.seeded else []),
+    ]
+    text = " ".join([f"{what} {done}: {file}.", *notes])
+    return Section(anchor="stage", title=stage, blocks=(Text(text, Role.PATH),))
+
+
+def secret_file(file: str) -> str:
+    """The warning about a file that gives answers away."""
+    return (
+        f"{file} gives every answer away: whoever reads it adds up each person's messages. Nothing hides them before "
+        "the shuffle: hand it to nobody but a shuffler whom people trust with their answers, and delete it after "
+        "shuffling. Only its owner may read it. A shuffle that is killed may leave the messages in a folder .buckets.* "
+        "beside its output: delete that too."
+    )
+
+
+def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
+    """How much went in and came out, in a sentence."""
+    people, lost = f"{model.num_users:,} people", ""
+    what = "reports" if flow.released == model.num_users else f"messages of {people}"
+    if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_users:
+        what = f"reports handed in by {people}"
+        if flow.released < model.num_users:
+            what, lost = f"of {model.num_users:,} reports", " The others got lost on their way."
+    received = f"{flow.received:,} rows received, " if flow.received is not None else ""
+    missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
+    return f"{received}{missing}{flow.released:,} {what} released.{lost}"
+
+
+def _received(flow: DataFlow) -> Step:
+    if flow.received is None:
+        return Step(name="Received", count="not seen", note="raw answers never came to this stage", secret=True)
+    return Step(
+        name="Received", count=count(flow.received), note="rows in the input", secret=True, left_out=count(flow.missing)
+    )
+
+
+def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
+    users, messages = model.num_users, model.local.num_messages
+    loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
+    if model.local.guarantee.is_trivial:
+        loss = "which hides nothing before the shuffle"
+    randomized = f"by {model.local.kind}{',' * model.local.guarantee.is_trivial} {loss}"
+    if messages > 1:
+        randomized += f"; {messages} messages each"
+    yield Step(name="Randomized", count=count(users), note=randomized)
+    if model.shuffle.kind == "none":
+        name, note = "Not shuffled", "reports stay with their senders"
+    elif model.shuffle.labels is LabelMeaning.SUBMITTER:
+        name, note = "Passed on", "from hand to hand, by random walks"
+    else:
+        product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
+        name, note = "Shuffled", f"{product}by {_shuffle(model.shuffle)}"
+    yield Step(name=name, count=count(users * messages), note=note)
+    what = "reports" if messages == 1 else "messages"
+    dummies = ", dummies among them" if model.shuffle.dummies else ""
+    note = f"{what}{dummies}, {_ORDER[model.shuffle.labels]}"
+    yield Step(name="Released", count=count(flow.released), note=note)
+
+
+def _shuffle(shuffle: ShuffleModel) -> str:
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles"
+    article = "an" if shuffle.kind[0] in "aeiou" else "a"
+    return f"{article} {shuffle.kind} shuffle"
+
+
+def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
+    """What one person sent, and what is certified about the shuffles of additive shares, unless it is withdrawn."""
+    local, shuffle = outcome.model.local, outcome.model.shuffle
+    if not isinstance(local, SplitAndMixModel):
+        return ()
+    found = split_and_mix_certificate(local, shuffle)
+    by_each = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
+    if outcome.seeded:
+        return (by_each,)
+    bits = f"{math.floor(10 * found.security_bits) / 10:.1f}"
+    return (
+        f"{by_each} The shuffled messages are certified to be within 2^\N{MINUS SIGN}{bits} of telling nothing but the "
+        f"noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
+        f"delta = {in_digits(found.delta, 'at most')}.",
+    )
+
+
+def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
+    """What the order of the released reports tells, if it tells something by itself."""
+    gamma = model.shuffle.imperfection
+    if model.shuffle.labels is not LabelMeaning.POSITION or not gamma:
+        return ()
+    return (
+        f"The order of the released reports is not quite uniform: exchanging two people{_APOSTROPHE}s reports changes "
+        f"the probability of an order by a factor of at most {factor_in_digits(gamma, 'at most')} (gamma = "
+        f"{in_digits(gamma, 'at most')}). That is assumed of the shuffler, and not measured.",
+    )
+
+
+def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
+    if flow.expected is None:
+        return ()
+    difference = model.num_users - flow.expected
+    beside = f"{count(abs(difference))} {'more' if difference > 0 else 'fewer'}" if difference else "exactly as planned"
+    people = count_of(flow.expected, "person was planned for", "people were planned for")
+    return (f"{people}; {count(model.num_users)} took part ({beside}). All numbers here are for those who took part.",)
+
+
+def _labels(outcome: ColumnOutcome) -> tuple[str, ...]:
+    """What is released beside each report, where the shuffler leaves it there."""
+    shuffle = outcome.model.shuffle
+    if shuffle.labels is LabelMeaning.NONE:
+        return ()
+    if shuffle.labels is LabelMeaning.POSITION:
+        return ("The reports are released in the order in which the shuffler put them out.",)
+    public = outcome.column.public if outcome.column.shuffler.keeps_public else ()
+    columns = f" and the public {plural(len(public), 'column')} {_quoted(public)}" if public else ""
+    if shuffle.kind == "none":
+        return (f"Nothing is shuffled: each report is released beside its sender's row number{columns}.",)
+    return (f"Each report is released beside the number of its {shuffle.labels}{columns}.",)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed([f'"{printable(each)}"' for each in names])
+
+
+def _detached(flow: DataFlow) -> tuple[str, ...]:
+    if not flow.detached:
+        return ()
+    columns, one = f"public {plural(len(flow.detached), 'column')} {_quoted(flow.detached)}", len(flow.detached) == 1
+    return (
+        f"The {columns} {'was' if one else 'were'} taken off, and not released: beside a report "
+        f"{'it' if one else 'they'} could tell whose it is.",
+    )

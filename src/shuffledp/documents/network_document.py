@@ -1,0 +1,311 @@
+"""Walks along a graph in words: the guarantee against rounds, its cost, how fast walks mix, and what trust is worth."""
+
+import math
+from collections.abc import Iterable
+
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Column,
+    Medium,
+    Picture,
+    Role,
+    Section,
+    Table,
+    Text,
+    told,
+)
+from shuffledp.documents.rounds_chart import rounds_chart
+from shuffledp.documents.words import NOTHING, count, number, percent
+from shuffledp.planning.network_plan import NetworkPlan
+from shuffledp.planning.printed_formulas import PrintedFormula
+from shuffledp.survey import ColumnOutcome, Walked
+
+_HANDED_IN = {
+    "all": "Everybody hands in all reports that they hold in the end.",
+    "single": "Everybody hands in one of the reports that they hold in the end, chosen by lot, or a dummy.",
+    "padded": "Everybody hands in equally many reports, with dummies for those that are lacking.",
+}
+_LACKING = {
+    "all": "In the end {} people are expected to hold no report, and hand in nothing.",
+    "single": "In the end {} people are expected to hold no report, and hand in a dummy; of several, one is handed in.",
+    "padded": "In the end {} reports are expected to be lacking, and dummies take their places.",
+}
+_GAP = {"all": ("People who hold none, expected", "hold\nnone")}
+_DUMMIES = ("Dummies, expected", "dummies")
+_MOST_BARS = 8
+_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
+
+
+def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
+    """The guarantee, its cost and how fast walks mix; with ``table`` also each number of rounds and each part.
+
+    Args:
+        plan: what to show.
+        delta: of the guarantees.
+        bits: of one report; None where that differs from person to person.
+        table: whether to show all.
+    """
+    sentences = told(*network_sentences(plan, delta, bits))
+    if not table:
+        return sentences
+    parts = (_parts(plan),) if len(plan.parts) > 1 else ()
+    return (*sentences, _rounds(plan), *parts, *told(*map(_printed, plan.printed), role=Role.NOTE))
+
+
+def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list[str]:
+    """What there is to know of walks before anybody walks."""
+    own = plan.own
+    traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
+    return [
+        f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}.",
+        _guarantee(plan, delta),
+        *_better(plan),
+        f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
+        f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}",
+        *_mixing_sentences(plan),
+        *_failing(plan),
+    ]
+
+
+def network_section(outcome: ColumnOutcome) -> Section | None:
+    """What became of walks: the picture, the tables, and what trust is worth; None for any other shuffle."""
+    walked = outcome.walked
+    if walked is None:
+        return None
+    plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
+    withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
+    passed = (
+        "There is no shuffler: reports went from hand to hand along "
+        f"{_graph(plan)}. In each of {count_of(plan.rounds, 'round')} everybody passed every report that they held on "
+        f"to a neighbor chosen by lot. {_HANDED_IN[plan.protocol]}"
+    )
+    epsilon = in_digits(plan.epsilon, "at most")
+    lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
+    blocks = (
+        *told(*plan.warnings, role=Role.DANGER),
+        Text(passed, on=_PAGE),
+        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=_PAGE),
+        Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=_PAGE),
+        _rounds(plan, "this task", on=_PAGE),
+        *_mixing_table(plan),
+        *((_parts(plan, on=_PAGE),) if len(plan.parts) > 1 else ()),
+        *(_held(walked) if plan.protocol == "all" else ()),
+        *_trust(plan, epsilon0),
+    )
+    return Section(anchor="network", title="From hand to hand", blocks=blocks)
+
+
+def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
+    """Which graph, and what of its file was merged or left out."""
+    graphs = f"{count(plan.num_graphs)} graphs in turn, the first of them with"
+    start = graphs if plan.num_graphs > 1 else f"{'A' if capital else 'a'} graph of"
+    merged = count_of(plan.merged_edges, "repeated edge was merged", "repeated edges were merged")
+    dropped = count_of(plan.dropped_loops, "loop was left out", "loops were left out")
+    cleaned = f" ({merged} and {dropped})" if plan.merged_edges or plan.dropped_loops else ""
+    return f"{start} {count(plan.num_users)} people and {count(plan.num_edges)} edges{cleaned}"
+
+
+def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) -> str:
+    """Epsilon beside that of a uniform shuffle, and the fewest rounds that come near it."""
+    epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
+    would = "would be" if conditional else "is"
+    return (
+        f"After {count_of(plan.rounds, 'round')} epsilon = {epsilon} {would} guaranteed at delta = {delta:g}; a "
+        f"uniform shuffle of as many people would have {uniform}. {_fewest(plan)}"
+    )
+
+
+def _fewest(plan: NetworkPlan) -> str:
+    that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
+    if plan.why_not_searched:
+        return f"The fewest rounds that come within 5 % of {that} are not known: {plan.why_not_searched}."
+    if plan.fewest_rounds is None:
+        return f"No number of rounds was found that comes within 5 % of {that}."
+    return f"The fewest rounds that come within 5 % of {that}: {plan.fewest_rounds:,}."
+
+
+def _better(plan: NetworkPlan) -> list[str]:
+    """What another protocol would do, if it is better in all respects."""
+    if not plan.all_is_better or plan.epsilon_of_all is None:
+        return []
+    return [
+        f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many rounds, '
+        "and estimates would err less: no report is left out, and there are no dummies."
+    ]
+
+
+def _mixing(plan: NetworkPlan) -> tuple[tuple[str, str], ...]:
+    """The two mixing times, by their names."""
+    if plan.mixing_time is None:
+        return ()
+    slowest = ", of the slowest part" if plan.num_parts > 1 else ""
+    after = "never"
+    if plan.distance_rounds is not None:
+        least, most = plan.distance_rounds
+        after = count(least) if least == most else f"{count(least)} to {count(most)}"
+    return (
+        (f"by the gap, log(people) / gap{slowest}", _mixing_time(plan.mixing_time)),
+        (f"by distance, until all laws are within 0.01 of one in total variation{slowest}", after),
+    )
+
+
+def _mixing_sentences(plan: NetworkPlan) -> Iterable[str]:
+    if plan.mixing_time is None:
+        return (
+            ["Mixing times are not worked out for more than 64 parts."] if plan.num_parts > 1 and not plan.parts else []
+        )
+    return [f"Mixing time {name}: {after}{'' if after == 'never' else ' rounds'}." for name, after in _mixing(plan)]
+
+
+def _mixing_table(plan: NetworkPlan) -> Iterable[Table]:
+    rows = tuple((f"{name[0].upper()}{name[1:]}", after) for name, after in _mixing(plan))
+    heads = (Column("Which"), Column("Rounds"))
+    caption = "Two mixing times, in rounds; neither is a guarantee"
+    return [Table(caption, heads, rows, look="numeric chances", label="Mixing times", on=_PAGE)] if rows else []
+
+
+def _mixing_time(rounds: float | None) -> str:
+    if rounds is None:
+        return NOTHING
+    return "never" if math.isinf(rounds) else f"{rounds:,.1f}"
+
+
+def _failing(plan: NetworkPlan) -> list[str]:
+    """What remains if trust fails: never a promise."""
+    return [
+        f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
+        f"{chance_of(each.exposure)} on average; whoever has a colluding neighbor has no guarantee but that of the own "
+        "device."
+        for each in plan.risks[:1]
+    ]
+
+
+def chance_of(exposure: float) -> str:
+    """In percent, rounded up, but never to certainty."""
+    return "above 99.9%" if 0.999 < exposure < 1 else f"{math.ceil(1000 * exposure) / 10:.1f}%"
+
+
+def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) -> Table:
+    """What each number of rounds gives and costs."""
+    gap, brief = _GAP.get(plan.protocol, _DUMMIES)
+    rows = []
+    for row in plan.by_rounds:
+        marks = ", ".join(
+            [
+                *([own] if row.rounds == plan.rounds else []),
+                *(["within 5 %"] if row.rounds == plan.fewest_rounds else []),
+            ]
+        )
+        rows.append(
+            (
+                f"{row.rounds:,} ({marks})" if marks else f"{row.rounds:,}",
+                Cell(before="<=", text=in_digits(row.epsilon, "at most")),
+                f"{row.messages:,.1f}",
+                f"{row.messages_most:,.1f}",
+                f"{row.lacking:,.1f}",
+                row.theorem,
+            )
+        )
+    return Table(
+        "What each number of rounds gives, and costs: reports that one person passes on",
+        (
+            Column("Rounds", "rounds", folds=True, width=len("(within")),
+            Column("Epsilon, at most", "epsilon"),
+            Column("Messages on average", "messages\neach"),
+            Column("The busiest", "busiest"),
+            Column(gap, brief),
+            Column("Theorem", "theorem", left=True, folds=True),
+        ),
+        tuple(rows),
+        own=frozenset(place for place, row in enumerate(plan.by_rounds) if row.rounds == plan.rounds),
+        label="Guarantee and cost against rounds",
+        on=on,
+    )
+
+
+def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
+    heads = (
+        Column("People", "people"),
+        Column("Edges", "edges"),
+        Column("log(people) / gap", "log(n)\n/ gap"),
+        Column("Epsilon, at most", "epsilon"),
+        Column("Uniform shuffle", "uniform"),
+        Column("Fewest rounds within 5 %", "rounds\nto 5 %"),
+    )
+    rows = tuple(
+        (
+            f"{part.people:,}",
+            f"{part.edges:,}",
+            _mixing_time(part.mixing_time),
+            Cell(before="<=", text=in_digits(part.epsilon, "at most")),
+            in_digits(part.uniform, "at most"),
+            NOTHING if part.fewest_rounds is None else f"{part.fewest_rounds:,}",
+        )
+        for part in plan.parts
+    )
+    caption = "Parts of the graph, which no report leaves; the promise is that of the weakest"
+    return Table(caption, heads, rows, label="Parts of the graph", titled=True, on=on)
+
+
+def _printed(each: PrintedFormula) -> str:
+    """What the paper prints: to compare with."""
+    version = (
+        f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
+        if each.local_delta
+        else ""
+    )
+    return (
+        f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{version} prints epsilon = "
+        f"{each.epsilon:.4g} here, with delta = {each.delta:g}. It is {each.flag}."
+    )
+
+
+def _held(walked: Walked) -> Iterable[Block]:
+    """How many people handed in none, one, two and so on, the last line being all that hand in more."""
+    people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
+    names = [count(number_of) for number_of in range(len(shown))]
+    if rest:
+        shown.append(rest)
+        names.append(f"{_MOST_BARS} or more")
+    longest = max(shown)
+    bars = tuple(
+        Bar(name=name, value=f"{count(many)} ({percent(many / people)})", length=100 * many / longest)
+        for name, many in zip(names, shown, strict=True)
+    )
+    lacking = number(walked.plan.own.lacking)
+    caption = f"People by the number of reports that they handed in; {lacking} were expected to hand in none"
+    return (
+        Text("Who handed in how many", Role.HEADING, on=_PAGE),
+        Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=_PAGE),
+    )
+
+
+def _trust(plan: NetworkPlan, epsilon0: float) -> Iterable[Block]:
+    """What is left if people collude, or messages are watched."""
+    yield Text("If trust fails", Role.HEADING, on=_PAGE)
+    yield Text(
+        "All of this holds as long as nobody on the way tells the analyst what came from whom, and nobody watches the "
+        "messages. Whoever gets a report in the first round knows whose it is: against a neighbor who tells, only "
+        f"epsilon0 = {number(epsilon0)} is left, and so it is against somebody who watches all messages.",
+        on=_PAGE,
+    )
+    if not plan.risks:
+        return
+    heads = tuple(map(Column, ("Share who collude", "Chance that they ever hold a report", "Delta, at least")))
+    rows = tuple(
+        (f"{100 * each.share:.3g}%", chance_of(each.exposure), number(each.delta_at_least, "at least"))
+        for each in plan.risks
+    )
+    caption = "If a share of the people collude with the analyst; numbers to weigh, and no promise"
+    yield Table(caption, heads, rows, label="What collusion costs", on=_PAGE)
+    yield Text(
+        "The chance is an average over who colludes, and an upper bound. The last column is for somebody of whose "
+        f"neighbors that share colludes: at epsilon = {number(epsilon0 / 2)}, half of epsilon0, no smaller delta holds "
+        "for the worst randomizer of this epsilon0.",
+        Role.NOTE,
+        on=_PAGE,
+    )

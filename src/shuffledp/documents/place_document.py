@@ -1,0 +1,380 @@
+"""What a shuffle near a reference order does to groups, and what it lets one learn by place, in words."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shuffledp.accounting import ReidentificationBound
+from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Medium,
+    Picture,
+    Role,
+    Section,
+    Table,
+    Text,
+    told,
+)
+from shuffledp.documents.estimate_document import scale_of
+from shuffledp.documents.place_charts import PlacesDrawn, most_varied, place_charts, place_name
+from shuffledp.documents.words import NOTHING, Scale, count, number, percent
+from shuffledp.planning.group_mixing import GroupsPlan, Mixing
+from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
+
+_MOST_OPEN = 15
+_MOST_ROWS = 400
+_FEW, _MANY = 0.1, 0.5  # of a group's reports that stay, beyond what a uniform shuffle leaves there
+_CERTAIN = 0.9995
+_WHOLE = 1000  # ranks: from here on without decimals
+_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
+
+
+def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
+    """Group sizes and the order first, then what other losses and other groups would do."""
+    own = plan.mixing
+    blocks: list[Block] = [
+        Text(f"Groups: {section.words}.", Role.HEADING),
+        *told(*_sentences(own, section)),
+        _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
+    ]
+    if plan.by_reach:
+        reaches = [(f"{each.value:.4g}", each.mixing) for each in plan.by_reach]
+        own_value = section.radius if section.radius is not None else section.neighbors
+        rows = sorted([*reaches, (f"{own_value:.4g}", own)], key=lambda row: float(row[0]))
+        blocks.append(_table_of_losses(plan.by_reach[0].key, rows, own, section))
+    return Section(anchor="groups", title="Who is mixed with whom", blocks=tuple(blocks))
+
+
+def groups_section(outcome: ColumnOutcome) -> Section | None:
+    """Three shuffles side by side, and the odds of finding somebody's report; None without groups."""
+    section, regional = outcome.column.groups, outcome.regional
+    if section is None or regional is None:
+        return None
+    mixing = regional.mixing
+    own = {*outcome.model.local.warnings, *(outcome.walked.plan.warnings if outcome.walked else ())}
+    blocks = (
+        *told(*(each for each in outcome.warnings if each not in own), role=Role.DANGER),
+        Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=_PAGE),
+        _alone(mixing),
+        _table_of_shuffles(outcome, mixing, section),
+        *told(_chosen(mixing), on=_PAGE),
+        *([] if outcome.seeded else _odds(regional)),
+    )
+    return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
+
+
+def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[str, ...]:
+    """Sizes, order and displacement."""
+    alone = ""
+    if mixing.num_alone:
+        alone = f" {mixing.num_alone:,} are alone in a block: their reports are not shuffled at all."
+    landing = (
+        f"A report lands {mixing.displacement:,.1f} ranks away on average, nine of ten within "
+        f"{mixing.displacement_90:,.0f}; {mixing.displacement_uniform:,.0f} would be a uniform shuffle."
+    )
+    if mixing.distance is not None and mixing.distance_90 is not None:
+        unit = section.unit_of_distances
+        near, far = (f"{in_digits(value, '')}{unit}" for value in (mixing.distance, mixing.distance_90))
+        landing += f" Half land within {near}, nine of ten within {far}."
+    kept = (
+        f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
+        f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; {mixing.how_kept})."
+    )
+    return (f"{_sizes(mixing)}{alone}", f"{_order(mixing)} It is shuffled by {mixing.kind}.", landing, kept,
+            _chosen(mixing))  # fmt: skip
+
+
+def _sizes(mixing: Mixing) -> str:
+    """Groups and blocks."""
+    blocks = (
+        "everybody is mixed in one block"
+        if mixing.num_blocks == 1
+        else f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
+    )
+    return (
+        f"{count_of(mixing.num_groups, 'group')} of {count(mixing.smallest)} to {count(mixing.largest)} people (median "
+        f"{count(mixing.median)}); {blocks}."
+    )
+
+
+def _order(mixing: Mixing) -> str:
+    return (
+        f"The order found has an exact {mixing.sensitivity_distance.capitalize()} sensitivity of "
+        f"{count(mixing.sensitivity)}."
+    )
+
+
+def _chosen(mixing: Mixing) -> str:
+    """What an automatic choice chose from."""
+    if len(mixing.compared) < 2:
+        return ""
+    compared = ", ".join(f"{kind} {ranks:,.1f}" for kind, ranks in mixing.compared.items())
+    return f"Chosen because it displaces least, in ranks on average: {compared}."
+
+
+def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
+    """Narrow enough for 80 columns; where numbers are too long even so, they go on in the next line."""
+    unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
+    heads = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
+    cells = tuple(
+        (
+            f"{value} (yours)" if each is own else value,
+            f"{each.largest:,}",
+            f"{each.sensitivity:,}",
+            f"{_ranks(each.displacement)}{' all' if each.mixes_all else ''}",
+            f"{each.displacement_90:,.0f}" if each.distance_90 is None else in_digits(each.distance_90, ""),
+            f"{each.kept:.1%}",
+            f"{each.num_alone:,}",
+        )
+        for value, each in rows
+    )
+    mixed = any(each.mixes_all for _, each in rows)
+    return Table(
+        f"What another {key} would do",
+        tuple(Column(head, folds=True) for head in heads),
+        cells,
+        own=frozenset(place for place, (_, each) in enumerate(rows) if each is own),
+        closing="all: everything is shuffled with everything" if mixed else "",
+    )
+
+
+def _ranks(mean: float) -> str:
+    return f"{mean:,.1f}" if mean < _WHOLE else f"{mean:,.0f}"
+
+
+def _alone(mixing: Mixing) -> Text:
+    """Who is not shuffled at all."""
+    if not mixing.num_alone:
+        return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=_PAGE)
+    alone = count(mixing.num_alone)
+    text = (
+        f"{alone} of {count(mixing.num_users)} people ({percent(mixing.num_alone / mixing.num_users)}) are alone in a "
+        "block: their reports are not shuffled at all, and epsilon0 alone protects them."
+    )
+    return Text(text, Role.LEAD, bold=(alone,), on=_PAGE)
+
+
+def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
+    """What no shuffling, this shuffle and a uniform one do, line by line."""
+    uniform, unit = number(mixing.displacement_uniform), section.unit_of_distances
+    lines = [
+        ("Mean distance in the order, in ranks", "0", number(mixing.displacement), uniform),
+        ("Nine of ten reports land within, in ranks", "0", number(mixing.displacement_90), NOTHING),
+    ]
+    if mixing.distance is not None and mixing.distance_90 is not None:
+        lines += [
+            ("Half of the reports land within", "0", f"{number(mixing.distance)}{unit}", NOTHING),
+            ("Nine of ten land within", "0", f"{number(mixing.distance_90)}{unit}", NOTHING),
+        ]
+    stays, least = f"Share of a group\u2019s reports that stays ({mixing.how_kept})", percent(mixing.kept_least)
+    lines += [
+        (stays, "100%", percent(mixing.kept), percent(mixing.kept_uniform)),
+        ("The same in the group where it is least", "100%", least, NOTHING),
+        _losses_of_order(outcome, mixing),
+    ]
+    caption = (
+        "Where a report may land; averages over simulated shuffles where no other is said, the same for whatever "
+        "people answered"
+    )
+    heads = tuple(map(Column, ("What", "No shuffling", "This shuffle", "Uniform shuffle")))
+    rows = tuple((what, none, Cell(text=this, bold=True), last) for what, none, this, last in lines)
+    return Table(caption, heads, rows, label="What the shuffle did", on=_PAGE)
+
+
+def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
+    """The loss of the order inside a group: if nothing is shuffled that of randomizing, and at most that otherwise."""
+    name = "Loss of the order inside a group (alpha)"
+    if outcome.seeded:
+        return (name, _loss(math.inf), "withdrawn", NOTHING)
+    stated = d_sigma_of_local(outcome.model)
+    guarantee = None if stated is None else stated.guarantee
+    alone = guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else math.inf
+    return (name, _loss(alone), _loss(min(alone, mixing.alpha)), "0")
+
+
+def _loss(alpha: float) -> str:
+    return "infinite" if math.isinf(alpha) else number(alpha, "at most")
+
+
+def _odds(regional: Regional) -> Iterable[Block]:
+    """Whose report is found with which chance, those whom the shuffle hides least first."""
+    smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
+    if largest is None:
+        return
+    found = []
+    if regional.mixing.num_alone:
+        people = count_of(regional.mixing.num_alone, "person who is", "people who are")
+        found.append((f"The {people} alone: the report stays in its slot", "100%"))
+    if smallest is not None:
+        which = "smallest of the others" if regional.mixing.num_alone else "smallest"
+        found.append((f"Somebody whose group is the {which}: {count(smallest.group_size)} people", _chance(smallest)))
+    found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
+    if near is not None:
+        found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
+    caption = (
+        "With which chance somebody names the slot of one person\u2019s report: somebody who knows all answers and all "
+        "public columns, and lacks only the randomness of reports and shuffle"
+    )
+    rows = tuple((whose, Cell(text=chance, bold=True)) for whose, chance in found)
+    heads = (Column("Whose report"), Column("Chance"))
+    yield Table(caption, heads, rows, look="numeric chances", label="Chances of finding a report", on=_PAGE)
+    larger = {
+        "values": "what is reported counts for more.",
+        "order": "where it lies counts for more.",
+        "neither": "both count for the same.",
+    }[largest.dominates]
+    yield Text(
+        f"What is reported may multiply the odds of a right guess by e^{in_digits(largest.from_values, 'at most')} "
+        f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(largest.from_order, 'at most')} (alpha, "
+        f"inside a group); {larger}",
+        Role.NOTE,
+        on=_PAGE,
+    )
+
+
+def _chance(bound: ReidentificationBound) -> str:
+    """The probability, or that none below certainty can be promised."""
+    return "nothing is promised" if bound.success > _CERTAIN else f"at most {percent(bound.success, 'at most')}"
+
+
+def places_section(outcome: ColumnOutcome) -> Section | None:
+    """A chart of the target that differs most between places, and a table of all; None without regional estimates."""
+    regional, section = outcome.regional, outcome.column.groups
+    if regional is None or section is None:
+        return None
+    scale, mixing = scale_of(outcome), regional.mixing
+    drawn = most_varied(regional, outcome.release.estimate, scale, outcome.column.value)
+    opening = _opening(mixing, section, len(drawn.where))
+    average = (
+        "Each estimate is of the average answer that lies in the place\u2019s slots: that of the place itself, "
+        "smoothed over where reports may land. Its interval covers randomizing and shuffling together, and is "
+        f"typically {_wider(drawn)}."
+    )
+    blocks = (
+        *told(_on_terminal(regional), on=_TERMINAL),
+        Text(opening, Role.DANGER if mixing.mixes_all else Role.PLAIN, on=_PAGE),
+        Text(f"{average} {_left_out(regional.left_out)}".rstrip(), on=_PAGE),
+        *told(_slots(regional, section), on=_PAGE),
+        *(Picture(chart, on=_PAGE) for chart in place_charts(drawn)),
+        _every_place(regional, scale),
+    )
+    return Section(anchor="places", title="Estimates by place", blocks=blocks)
+
+
+def _on_terminal(regional: Regional) -> str:
+    """What there is by place, and who is not shuffled."""
+    mixing = regional.mixing
+    found = [
+        f"By place: {count_of(len(regional.people), 'place')}, {len(regional.estimate.target):,} further rows of "
+        f"estimates.csv. Reports land {mixing.displacement:,.1f} ranks away on average; {mixing.kept:.1%} of a group's "
+        "stay in it."
+    ]
+    if regional.of_slot is not None:
+        found.append("places.csv says whose slot is in which place.")
+    found.append(_left_out(regional.left_out))
+    if mixing.num_alone:
+        found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")
+    return " ".join(filter(None, found))
+
+
+def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
+    """Whether places can be compared, by how much of a group's reports stays there."""
+    compared = f"so that {count_of(places, 'place')} can be compared"
+    if not mixing.displacement:
+        return f"No report leaves its sender\u2019s slot, {compared}."
+    if mixing.kept_uniform == 1:
+        stays = "Everybody is in everybody\u2019s group, so that reports may land anywhere"
+    else:
+        stays = (
+            f"Of the slots of a person\u2019s group, {percent(mixing.kept)} hold a report of the group, where a "
+            f"uniform shuffle of everybody would leave {percent(mixing.kept_uniform)}"
+        )
+    if mixing.mixes_all:
+        return (
+            f"The shuffle mixes almost everybody with everybody. {stays}. Places can hardly be compared: what they "
+            "have of their own is lost, all estimates are about that for everybody, and most of what differs is chance."
+        )
+    kept = (mixing.kept - mixing.kept_uniform) / (1 - mixing.kept_uniform)
+    if kept < _FEW:
+        return f"Few reports stay in their group. {stays}. {_landing(mixing, section)}"
+    if kept < _MANY:
+        return f"Some reports stay in their group, {compared} with care: they differ more than is seen here. {stays}."
+    return f"Most reports stay near their senders, {compared}. {stays}."
+
+
+def _landing(mixing: Mixing, section: GroupsSection) -> str:
+    """Over which ways differences are lost."""
+    if mixing.distance is None or mixing.distance_90 is None:
+        return (
+            f"They land {number(mixing.displacement)} ranks away on average: estimates are averages over about that "
+            "number of people, and show only what differs between larger parts of the order."
+        )
+    unit = section.unit_of_distances
+    return (
+        f"Half of all land within {number(mixing.distance)}{unit}, nine of ten within "
+        f"{number(mixing.distance_90)}{unit}; the chart shows only what changes over longer ways than that."
+    )
+
+
+def _left_out(people: int) -> str:
+    """That some places are not shown; "" if all are."""
+    are = "person is" if people == 1 else "people are"
+    return f"{count(people)} {are} at places far from all others with too few people to show." if people else ""
+
+
+def _slots(regional: Regional, section: GroupsSection) -> str:
+    """Which slots are in which place, where no public column beside the slot says it; "" where one does."""
+    if regional.of_slot is None:
+        return ""
+    if "group" in (regional.estimate.where or ({},))[0]:
+        kind = f"A place is here a group of {section.file}; whoever is in several counts for the largest of them."
+    else:
+        kind = "A place is here a stretch of the order in which people stand who have many groups in common."
+    return f"{kind} The file places.csv says whose slot is in which of them: public information, as the groups are."
+
+
+def _wider(drawn: PlacesDrawn) -> str:
+    """By how much shuffling widens a typical interval."""
+    ratio = float(np.median(drawn.margin / np.maximum(drawn.unshuffled, 1e-300)))
+    return (
+        f"{ratio:.2f} times as wide as without shuffling" if ratio >= 1.005 else "hardly wider than without shuffling"
+    )
+
+
+def _every_place(regional: Regional, scale: Scale) -> Fold:
+    """The estimates of all places, or of the first of very many."""
+    estimate = regional.estimate
+    unshuffled = replace(estimate, standard_error=regional.unshuffled_error).margin
+    targets = max(1, len(estimate.target) // len(regional.people))
+    numbers = (estimate.estimate, estimate.lower, estimate.upper, unshuffled)
+    rows = tuple(
+        (
+            place_name(place),
+            count(int(regional.people[row // targets])),
+            target,
+            Cell(text=scale.text(value), bold=True),
+            scale.text(low),
+            scale.text(high),
+            f"\u00b1{scale.text(margin)}",
+        )
+        for row, (place, target, value, low, high, margin) in enumerate(
+            zip(estimate.where or (), estimate.target, *numbers, strict=True)
+        )
+    )
+    caption = (
+        f"Estimates by place, with {estimate.level * 100:.4g}% intervals, and the half width of those that there would "
+        "be without shuffling"
+    )
+    heads = ("Place", "People", scale.noun, "Estimate", "From", "To", "Unshuffled")
+    further = f" ({count(len(rows) - _MOST_ROWS)} more in estimates.csv)" if len(rows) > _MOST_ROWS else ""
+    table = Table(caption, tuple(map(Column, heads)), rows[:_MOST_ROWS], label="Estimates by place")
+    summary = f"{'All' if not further else 'The first'} {min(len(rows), _MOST_ROWS)} estimates as a table{further}"
+    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=_PAGE)

@@ -1,0 +1,172 @@
+"""A plan in words: what will be stated, what to expect of each column, and which randomizer would do better."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import Block, Column, Document, Role, Section, Table, Text, told
+from shuffledp.documents.network_document import network_plan_blocks
+from shuffledp.documents.place_document import groups_plan_section
+from shuffledp.documents.statement_document import promise_of
+from shuffledp.planning.calibrate import SplitAndMixCertificate
+from shuffledp.planning.randomizer_choice import Option
+from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
+
+_SAYS_NOTHING = "says nothing at this size"
+_READING = (
+    "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum. The lemmas are those "
+    "of Ghazi et al. 2023, one as printed and one with its algebra done again. The rule of thumb only counts single "
+    "people whose messages stay apart from all others, and proves nothing.)"
+)
+
+
+def plan_document(plan: Plan, *, table: bool = False) -> Document:
+    """The statements first, then what to expect.
+
+    Args:
+        plan: what to expect.
+        table: whether to list all numbers of rounds and all parts of a graph.
+    """
+    people = told(f"Planned for {plan.num_users:,} people; nothing has been collected.")
+    promise, sections = promise_of(plan.statements), list[Section]()
+    if plan.groups is not None and plan.task.groups is not None:
+        sections.append(groups_plan_section(plan.groups, plan.task.groups))
+    sections.append(Section(anchor="dangers", title="", blocks=told(*plan.warnings, role=Role.DANGER)))
+    for column in plan.columns:
+        network, delta = column.network, plan.task.release.delta
+        walks = () if network is None else network_plan_blocks(network, delta, column.chosen.report_bits, table=table)
+        blocks = (*walks, *_column(column))
+        sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
+    return Document(
+        title=plan.task.name,
+        digest=plan.task.sha256,
+        promise=replace(promise, headline=(*people, *promise.headline)),
+        sections=tuple(sections),
+    )
+
+
+def _column(column: ColumnPlan) -> Iterable[Block]:
+    """What one person sends, how far estimates will be off, and what others would do."""
+    chosen = column.chosen
+    yield Text(
+        f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
+        f"{_about(column)} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
+        "sampling people."
+    )
+    if column.protocol is not None:
+        yield from _protocol(column.protocol, chosen)
+    yield Text(_advice(column, chosen))
+    yield _options(column, chosen)
+    yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE)
+
+
+def _sent(column: ColumnPlan) -> str:
+    """What one person sends."""
+    bits = column.chosen.report_bits
+    if column.protocol is not None:
+        messages = column.protocol.certificate.num_messages
+        return f"{messages:,} messages, {bits:,} bits per person,"
+    return "reports of varying size" if bits is None else f"reports of {count_of(bits, 'bit')}"
+
+
+def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
+    """The certificate, what others would have said, and the error beside that of a trusted curator."""
+    found = protocol.certificate
+    each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
+    yield from told(
+        "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer.",
+        f"Certificate: num_messages = {found.num_messages:,}{each}, modulus = {found.modulus:,}, precision = "
+        f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
+        f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
+        f"{found.imperfection:g} in all rounds but one.",
+        f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
+        f"Messages for each number, {found.num_shares:,} here; others would have said:",
+    )
+    yield _counts(found)
+    yield Text(_READING, Role.NOTE)
+    ratio = chosen.error.standard_error / protocol.central_error
+    most = "at most " if _rounds(protocol, chosen) else ""
+    yield Text(
+        f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a standard "
+        f"error of {protocol.central_error:.3g}; yours is {most}{ratio:.3g} x that."
+    )
+
+
+def _about(column: ColumnPlan) -> str:
+    """What rounding adds depends on the values: only the most of it is known."""
+    return "at most" if column.protocol is not None and _rounds(column.protocol, column.chosen) else "about"
+
+
+def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
+    return chosen.error.standard_error > protocol.noise_error
+
+
+def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
+    """What the grid costs, and what less of it would."""
+    if not _rounds(protocol, chosen):
+        return "Nothing is rounded. "
+    more = math.ceil(1e4 * (chosen.error.standard_error / protocol.noise_error - 1)) / 1e4
+    return (
+        f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
+        "precision costs one bit a message. "
+    )
+
+
+def _counts(found: SplitAndMixCertificate) -> Table:
+    """The numbers of messages by other rules."""
+    named = (
+        ("  Lemma 4.13 as printed", found.printed_lemma_13),
+        ("  Lemma 4.12, algebra redone", found.lemma_12),
+        ("  for perfect shuffles (Balle et al.)", found.perfect_shuffle),
+        ("  rule of thumb, which is no bound", found.rule_of_thumb),
+    )
+    rows = tuple((name, _SAYS_NOTHING if count is None else f"{count:,}") for name, count in named)
+    return Table("", (Column("rule", left=True), Column("messages")), rows, headed=False)
+
+
+def _advice(column: ColumnPlan, chosen: Option) -> str:
+    """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    if column.protocol is not None and len(column.options) == 1:
+        return "There is no randomizer for such answers to stand beside it:"
+    if column.protocol is not None:
+        return (
+            f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
+            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
+            "would err no more than this, and mostly far less:"
+        )
+    best = column.options[0]
+    if best.error.standard_error >= chosen.error.standard_error:
+        return "No other randomizer would have a smaller standard error:"
+    less = 1 - best.error.standard_error / chosen.error.standard_error
+    return f"{best.kind} would have a standard error that is {less:.1%} smaller:"
+
+
+def _options(column: ColumnPlan, chosen: Option) -> Table:
+    """The randomizers that could do the task, those of the smallest error first."""
+    rows = []
+    for option in column.options:
+        ratio = option.error.standard_error / chosen.error.standard_error
+        rows.append(
+            (
+                f"{option.kind}{' (yours)' if option.chosen else ''}",
+                "varies" if option.report_bits is None else f"{option.report_bits:,}",
+                f"{option.error.standard_error:.3g}",
+                "" if option.chosen else f"{ratio:.3g} x",
+                "unknown" if option.central is None else _epsilon(option.central, "at most"),
+                _epsilon(option.local, "exactly"),
+            )
+        )
+    heads = (Column("randomizer", left=True), *map(Column, ("bits", "error", "vs yours", "epsilon", "local")))
+    own = frozenset(place for place, option in enumerate(column.options) if option.chosen)
+    return Table("", heads, tuple(rows), own=own)
+
+
+def _epsilon(guarantee: Guarantee, relation: str) -> str:
+    """The number of a guarantee that is a matter of epsilon; the name of any other."""
+    if not isinstance(guarantee, DifferentialPrivacy):
+        return guarantee.type
+    if guarantee.is_trivial:
+        return "none"
+    return in_digits(guarantee.epsilon, relation)

@@ -1,0 +1,124 @@
+"""How a result was made, and what is needed to check that it is of the same task, in words: never data."""
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp._version import __version__
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.text import count_of
+from shuffledp.documents.document import Beside, Block, Code, Fold, Medium, Pairs, Role, Section, Text, told
+from shuffledp.documents.words import NOTHING, count
+from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
+
+_ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
+_LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
+_MOST_ITEMS = 16
+_PAGE = Medium.PAGE
+
+
+def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
+    """The command, versions, parameters and digests."""
+    command, repeats = command_of(outcome)
+    task = outcome.task if isinstance(outcome, Outcome) else outcome.column
+    again = (
+        f"A further release about the same people adds to the loss: what is promised here covers {_covered(outcome)}."
+    )
+    blocks = (
+        Code(command, on=_PAGE),
+        *told(repeats, "" if outcome.seeded else again, on=_PAGE),
+        Beside(
+            (
+                _parameters("The task, fixed beforehand", task),
+                (*_versions(task), *_files(outcome.files)),
+            ),
+            look="columns apart",
+            on=_PAGE,
+        ),
+    )
+    return Section(anchor="reproduction", title="How it was made", blocks=blocks)
+
+
+def task_section(task: Column | Task) -> Section:
+    """All parameters, and what it takes to check that it is the same task."""
+    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task))), on=_PAGE),)
+    return Section(anchor="audited_task", title="The task", blocks=blocks)
+
+
+def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every entry of a task as (dotted key, text)."""
+    return list(_flat(_by_column(task)))
+
+
+def _parameters(title: str, task: Column | Task) -> tuple[Block, ...]:
+    return (Text(title, Role.HEADING), Pairs(tuple(parameters_of(task.to_dict()))))
+
+
+def _versions(task: Column | Task) -> Iterable[Block]:
+    """What the numbers were made with, and the digest of the task with the text that it is of."""
+    versions = {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
+    yield Text("Versions", Role.HEADING)
+    yield Pairs(tuple(versions.items()))
+    yield Text("Digest of the task", Role.HEADING)
+    yield Code((task.sha256,), "digest")
+    canonical = json.dumps(task.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    yield Fold("The text it is the SHA-256 of", (Code((canonical,)),))
+
+
+def _files(files: Mapping[str, str]) -> Iterable[Block]:
+    if files:
+        yield Text("Files, with their SHA-256", Role.HEADING)
+        yield Pairs(tuple(files.items()), "files")
+
+
+def _covered(outcome: ColumnOutcome | Outcome) -> str:
+    """The releases whose losses are in the first statement."""
+    counted = {each for release in outcome.earlier for each in release.counted}
+    return f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
+
+
+def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
+    """The command in pieces that stay on one line, and what will be the same the next time."""
+    earlier = ("--earlier FILE",) * len(outcome.earlier)
+    # What is about this release alone: the sum is with others, which may have been made in another way.
+    column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
+    if Trust.OPERATOR not in column.release.statements[0].trust:
+        return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
+    if outcome.seeded:
+        return (*_ALL_STAGES, *earlier, "--seed N"), (
+            "The same input and seed give the same numbers: so nothing is promised."
+        )
+    return (*_ALL_STAGES, *earlier), (
+        "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
+        "not."
+    )
+
+
+def _by_column(task: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The task, with the randomizers of several private columns under the names of the columns."""
+    if not isinstance(task.get("value"), list):
+        return task
+    return dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
+
+
+def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """The entries of nested tables as (dotted key, text)."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{key}.")
+        else:
+            yield f"{within}{key}", _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    if value is None or value == []:
+        return NOTHING
+    if isinstance(value, list):
+        more = f" and {count(len(value) - _MOST_ITEMS)} more" if len(value) > _MOST_ITEMS else ""
+        return ", ".join(_as_text(item) for item in value[:_MOST_ITEMS]) + more
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if value != "" else "(empty)"

@@ -1,0 +1,185 @@
+"""A release in words: the promise first, then each private column, and how all of it was made."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from shuffledp.core.text import count_of
+from shuffledp.documents import page
+from shuffledp.documents.bounds_document import accounting_section
+from shuffledp.documents.document import Block, Document, Fold, Link, Medium, Picture, Role, Section, told
+from shuffledp.documents.estimate_chart import estimates_chart
+from shuffledp.documents.estimate_document import (
+    beside_section,
+    clipping_of,
+    errors_section,
+    estimates_section,
+    estimates_table,
+    scale_of,
+)
+from shuffledp.documents.flow_document import flow_section
+from shuffledp.documents.leakage_document import leakage_section
+from shuffledp.documents.provenance_document import provenance_section
+from shuffledp.documents.statement_document import promise_of
+from shuffledp.documents.words import sent
+from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
+
+PAGE = "release.html"
+_MOST_ROWS_UNFOLDED = 12
+_TERMINAL = Medium.TERMINAL
+
+
+def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
+    """What the shuffle did to groups, and what there is by place; nothing without groups."""
+    if outcome.regional is not None:
+        from shuffledp.documents.place_document import groups_section, places_section
+
+        yield places_section(outcome)
+        yield groups_section(outcome)
+
+
+def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
+    """What became of walks along a graph; nothing for any other shuffle."""
+    if outcome.walked is not None:
+        from shuffledp.documents.network_document import network_section
+
+        yield network_section(outcome)
+
+
+def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
+    """What only a page has room for."""
+    for make in (errors_section, beside_section, accounting_section, leakage_section, provenance_section):
+        yield make(outcome)
+
+
+# In their order. A new section is a function and one more line.
+SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
+    lambda outcome: [flow_section(outcome), estimates_section(outcome)],
+    by_place,
+    by_walks,
+    on_page,
+)
+
+
+def column_document(outcome: ColumnOutcome) -> Document:
+    """The release of one private column."""
+    sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
+    summary = f"{sent(outcome.model, outcome.flow.released)} about the private column"
+    return _document(outcome, outcome.column, sections, summary, [outcome.column.value])
+
+
+def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple[Outcome, Document]:
+    """Write the page of each private column in its folder; and, where the task has blocks, one about all of them.
+
+    Returns:
+        The outcome with the digests of these files, and what the last page says.
+    """
+    columns, documents = {}, {}
+    for name, column in outcome.columns.items():
+        documents[name] = document = column_document(column)
+        columns[name] = column.with_files(folder / name, page.write_page(document, folder / name, PAGE, png=png))
+    outcome = replace(outcome, columns=columns)
+    if not outcome.task.in_blocks:
+        return outcome, document
+    document = joint_document(outcome, documents)
+    return outcome.with_files(folder, page.write_page(document, folder, PAGE, png=png)), document
+
+
+def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Document:
+    """The release of several private columns: what holds for one person over all of them, then each in short.
+
+    Args:
+        outcome: what came of the task.
+        columns: the documents of the columns, by the names of their folders.
+    """
+    sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
+    summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
+    values = [column.value for column in outcome.task.columns]
+    return _document(outcome, outcome.task, [*sections, provenance_section(outcome)], summary, values)
+
+
+def _document(
+    outcome: ColumnOutcome | Outcome, task: Column | Task, sections: list[Section], summary: str, values: list[str]
+) -> Document:
+    return Document(
+        title=task.name,
+        digest=task.sha256,
+        kicker=_kicker(outcome),
+        summary=summary,
+        values=tuple(values),
+        withdrawn=_withdrawn(outcome),
+        promise=promise_of(outcome.statements),
+        sections=tuple(sections),
+    )
+
+
+def _kicker(outcome: ColumnOutcome | Outcome) -> str:
+    """What kind of release this is, in three words."""
+    headline = outcome.statements[0].guarantee
+    if _withdrawn(outcome):
+        return "Trial run, not private"
+    if headline.is_trivial:
+        return "Not private"
+    return "Weakly private release" if headline.weakness else "Private release"
+
+
+def _withdrawn(outcome: ColumnOutcome | Outcome) -> str | None:
+    """Why nothing is promised, in words; None if something is."""
+    reasons = [statement.withdrawn.text for statement in outcome.statements if statement.withdrawn]
+    if not reasons and outcome.seeded:
+        return "the randomness can be replayed"
+    return reasons[0] if reasons else None
+
+
+def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> Section:
+    """One private column of several: its estimates, and the way to the page that is about it alone.
+
+    Args:
+        outcome: of the column.
+        folder: where its own page lies, beside this one; it also tells the pictures of several columns apart.
+        document: all that is said of it there.
+    """
+    local, missing = outcome.model.local, outcome.flow.missing
+    epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{local.epsilon0:.4g}"
+    how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
+    without = f"{count_of(missing, 'person', 'people')} without an answer left out." if missing else ""
+    name, value = f"estimates-{folder}", outcome.column.label
+    table: Block = estimates_table(outcome, f" of {value}")
+    if len(outcome.release.estimate.target) > _MOST_ROWS_UNFOLDED:
+        summary = f"All {len(outcome.release.estimate.target)} estimates as a table"
+        table = Fold(summary, (table,), on=Medium.PAGE)
+    chart = estimates_chart(outcome.release.estimate, scale_of(outcome), outcome.column.value, name=name)
+    onward = (
+        ": its own share of the loss, every theorem, what can be guessed about one person, where its errors come from, "
+        "and its files."
+    )
+    blocks = (
+        *(block for section in document.sections for block in section.blocks if _TERMINAL in block.on),
+        *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=Medium.PAGE),
+        Picture(chart, has_files=False, on=Medium.PAGE),
+        table,
+        Link(f"{folder}/{PAGE}", "The page of this column", onward, on=Medium.PAGE),
+    )
+    return Section(anchor=f"column-{folder}", title=value, blocks=blocks, titled=Medium.BOTH)
+
+
+def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
+    """The document of a release that says where its page and its files are."""
+    if not outcome.task.in_blocks:
+        return document.followed_by(Section(anchor="files", title="Files", blocks=_places(outcome.column, folder)))
+    columns = {f"column-{name}": _places(column, folder / name) for name, column in outcome.columns.items()}
+    sections = [
+        replace(section, blocks=(*section.blocks, *columns.get(section.anchor, ()))) for section in document.sections
+    ]
+    together = told(
+        f"\nPage about all columns: {folder / PAGE}",
+        f"Statement about one person, over all columns: {folder / 'statement.json'}",
+        on=_TERMINAL,
+        role=Role.PATH,
+    )
+    return replace(document, sections=(*sections, Section(anchor="files", title="Files", blocks=together)))
+
+
+def _places(outcome: ColumnOutcome, folder: Path) -> tuple[Block, ...]:
+    """Where the page and the files of a column are."""
+    return told(f"Page:  {folder / PAGE}", f"Files: {', '.join(outcome.files)}", on=_TERMINAL, role=Role.PATH)

@@ -1,0 +1,302 @@
+"""A privacy statement in words: how much, what that means, whom one must trust, why it holds, what else is known."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, Guarantee, LocalDP
+from shuffledp.core.statement_terms import Basis, Kind, Unit
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import factor_in_digits, in_digits, shown_relation
+from shuffledp.documents.document import (
+    Beside,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Headline,
+    Listing,
+    Medium,
+    Meter,
+    Promise,
+    Role,
+    Table,
+    Tag,
+    Text,
+    told,
+)
+from shuffledp.documents.words import NOTHING, count, percent
+
+_TITLES = {
+    Kind.EXACT: "Exact value",
+    Kind.UPPER_BOUND: "Upper bound",
+    Kind.LOWER_BOUND: "Lower bound",
+    Kind.ESTIMATE: "Estimate",
+}
+_MEANINGS = {
+    Kind.EXACT: "A promise, and no stronger one is possible: the loss is this, up to the digits shown.",
+    Kind.UPPER_BOUND: "A promise: the loss is this small or smaller.",
+    Kind.LOWER_BOUND: "Not a promise. On some data the loss is at least this, so nothing smaller can be promised.",
+    Kind.ESTIMATE: "Not a promise: an estimate of the loss.",
+}
+_LEAST_WRITTEN_OUT = 1e-9
+_MOST_OF_ALL = 10**15
+_ABOUT = {
+    CentralDP.type: "everything that is released",
+    LocalDP.type: "one person's report by itself",
+    DSigmaPrivacy.type: "who of a group gave which of its reports",
+}
+_ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
+_PAGE = Medium.PAGE
+_HOLDS = "It holds as long as"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
+
+    Args:
+        share: the largest chance of being right, from 0.5 to 1.
+    """
+
+    share: float
+
+    @classmethod
+    def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
+        """At most (exp(epsilon) + delta) / (exp(epsilon) + 1), however much else the guesser knows."""
+        inverse = math.exp(-guarantee.epsilon)
+        return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
+
+    @property
+    def text(self) -> str:
+        """The chance in percent, rounded up."""
+        return percent(self.share, "at most")
+
+    def sentence(self, *, several: bool = False) -> str:
+        """What it means; ``several`` says that a person gave more than one answer."""
+        return (
+            "Somebody who knows the answers of all the others, and wonders which of two "
+            f"{'sets of ' if several else ''}answers one person gave, with even chances before, guesses right at most "
+            f"{self.text} of the time after seeing everything that is released."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """The numbers of a differential privacy guarantee, as they are shown large."""
+
+    epsilon: str
+    epsilon_relation: str
+    factor: str
+    factor_relation: str
+    delta: str
+    allowance: str
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
+        """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
+        if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
+            return None
+        delta, epsilon = guarantee.delta, in_digits(guarantee.epsilon, relation)
+        return cls(
+            epsilon=epsilon,
+            epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
+            factor=factor_in_digits(guarantee.epsilon, relation),
+            factor_relation="about" if relation == "exactly" else relation,
+            delta=_written_out(delta, relation),
+            allowance=_one_in(delta, relation),
+        )
+
+
+def _written_out(delta: float, relation: str) -> str:
+    """A remainder without powers of ten, unless it is tiny."""
+    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else in_digits(delta, relation)
+
+
+def _one_in(delta: float, relation: str) -> str:
+    """A remainder as a share of all, rounded as the relation says: a smaller number of all is a larger share."""
+    if delta < 1 / _MOST_OF_ALL:
+        return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
+    every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))
+    rounding = {"at most": math.floor, "at least": math.ceil}.get(relation, round)
+    return f"one in {count(rounding(every))}"
+
+
+def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
+    """The first statement in its parts, and the others in short, marked by their kinds."""
+    first, *others = statements
+    headline: tuple[Block, ...] = (
+        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, on=Medium.TERMINAL),
+        *(_line(f"of which {part.label}: {in_short(part.statement)}") for part in first.parts),
+        *(_line(in_short(statement)) for statement in others),
+    )
+    if first.withdrawn:
+        return Promise(title="Nothing is promised", headline=(*headline, *_withdrawn(first, others)))
+    return Promise(
+        title="Nothing is promised" if first.guarantee.is_trivial else "What is promised",
+        headline=(*headline, _large(first)),
+        meaning=tuple(_meaning(first)),
+        trust=(
+            Text("Who must be trusted", Role.HEADING, on=_PAGE),
+            Text(_HOLDS, on=_PAGE),
+            Listing(tuple(each.text for each in first.trust), "trust", on=_PAGE),
+        ),
+        grounds=(*_grounds(first), *_others(first, others)),
+    )
+
+
+def in_short(statement: PrivacyStatement) -> str:
+    """A statement on one line; that it is a sum is said, so that it is not taken for a part."""
+    claim: Any = statement.claimed or statement.guarantee
+    state = "withdrawn; would have been " if statement.withdrawn else ""
+    delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
+    if claim.is_trivial and statement.kind is Kind.EXACT:
+        return f"{state}{claim.type} {statement.kind}: no guarantee, epsilon is infinite ({statement.basis.theorem})"
+    letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
+    loss = in_digits(getattr(claim, letter), statement.kind.relation)
+    together = " of all together" if statement.parts else ""
+    return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
+
+
+def _line(text: str) -> Text:
+    return Text(f"  {text}", Role.NOTE, on=Medium.TERMINAL)
+
+
+def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
+    """Why nothing is promised, and what would have been."""
+    reason = "" if first.withdrawn is None else first.withdrawn.text
+    yield Text(
+        f"This page makes no promise to anybody: {reason}. Its estimates may serve to try things out. For a release, "
+        "collect and randomize again without a seed.",
+        Role.LEAD,
+        on=_PAGE,
+    )
+    if first.claimed is not None:
+        would = f"{first.sentence_of(first.claimed)} None of this holds for the run on this page."
+        yield Fold("What would be stated about a run without a seed", told(would), on=_PAGE)
+    if others:
+        kinds = ", ".join(_TITLES[each.kind].lower() for each in others)
+        yield Text(f"The other statements about this run ({kinds}) are withdrawn too.", on=_PAGE)
+
+
+def _large(statement: PrivacyStatement) -> Headline:
+    """The numbers, the sentence, and that the promise is a weak one, if it is."""
+    loss = Loss.of(statement.guarantee, statement.kind.relation)
+    numbers = (
+        ()
+        if loss is None
+        else (
+            (f"epsilon, {loss.epsilon_relation}", loss.epsilon),
+            (f"a factor of {loss.factor_relation}", loss.factor),
+            ("remainder (delta)", loss.delta),
+        )
+    )
+    return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=_PAGE)
+
+
+def _weakness(statement: PrivacyStatement) -> str:
+    return statement.guarantee.weakness if statement.kind.promises else ""
+
+
+def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
+    """The game, the remainder, and which two inputs are compared."""
+    guarantee, loss = statement.guarantee, Loss.of(statement.guarantee, statement.kind.relation)
+    yield Text("What it means", Role.HEADING, on=_PAGE)
+    if loss is not None and statement.kind.promises and isinstance(guarantee, DifferentialPrivacy):
+        guess = Guess.under(guarantee)
+        yield Text(guess.sentence(several=bool(statement.parts)), on=_PAGE)
+        yield Meter(guess.share, guess.text, on=_PAGE)
+    if loss is not None and loss.allowance:
+        yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=_PAGE)
+    if statement.unit is Unit.REPORT:
+        yield Text("This is per report: somebody who sends several must add them up.", on=_PAGE)
+    if isinstance(guarantee, DifferentialPrivacy):
+        compared = guarantee.neighbors.text_of_sum if statement.parts else guarantee.neighbors.text
+        yield Text(f"What is compared: {compared}.", on=_PAGE)
+
+
+def _grounds(statement: PrivacyStatement) -> Iterable[Block]:
+    """Kind, theorem, parts, remarks and hypotheses, and the whole as a paragraph."""
+    yield Text("Why it holds", Role.HEADING, on=_PAGE)
+    yield Text(_MEANINGS[statement.kind], tags=(Tag(_TITLES[statement.kind], "promise"),), on=_PAGE)
+    yield _by(statement, "By the theorem ")
+    if statement.parts:
+        yield from _shares(statement)
+    if statement.all_remarks:
+        yield Text("What else to know", Role.SUBHEADING, on=_PAGE)
+        yield Listing(statement.all_remarks, on=_PAGE)
+    yield from _hypotheses(statement.basis)
+    yield Fold("The whole statement as a paragraph to quote", told(str(statement)), on=_PAGE)
+
+
+def _by(statement: PrivacyStatement, start: str = "By ") -> Text:
+    """Theorem, source, and who has checked the proof."""
+    theorem = statement.basis.theorem
+    return Text(f"{start}{theorem}: {statement.basis.citation}; {statement.proof}.", code=(theorem,), on=_PAGE)
+
+
+def _others(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
+    if others:
+        yield Text("What else is known", Role.HEADING, on=_PAGE)
+        yield Beside(tuple(tuple(_card(each, first.all_remarks)) for each in others), "cards", on=_PAGE)
+
+
+def _card(statement: PrivacyStatement, known: Sequence[str]) -> Iterable[Block]:
+    """Another statement, smaller; ``known`` are remarks that have been made already."""
+    guarantee, relation = statement.guarantee, statement.kind.relation
+    about = (_ABOUT | _ABOUT_SEVERAL if statement.parts else _ABOUT).get(guarantee.type, guarantee.type)
+    look = "promise" if statement.kind.promises else ""
+    yield Text(f"on {about}", tags=(Tag(_TITLES[statement.kind], look),))
+    sentence, loss = statement.sentence_of(guarantee), Loss.of(guarantee, relation)
+    if guarantee.is_trivial:
+        yield Text("Nothing is guaranteed.", Role.NUMBERS, bold=("Nothing is guaranteed.",))
+        yield Text(sentence)
+    elif loss is not None:
+        delta = f", delta\N{NO-BREAK SPACE}{loss.delta}" if loss.allowance else ""
+        told_loss = f"epsilon {loss.epsilon_relation} {loss.epsilon}, a factor of {loss.factor_relation} {loss.factor}"
+        yield Text(f"{told_loss}{delta}", Role.NUMBERS, bold=(loss.epsilon, loss.factor))
+    elif isinstance(guarantee, DSigmaPrivacy):
+        remainder = f", delta {relation} {in_digits(guarantee.delta, relation)}" if guarantee.delta else ""
+        factor = f"a factor of {relation} {factor_in_digits(guarantee.alpha, relation)}"
+        yield Text(f"alpha {relation} {in_digits(guarantee.alpha, relation)}, {factor}{remainder}", Role.NUMBERS)
+        yield Text(sentence)
+    if not guarantee.is_trivial:
+        yield Text(" ".join(filter(None, [_MEANINGS[statement.kind], _weakness(statement)])))
+    yield _by(statement)
+    yield from told(*(each for each in statement.all_remarks if each not in known), role=Role.NOTE)
+    if statement.parts:
+        yield Fold("What it was put together from", tuple(_shares(statement)))
+    if statement.trust:
+        yield Fold(_HOLDS, (Listing(tuple(each.text for each in statement.trust), "trust"),))
+    yield from _hypotheses(statement.basis)
+
+
+def _shares(statement: PrivacyStatement) -> Iterable[Block]:
+    """What a sum was put together from, with the hypotheses of each part."""
+    rows, leaves = [], statement.leaves()
+    for leaf in leaves:
+        loss = Loss.of(leaf.statement.guarantee, leaf.statement.kind.relation)
+        numbers = (NOTHING, NOTHING) if loss is None else (f"{loss.epsilon_relation} {loss.epsilon}", loss.delta)
+        rows.append((leaf.label, *numbers, Cell(text=leaf.statement.basis.theorem, code=True)))
+    heads = (Column("Share of", left=True), Column("Epsilon"), Column("Delta"), Column("By", left=True))
+    caption = "What it was put together from: shares of the sum, none of which is a promise about all of it"
+    yield Table(caption, heads, tuple(rows), look="shares", label="Shares of the sum", on=_PAGE)
+    for leaf in leaves:
+        yield from _hypotheses(leaf.statement.basis, f" for {leaf.label}")
+
+
+def _hypotheses(basis: Basis, whose: str = "") -> Iterable[Block]:
+    """What the theorem needs, and what was found, if it needs anything."""
+    if basis.hypotheses:
+        rows = tuple((each.requirement, each.value, "yes" if each.holds else "no") for each in basis.hypotheses)
+        table = Table(
+            f"All must hold; they were evaluated by shuffledp {basis.library_version}.",
+            (Column("The theorem needs", left=True), Column("Found", left=True), Column("Holds", left=True)),
+            rows,
+            look="",
+            label="Hypotheses",
+        )
+        yield Fold(f"Hypotheses of {basis.theorem}{whose}, each with the value it met", (table,), on=_PAGE)

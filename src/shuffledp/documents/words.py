@@ -1,0 +1,143 @@
+"""Numbers as people read them: the same digits in the text, the tables and the pictures of a page."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.text import count_of, in_digits, printable
+from shuffledp.randomizers import SplitAndMixModel
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
+_SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
+
+
+def count(value: int) -> str:
+    """A whole number with its thousands apart: 30,718."""
+    return f"{value:,}"
+
+
+def short_count(value: float) -> str:
+    """A round number as it fits under an axis: 1,000, 10k, 1M."""
+    for size, letter in _SHORT:
+        if value >= size:
+            return f"{value / (1000 if letter == 'k' else size):,.0f}{letter}"
+    return f"{value:,.0f}"
+
+
+def number(value: float, relation: str = "") -> str:
+    """A number to four digits, rounded as `in_digits` does for "at most" and "at least"."""
+    if math.isinf(value):
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    return in_digits(value, relation).replace("-", MINUS)
+
+
+def percent(share: float, relation: str = "") -> str:
+    """A share with one decimal, or as many more as it takes to tell it apart from 0% and 100%.
+
+    Args:
+        share: from 0 to 1.
+        relation: "at most" rounds up; anything else to nearest.
+    """
+    for decimals in range(1, 9):
+        scaled = share * 100 * 10**decimals
+        whole = math.ceil(scaled) if relation == "at most" else round(scaled)
+        if 0 < whole < 100 * 10**decimals:
+            return f"{whole / 10**decimals:.{decimals}f}%"
+    return f"{100 * share:.0f}%"
+
+
+def sent(model: ProtocolModel, num_reports: int) -> str:
+    """How much came from how many people: "30,718 reports", or "80,000 messages of 10,000 people"."""
+    if model.local.num_messages == 1:
+        return count_of(num_reports, "report", "reports")
+    return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_users, 'person', 'people')}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def shortened(text: str, length: int) -> str:
+    """At most this many characters, with an ellipsis where some are left out."""
+    line = printable(text)
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How the numbers of one estimate are written: percentages for frequencies, plain numbers for all else.
+
+    Args:
+        factor: what a number is multiplied by before it is shown.
+        unit: what follows it.
+        unit_of_errors: what errors are measured in, in words.
+        decimals: digits after the point, the same in every row, so that columns line up.
+        bounds: the range of the truth, in the units of the estimate, or None if it has none.
+        noun: what one row is: an answer, a quantity or a coordinate.
+    """
+
+    factor: float
+    unit: str
+    unit_of_errors: str
+    decimals: int
+    bounds: tuple[float, float] | None
+    noun: str = "Answer"
+
+    @classmethod
+    def of(cls, estimate: Estimate, model: LocalModel | None = None) -> "Scale":
+        """Frequencies in percent, means in the units of the data, with two digits of the smallest error."""
+        share = estimate.statistic.startswith("frequency")
+        bounds, noun = ((0.0, 1.0), "Answer") if share else (None, "Quantity")
+        if isinstance(model, MeanModel) and not share:
+            bounds, noun = (float(model.lower), float(model.upper)), _noun(model.dimension)
+        if isinstance(model, SplitAndMixModel):
+            unit = estimate.num_reports // model.num_messages if estimate.statistic == "sum" else 1
+            bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
+        factor = 100.0 if share else 1.0
+        return cls(
+            factor=factor,
+            unit="%" if share else "",
+            unit_of_errors="percentage points" if share else "",
+            decimals=_decimals(factor * float(error) for error in estimate.standard_error),
+            bounds=bounds,
+            noun=noun,
+        )
+
+    @property
+    def is_share(self) -> bool:
+        """True for frequencies."""
+        return self.unit == "%"
+
+    @property
+    def range(self) -> str | None:
+        """The range of the truth in words, such as 0% to 100%."""
+        if self.bounds is None:
+            return None
+        return " to ".join(f"{self.factor * end:,.6g}{self.unit}".replace("-", MINUS) for end in self.bounds)
+
+    def lies_outside(self, estimate: Estimate) -> bool:
+        """Whether an interval reaches beyond the range of the truth."""
+        if self.bounds is None:
+            return False
+        low, high = self.bounds
+        return bool((estimate.lower < low).any() or (estimate.upper > high).any())
+
+    def text(self, value: float, *, unit: bool = True) -> str:
+        """A number of the estimate, such as 12.3%."""
+        shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
+        return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}".replace("-", MINUS)
+
+
+def _noun(dimension: int) -> str:
+    return "Quantity" if dimension == 1 else "Coordinate"
+
+
+def _decimals(errors: Iterable[float]) -> int:
+    positive = [error for error in errors if error > 0]
+    if not positive:
+        return 1
+    return min(max(1 - math.floor(math.log10(min(positive))), 0), 6)

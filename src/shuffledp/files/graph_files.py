@@ -1,0 +1,282 @@
+"""Graphs of people: read from edge lists, or drawn, and what a view of walks along them says."""
+
+import gzip
+import io
+import math
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.files.reading import Progress, guarded, open_parquet
+from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
+from shuffledp.survey import Column, NetworkSection, Walked, along, plan_network
+
+_FEW = 1 << 20  # people, so many that a graph takes little memory even if none of them has a neighbor
+_MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
+_LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
+
+
+def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
+    """The graph of an edge list.
+
+    A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
+    a weight, separated by commas, or by tabs and blanks. A first line without any number is a header; lines that begin
+    with ``#`` are skipped. An ``.npz`` file of numpy has an array ``edges`` of shape (edges, 2) and, if there is one,
+    an array ``weights``. A Parquet file has two columns of integers, and perhaps a third of weights, whatever their
+    names.
+
+    A text file without an edge is refused: it is rather damaged, or of another form, than a graph in which everybody
+    is alone. Such a graph is an empty array of an ``.npz`` file.
+
+    Args:
+        path: the file.
+        num_users: number of people; None is one more than the largest number in the file.
+
+    Raises:
+        InputDataError: if there is no such file, it is no edge list, a number is negative, or far above how many
+            people it names.
+        InvalidParameterError: as `shuffledp.people.graphs.Graph.from_edges`.
+    """
+    if not path.is_file():
+        problem = "it is not a file" if path.exists() else "there is no such file"
+        raise InputDataError(f"{path} cannot be read: {problem}.")
+    read = _from_text
+    if path.suffix == ".npz" or zipfile.is_zipfile(path):
+        read = _from_npz
+    elif path.suffix in (".parquet", ".pq"):
+        read = _from_parquet
+    edges, weights = guarded(path, lambda: read(path))
+    if np.issubdtype(edges.dtype, np.integer) and edges.size and (least := int(edges.min())) < 0:
+        where = f"{_line_naming(path, least)} names" if read is _from_text else "one of its edges names"
+        raise InputDataError(f"{path} must number people from 0 on; {where} {least}.")
+    if num_users is None:
+        _require_close_numbers(path, edges, is_text=read is _from_text)
+    return Graph.from_edges(edges, weights=weights, num_users=num_users)
+
+
+def _require_close_numbers(path: Path, edges: NDArray[Any], *, is_text: bool) -> None:
+    """Refuse a number far above how many people there are: everybody below it takes memory, with a neighbor or not."""
+    if not np.issubdtype(edges.dtype, np.integer) or (largest := int(edges.max(initial=0))) < _FEW:
+        return
+    named = np.unique(edges).size
+    if largest >= _MOST_PER_NAMED * named:
+        which = f"{_line_naming(path, largest)} has" if is_text else "one of them has"
+        raise InputDataError(
+            f"{path} must number people from 0 on, without large gaps: it names {named} different people, and {which} "
+            f"the number {largest}. Number them anew. (In Python, num_users may say how many there are.)"
+        )
+
+
+def _from_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    if not zipfile.is_zipfile(path):
+        raise InputDataError(f"{path} is no .npz file of numpy, or only the beginning of one.")
+    with np.load(path, allow_pickle=False) as arrays:
+        if "edges" not in arrays:
+            raise InputDataError(f"{path} must hold an array named edges.")
+        return arrays["edges"], arrays.get("weights")
+
+
+def _from_parquet(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    table = open_parquet(path).read()
+    if table.num_columns not in (2, 3):
+        raise InputDataError(f"{path} must have two columns, or three with weights; it has {table.num_columns}.")
+    if table.num_rows == 0:
+        raise InputDataError(f"{path} has no edges.")
+    for column in table.columns[:2]:
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise InputDataError(f"{path} must have integers in its first two columns, and none missing.")
+    edges = np.column_stack([column.to_numpy() for column in table.columns[:2]])
+    return edges, table.column(2).to_numpy() if table.num_columns == 3 else None
+
+
+def _from_text(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    text = _text(path)
+    first = next(_lines(text), None)
+    if first is None:
+        raise InputDataError(f"{path} has no edges.")
+    delimiter = "," if "," in first[1] else None
+    header = 0 if any(_is_number(field) for field in first[1].split(delimiter)) else first[0]
+    if next(_lines(text, header), None) is None:
+        raise InputDataError(
+            f"{path} has no edges: its only line is no two numbers separated by a comma, a tab or blanks."
+        )
+    try:
+        rows = np.loadtxt((line for _, line in _lines(text, header)), delimiter=delimiter, comments="#", ndmin=2)
+    except ValueError:
+        rows = None
+    if rows is None or rows.shape[1] not in (2, 3) or not _are_nodes(rows[:, :2]).all():
+        reason = _wrong(_lines(text, header), delimiter)
+        raise InputDataError(f"{path} must have an edge a line, two node numbers from 0: {reason}.")
+    return rows[:, :2].astype(np.int64), rows[:, 2] if rows.shape[1] == 3 else None
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+
+
+def _line_naming(path: Path, number: int) -> str:
+    """Which line of a text file that was read is the first with this person's number."""
+    for place, line in _lines(_text(path)):
+        fields = line.split("#")[0].split("," if "," in line else None)[:2]
+        if any(_is_number(field) and float(field) == number for field in fields):
+            return f"line {place}"
+    return "one of its lines"
+
+
+def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
+    """The lines below the header that say something, with their numbers from 1."""
+    for place, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if place > header and line.strip() and not line.startswith("#"):
+            yield place, line
+
+
+def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
+    """Which line is the first that is no edge, and why; what is in it is not shown."""
+    columns = None
+    for place, line in lines:
+        fields = line.split("#")[0].split(delimiter)
+        columns = len(fields) if columns is None else columns
+        if len(fields) not in (2, 3):
+            return f"line {place} must have two columns, or three with weights; it has {len(fields)}"
+        if len(fields) != columns:
+            return f"line {place} has {len(fields)} columns, and the first one has {columns}"
+        if not all(map(_is_number, fields)):
+            return f"line {place} holds something else than numbers; people are numbered as the rows of the input are"
+        if not _are_nodes(np.array([float(field) for field in fields[:2]])).all():
+            return f"line {place} must have integers in its first two columns, of at most 2^53"
+    return "it is damaged, or not in the format that its name says"
+
+
+def _are_nodes(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether numbers are whole, and exact."""
+    whole: NDArray[np.bool_] = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
+    return whole
+
+
+def _is_number(field: str) -> bool:
+    try:
+        return not math.isnan(float(field))
+    except ValueError:
+        return False
+
+
+def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Graphs:
+    """The graphs of the rounds.
+
+    Args:
+        section: names files, or says how to draw a graph.
+        num_users: people of the input; None, for files only, is as many as they name.
+        folder: that of the task file, which paths in it are relative to.
+
+    Raises:
+        InvalidParameterError: if a file is absent, or has another digest than the task says; or there is no such graph.
+        InputDataError: if a file does not fit the people.
+    """
+    if section.degree is not None:
+        return (_drawn(section, num_users),)
+    section.pinned(folder)
+    found: list[Graph] = []
+    for name in section.files:
+        path = folder / name
+        try:
+            graph = read_graph(path, num_users=num_users)
+            _require_neighbors(graph)
+        except InvalidParameterError as error:
+            reason = str(error)
+        else:
+            found.append(graph)
+            num_users = graph.num_users
+            continue
+        people = "" if num_users is None else f" the {num_users} people of the input"
+        raise InputDataError(f"{path} must fit{people or ' whoever walks along it'}: {reason}")
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WalkedView:
+    """A view of reports that walked along a graph, and the graph.
+
+    Args:
+        column: the private column.
+        view: the view, described as the analyst's own copy of the graph describes it.
+        shuffler: what made it, or would have.
+        graphs: as in `shuffledp.survey.network_section`.
+    """
+
+    column: Column
+    view: View
+    shuffler: RandomWalkShuffler
+    graphs: Graphs
+
+    @classmethod
+    def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
+        """The view with the graph beside the task file.
+
+        Args:
+            column: one of a network shuffle.
+            view: the whole view.
+            shuffler: what made it, if it is here.
+            folder: that of the task file.
+
+        Raises:
+            InputDataError: if the view is one of walks along another graph.
+        """
+        section, shuffle = column.shuffler, view.shuffle
+        if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
+            raise InputDataError("the view must be one of a 'network' shuffle.")
+        graphs = read_graphs(section, shuffle.num_users, folder)
+        if not isinstance(shuffler, RandomWalkShuffler):
+            shuffler = along(section, graphs, column.randomizer.randomizer(), shuffle.num_rounds)
+        own = shuffler.model(shuffle.num_users)
+        if own.graph_digest != shuffle.graph_digest:
+            raise InputDataError("the view must be one of walks along the task's graph; it is of another graph.")
+        if own != shuffle:  # by digits, or by what somebody claims
+            view = replace(view, shuffle=own)
+        return cls(column=column, view=view, shuffler=shuffler, graphs=graphs)
+
+    def walked(self, progress: Progress | None = None) -> Walked:
+        """What there is to say of the walks."""
+        planned = plan_network(
+            cast(NetworkSection, self.column.shuffler),
+            self.graphs,
+            self.column.randomizer.randomizer(),
+            self.column.release.delta,
+            shuffler=self.shuffler,
+            progress=progress,
+        )
+        held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
+        return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
+
+
+def _drawn(section: NetworkSection, num_users: int | None) -> Graph:
+    if num_users is None:
+        raise InvalidParameterError(
+            f"num_users must be given (--users N), or expected in the task's table [people], to draw the graph "
+            f"{section.graph!r}; got neither."
+        )
+    try:
+        return Graph.random_regular(section.degree or 0, num_users, source=SeededSource(section.graph_seed or 0))
+    except InvalidParameterError as error:
+        reason = str(error)
+    raise InputDataError(f"the graph {section.graph!r} cannot be drawn for {num_users} people: {reason}")
+
+
+def _require_neighbors(graph: Graph) -> None:
+    alone = np.flatnonzero(graph.degrees == 0)
+    if alone.size:
+        raise InputDataError(
+            f"everybody must have a neighbor, or nothing would shuffle their reports; the person of row {alone[0]} "
+            f"(counted from 0) has none, {alone.size} in all. Leave them out of the input and number the others anew."
+        )

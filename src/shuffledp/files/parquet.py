@@ -1,0 +1,335 @@
+"""Reports and views as Parquet files, with the models that made them in the file's metadata."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shuffledp._version import __version__
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.table import Table
+from shuffledp.files.reading import guarded, open_parquet, parquet_batches
+from shuffledp.survey import Column, DataFlow
+
+ReportPart = tuple[Reports, pa.Table | None]  # reports and, row by row, the public columns that go with them
+
+_KEY = b"shuffledp"
+_PUBLIC = "public:"  # public columns cannot clash with those of a report
+_ROWS_OF_GROUP = 1 << 20
+_BYTES_OF_GROUP = 1 << 23
+_ANOTHER_SHUFFLE = "it describes another shuffle than the task's, or another number of reports than it holds"
+_MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "labels": "shuffledp shuffle"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts(Described):
+    """What a file of reports or of a view says about itself.
+
+    Args:
+        content: "reports", "view", or "labels" (the label table beside a view).
+        task_sha256: digest of the task that it belongs to.
+        seeded: whether its randomness can be replayed.
+        flow: counts so far.
+        local: the randomizer's model.
+        shuffle: the shuffler's model, for a view.
+        trust: whom people must trust besides, for how it was made.
+        library_version: the version that wrote it.
+    """
+
+    content: str
+    task_sha256: str
+    seeded: bool
+    flow: DataFlow
+    local: LocalModel
+    shuffle: ShuffleModel | None = None
+    trust: tuple[Trust, ...] = ()
+    library_version: str = __version__
+
+    @classmethod
+    def of(
+        cls,
+        column: Column,
+        content: str,
+        flow: DataFlow,
+        *,
+        seeded: bool,
+        shuffle: ShuffleModel | None = None,
+        trust: tuple[Trust, ...] = (),
+    ) -> Self:
+        """The facts of a file of this column, with its digest and the model of its randomizer."""
+        return cls(
+            content=content,
+            task_sha256=column.sha256,
+            seeded=seeded,
+            flow=flow,
+            local=column.randomizer.randomizer().model,
+            shuffle=shuffle,
+            trust=trust,
+        )
+
+
+class ReportsWriter:
+    """Writes reports in the order of the people, part after part, with the public columns that the shuffler keeps.
+
+    That is what the shuffler receives. A context manager; the file is there only after `finish`. Where reports hide
+    nothing before they are shuffled, only its owner may read it.
+    """
+
+    def __init__(self, path: Path, column: Column) -> None:
+        self._path, self._column = path, column
+        self._file = _PartFile(path, secret=column.randomizer.randomizer().model.guarantee.is_trivial)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.discard()
+
+    def write(self, reports: Reports, public: pa.Table | None) -> None:
+        """Add a part; ``public`` has a row for each of its reports."""
+        table = self._column.randomizer.named(reports.to_arrow())
+        if public is not None:
+            for name in public.column_names:
+                table = table.append_column(_PUBLIC + name, public.column(name))
+        self._file.write(table)
+
+    def finish(self, facts: FileFacts) -> tuple[str, ...]:
+        """Close the file; returns the names of the files written."""
+        self._file.close(facts)
+        self._file.publish()
+        return (self._path.name,)
+
+
+def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], FileFacts]:
+    """What `ReportsWriter` wrote: parts that need little memory, each with its public columns, and the facts.
+
+    Raises:
+        InputDataError: if the file is not one of reports, belongs to another task, or is damaged; what is wrong within
+            a part is found when it is read.
+    """
+    file, facts = _open(path, column, "reports")
+    attached = [name for name in file.schema_arrow.names if name.startswith(_PUBLIC)]
+    if tuple(name.removeprefix(_PUBLIC) for name in attached) != column.attached:
+        raise _does_not_fit(path, "its public columns are not those of the task")
+    counted = facts.flow.received is None or facts.flow.received - facts.flow.missing == _users(path, file, facts)
+    if not counted:
+        raise _does_not_fit(path, "it counts another number of people than it holds")
+
+    def parts() -> Iterator[ReportPart]:
+        for table in _tables(path, file):
+            reports = _reports(path, column, table.drop_columns(attached), facts)
+            yield reports, table.select(attached).rename_columns(list(column.attached)) if attached else None
+
+    return parts(), facts
+
+
+class ViewWriter:
+    """Writes a view exactly, part after part: its reports, its labels if it has any, its label table in a file beside.
+
+    A context manager; the files are there only after `finish`: ``view.parquet`` and perhaps ``view.labels.parquet``.
+
+    Guarantees:
+        1. How the file is divided into row groups tells nothing of who sent what: it follows from the sizes of the
+           parts, and a part of a uniform shuffle is as large as its bucket, which was filled by lot.
+    """
+
+    def __init__(self, path: Path, column: Column) -> None:
+        self._path, self._column = path, column
+        self._file = _PartFile(path)
+        self._beside = _PartFile(_labels_beside(path))
+        self._label_table: Table | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.discard()
+        self._beside.discard()
+
+    def write(self, view: View) -> View:
+        """Add a part, and hand it on."""
+        table = self._column.randomizer.named(view.reports.to_arrow())
+        if view.labels is not None:
+            table = table.add_column(0, "label", pa.array(view.labels))
+        self._label_table = view.label_table
+        self._file.write(table)
+        return view
+
+    def finish(self, facts: FileFacts) -> tuple[str, ...]:
+        """Close the files; returns the names of the files written."""
+        files = {self._path.name: self._file}
+        if self._label_table is not None:
+            files[_labels_beside(self._path).name] = self._beside
+            self._beside.write(self._label_table.to_arrow())
+            self._beside.close(replace(facts, content="labels"))
+        self._file.close(facts)
+        for file in files.values():
+            file.publish()
+        return tuple(files)
+
+
+def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
+    """What `ViewWriter` wrote: after a uniform shuffle in parts that need little memory, else as a whole; and facts.
+
+    Raises:
+        InputDataError: if the file is not a view, belongs to another task, does not fit it, or is damaged; what is
+            wrong within a part is found when it is read.
+    """
+    file, facts = _open(path, column, "view")
+    shuffle = facts.shuffle
+    if shuffle is None:
+        raise _does_not_fit(path, "it does not say how it was shuffled")
+    if facts.flow.released != file.metadata.num_rows:
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE)
+    if not column.shuffler.is_uniform:
+        return _whole_view(path, column, file, facts), facts
+    try:
+        made_so = column.shuffler.shuffler().model(_users(path, file, facts)) == shuffle
+    except InvalidParameterError:
+        made_so = False
+    if not made_so:
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE)
+
+    def parts() -> Iterator[View]:
+        for table in _tables(path, file):
+            yield View(reports=_reports(path, column, table, facts), shuffle=shuffle)
+
+    return parts(), facts
+
+
+def _whole_view(path: Path, column: Column, file: pq.ParquetFile, facts: FileFacts) -> Iterator[View]:
+    """The one part of a view whose labels must be seen together to be checked."""
+    table = guarded(path, file.read)
+    labels = None
+    if "label" in table.column_names:
+        labels = guarded(path, lambda: np.asarray(table.column("label")))
+        table = table.drop_columns(["label"])
+    label_table = None
+    if column.public and column.shuffler.keeps_public:
+        beside = _labels_beside(path)
+        label_table = guarded(beside, lambda: Table.from_arrow(_open(beside, column, "labels")[0].read()))
+    reports = _reports(path, column, table, facts)
+    try:
+        view = View(reports=reports, labels=labels, label_table=label_table, shuffle=cast(ShuffleModel, facts.shuffle))
+        if not column.shuffler.could_have_made(view):
+            raise _does_not_fit(path, _ANOTHER_SHUFFLE)
+    except InvalidParameterError:
+        raise _does_not_fit(path, _ANOTHER_SHUFFLE) from None
+    yield view
+
+
+def read_facts(path: Path) -> FileFacts | None:
+    """What a file of this library says about itself; None for any other file.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: if it is not a whole Parquet file.
+    """
+    return _facts_of(open_parquet(path))
+
+
+def _facts_of(file: pq.ParquetFile) -> FileFacts | None:
+    written = (file.metadata.metadata or {}).get(_KEY)
+    if written is None:
+        return None
+    try:
+        return FileFacts.from_dict(json.loads(written))
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        return None  # somebody else's, or no longer what was written
+
+
+def _labels_beside(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.labels.parquet")
+
+
+class _PartFile:
+    """A Parquet file that is written in parts, says at the end what it is, and only then gets its name."""
+
+    def __init__(self, path: Path, *, secret: bool = False) -> None:
+        self._path, self._secret = path, secret
+        self._partial = path.with_name(f".{path.name}.partial")
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows, in row groups of bounded size."""
+        if self._writer is None:
+            plain = table.schema.remove_metadata()
+            if self._secret:
+                self._partial.touch(mode=0o600)
+                self._partial.chmod(0o600)
+            self._writer = pq.ParquetWriter(self._partial, plain, write_page_checksum=True)
+        width = table.nbytes // max(len(table), 1) + 1
+        rows = max(1, min(_ROWS_OF_GROUP, _BYTES_OF_GROUP // width))
+        self._writer.write_table(table.replace_schema_metadata(None), row_group_size=rows)
+
+    def close(self, facts: FileFacts) -> None:
+        """Say what the file is, after one part or more."""
+        writer = cast(pq.ParquetWriter, self._writer)
+        writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
+        writer.close()
+
+    def publish(self) -> None:
+        """Give the closed file its name."""
+        self._partial.replace(self._path)
+
+    def discard(self) -> None:
+        """Leave nothing of a file that was not published."""
+        if self._writer is not None:
+            with suppress(OSError, pa.ArrowException):
+                self._writer.close()
+            self._partial.unlink(missing_ok=True)
+
+
+def _open(path: Path, column: Column, content: str) -> tuple[pq.ParquetFile, FileFacts]:
+    file = open_parquet(path)
+    facts = _facts_of(file)
+    if facts is None or facts.content != content:
+        raise InputDataError(f"{path} must be a file written by `{_MAKERS[content]}`; it is not.")
+    if facts.task_sha256 != column.sha256:
+        raise InputDataError(
+            f"{path} must belong to the task {column.sha256[:12]}...; it belongs to {facts.task_sha256[:12]}..."
+        )
+    if facts.local != column.randomizer.randomizer().model:
+        raise _does_not_fit(path, "it describes another randomizer than the task's")
+    return file, facts
+
+
+def _users(path: Path, file: pq.ParquetFile, facts: FileFacts) -> int:
+    """How many people's reports the file holds, as many of each as their model says."""
+    try:
+        return facts.local.num_users_of(file.metadata.num_rows)
+    except InvalidParameterError:
+        raise _does_not_fit(path, "it does not hold the same number of reports from everybody") from None
+
+
+def _tables(path: Path, file: pq.ParquetFile) -> Iterator[pa.Table]:
+    """The rows, a bounded number at a time."""
+    batches = parquet_batches(file)
+    while (batch := guarded(path, lambda: next(batches, None))) is not None:
+        yield pa.Table.from_batches([batch])
+
+
+def _reports(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:
+    """The table as reports; an error about them is one about the file."""
+    try:
+        numbered = guarded(path, lambda: Table.from_arrow(column.randomizer.numbered(table)))
+        return Reports.from_table(numbered, facts.local, seeded=facts.seeded)
+    except InvalidParameterError as error:
+        reason = str(error).removesuffix(".")
+    what = f": {reason}" if reason.isprintable() else ""
+    raise _does_not_fit(path, f"it holds something else than reports of the task's randomizer{what}")
+
+
+def _does_not_fit(path: Path, problem: str) -> InputDataError:
+    return InputDataError(f"{path} must fit the task that it names; {problem}.")

@@ -1,0 +1,234 @@
+"""From a file of answers to reports: the private column, public columns and people's names, batch after batch."""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.flow import Reports
+from shuffledp.core.table import Table
+from shuffledp.files.answer_readers import reader_for
+from shuffledp.files.parquet import ReportPart
+from shuffledp.files.reading import Watch, guarded, read_batches
+from shuffledp.files.row_problems import RowProblem, as_floats, is_number, is_text, plain, type_name
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.survey import ROW, Column, DataFlow, Task
+
+_BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
+_SHARES = 16  # in which names of people are compared
+
+
+class RandomizedReports:
+    """The reports of a private column, part after part; what is counted is complete after the last part.
+
+    Public columns come along only where the shuffler will keep them.
+
+    Args:
+        column: the column.
+        answers: file with one row per person.
+        source: randomness.
+        watch: told how far it is, and how many answers were clipped.
+    """
+
+    def __init__(self, column: Column, answers: Path, source: RandomSource, watch: Watch) -> None:
+        self._column, self._answers, self._source, self._watch = column, answers, source, watch
+        self._randomizer = column.randomizer.randomizer()
+        self._reader, self._people = reader_for(column), PeopleCheck(column.people.id)
+        self._public = PublicReader(column)
+        self._num_kept = 0
+        self.num_reports = 0
+
+    @property
+    def flow(self) -> DataFlow:
+        """The counts of what has been taken."""
+        received = self._reader.received
+        expected = self._column.people.expected
+        return DataFlow(received=received, missing=received - self._num_kept, released=0, expected=expected)
+
+    def __iter__(self) -> Iterator[ReportPart]:
+        column, path = self._column, self._answers
+        names = [column.value, *self._public.names, *filter(None, [column.people.id])]
+        progress = partial(self._watch.progress, step_of("randomizing", column))
+        for batch in read_batches(path, names, encoded=[column.value], present=column.public, progress=progress):
+            values, kept = guarded(path, partial(self._read, batch))
+            self._num_kept += len(values)
+            column.require_room(self._num_kept)
+            public = guarded(path, partial(self._public.read, batch, kept))
+            for rows in self._slices(values):
+                reports = self._randomizer.randomize(values[rows], source=self._source)
+                self.num_reports += len(reports)
+                yield reports, None if public is None else _beside_each(public[rows], reports)
+        self._reader.finish()
+        self._public.finish()
+        guarded(path, self._people.finish)
+        if self._reader.clipped:
+            self._watch.clipped(column.value, self._reader.clipped, self._reader.received, column.randomizer.clipping)
+
+    def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        self._people.read(batch)
+        return self._reader.read(batch.column(self._column.value))
+
+    def _slices(self, values: NDArray[Any]) -> Iterator[slice]:
+        """As many answers at a time as make a bounded amount of reports; one slice at least."""
+        columns = self._randomizer.randomize(values[:0], source=self._source).columns.values()
+        width = sum(column.itemsize * math.prod(column.shape[1:]) for column in columns)
+        rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
+        for start in range(0, max(len(values), 1), rows):
+            yield slice(start, start + rows)
+
+
+def step_of(verb: str, column: Column) -> str:
+    """What is being done, and to which of several columns."""
+    return f"{verb} {column.label}" if column.part_of else verb
+
+
+def _beside_each(public: pa.Table, reports: Reports) -> pa.Table:
+    """A row for each report in place of one for each person."""
+    messages = reports.model.num_messages
+    return public if messages == 1 else public.take(np.repeat(np.arange(len(public)), messages))
+
+
+class PublicReader:
+    """Reader of the public columns that the shuffler keeps; it numbers the rows if the shuffler needs that.
+
+    Guarantees:
+        1. Coordinates come out as finite numbers, and labels are never missing: `finish` refuses the whole input.
+        2. No message holds what a row says.
+
+    Args:
+        task: says which columns are kept, and which of them groups are made from; or a private column of it.
+        needed_only: whether to read only those that groups are made from.
+    """
+
+    def __init__(self, task: Task | Column, *, needed_only: bool = False) -> None:
+        self.names = list(task.public) if task.shuffler.keeps_public else []
+        self._num_rows = task.shuffler.num_rows
+        self._coordinates = task.groups.columns if task.groups else ()
+        self._label = task.groups.column if task.groups else None
+        self._wrong = {
+            name: RowProblem(f"hold {kind} in every row, since groups are made from it", "hold none")
+            for kind, names in (("a finite number", self._coordinates), ("a label", [self._label]))
+            for name in filter(None, names)
+        }
+        self._received = 0
+        if needed_only:
+            self.names = list(self._wrong)
+
+    def read(self, batch: pa.RecordBatch, kept: NDArray[np.bool_]) -> pa.Table | None:
+        """The columns of the people who are kept, as far as a label table can hold them; None if none are kept."""
+        if self._num_rows is not None:
+            rows = self._received + np.flatnonzero(kept)
+            self._received += batch.num_rows
+            return pa.table({ROW: rows})
+        if not self.names:
+            return None
+        read = [self._column(name, batch.column(name), kept) for name in self.names]
+        self._received += batch.num_rows
+        table = pa.table(dict(zip(self.names, read, strict=True))).filter(pa.array(kept))
+        Table.from_arrow(table)
+        return table
+
+    def finish(self) -> None:
+        """Refuse the input if what groups are made from is missing in any row, or rows are not those of the task.
+
+        Raises:
+            InputDataError: with row numbers.
+        """
+        if self._num_rows not in (None, self._received):
+            raise InputDataError(
+                f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
+                f"{self._received}."
+            )
+        for name, problem in self._wrong.items():
+            problem.require_none(f"public column {name!r}", self._received)
+
+    def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_]) -> pa.Array:
+        column = plain(column)  # numpy would be given wrong values for nulls of a dictionary
+        if name in self._coordinates:
+            numbers = as_floats(column, f"public column {name!r}")
+            self._wrong[name].add(~np.isfinite(numbers) & kept, self._received)
+            return pa.array(numbers)
+        if name == self._label:
+            missing = np.asarray(column.is_null(nan_is_null=True))
+            if is_text(column.type):
+                missing |= np.asarray(pc.equal(pc.utf8_trim_whitespace(column), "").fill_null(True))
+            self._wrong[name].add(missing & kept, self._received)
+        return column
+
+
+class PeopleCheck:
+    """Check that nobody answers twice, if the task names a column of people; it keeps their names in memory."""
+
+    def __init__(self, column: str | None) -> None:
+        self._column = column
+        self._seen: list[pa.Array] = []
+        self._nameless = RowProblem("name a person in every row", "are empty")
+        self._received = 0
+
+    def read(self, batch: pa.RecordBatch) -> None:
+        """Note the people of a batch."""
+        if self._column is None:
+            return
+        column = plain(batch.column(self._column))
+        self._nameless.add(self._without_name(column), self._received)
+        self._received += len(column)
+        self._seen.append(column)
+
+    def finish(self) -> None:
+        """Refuse people who are named twice or not at all.
+
+        Raises:
+            InputDataError: with counts; never a name.
+        """
+        if self._column is None or not self._seen:
+            return
+        self._nameless.require_none(f"column {self._column!r}", self._received)
+        repeated = self._received - _count_distinct(self._seen)
+        if repeated:
+            raise InputDataError(
+                f"column {self._column!r} must name each person once; {repeated} of {self._received} rows repeat a "
+                "person, and guarantees count one answer each."
+            )
+
+    def _without_name(self, column: pa.Array) -> NDArray[np.bool_]:
+        if not (is_text(column.type) or is_number(column.type) or pa.types.is_null(column.type)):
+            raise InputDataError(
+                f"column {self._column!r} must name people by text or numbers; its type is {type_name(column.type)}."
+            )
+        nameless = np.asarray(column.is_null(nan_is_null=True))
+        if is_text(column.type):
+            nameless |= np.asarray(pc.equal(column, "").fill_null(True))
+        return nameless
+
+
+def _count_distinct(parts: list[pa.Array]) -> int:
+    """How many different names there are, all of them numbers or texts that are not empty.
+
+    Exact, in little more memory than the names themselves: numbers are sorted; texts are compared with those that end
+    in a like byte, one share after the other.
+    """
+    if is_number(parts[0].type):
+        numbers = np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+        numbers.sort()
+        return int(np.count_nonzero(numbers[1:] != numbers[:-1])) + 1
+    endings = [_last_bytes(part) % _SHARES for part in parts]
+    distinct = 0
+    for share in range(_SHARES):
+        alike = [part.filter(pa.array(ending == share)) for part, ending in zip(parts, endings, strict=True)]
+        distinct += pc.count_distinct(pa.chunked_array(alike)).as_py()
+    return distinct
+
+
+def _last_bytes(texts: pa.Array) -> NDArray[np.uint8]:
+    _, offsets, content = texts.buffers()
+    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    ends = np.frombuffer(offsets, width)[texts.offset + 1 : texts.offset + len(texts) + 1]
+    last: NDArray[np.uint8] = np.frombuffer(content, np.uint8)[ends - 1]
+    return last

@@ -1,0 +1,270 @@
+"""Columns of a CSV or Parquet file in batches, with errors that never show what a row holds, and who watches."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
+from shuffledp.files.row_problems import is_text
+
+Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
+Result = TypeVar("Result")
+Part = TypeVar("Part", bound=Sized)
+
+_ROWS_AT_A_TIME = 1 << 19
+_BYTES_AT_A_TIME = 1 << 24
+_BYTES_OF_ROWS_AT_A_TIME = 1 << 23
+_BYTES_OF_VALUE = 8
+_BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
+_LETTERS_OF_HEADER = 1 << 20
+_PARQUET_MAGIC = b"PAR1"
+
+
+class Watch:
+    """Listener to a stage at work: how far it is, and what no output may tell; this one does nothing with it."""
+
+    def progress(self, step: str, done: int, total: int | None) -> None:
+        """Rows or reports that are done, of how many in all if that is known."""
+
+    def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
+        """Answers of a column that were outside the range; ``clipping`` says in a sentence what became of them.
+
+        The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
+        """
+
+
+def counted(parts: Iterable[Part], watch: Watch, step: str, total: int | None = None) -> Iterator[Part]:
+    """The parts, telling after each how many rows are done."""
+    done = 0
+    for part in parts:
+        yield part
+        done += len(part)
+        watch.progress(step, done, total)
+
+
+def read_batches(
+    path: Path,
+    columns: Sequence[str],
+    *,
+    encoded: Sequence[str] = (),
+    present: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The named columns, in row order, at most about half a million rows at a time, and fewer if they are wide.
+
+    CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an
+    empty field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns
+    come in their own types.
+
+    Args:
+        path: the file.
+        columns: what to read.
+        encoded: those of them whose texts repeat, and are dictionary-encoded where that saves reading them.
+        present: further columns that must be there; they are not read.
+        progress: told after each batch.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: if the file is empty, damaged, or lacks or repeats a column.
+    """
+    beginning = _first_bytes(path)
+    if not beginning:
+        raise InputDataError(f"{path} is empty.")
+    is_parquet = beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
+    total: int | None = None
+    if is_parquet:
+        total, batches = _parquet_batches(path, columns, encoded, present)
+    else:
+        batches = _csv_batches(path, columns, present)
+    done = 0
+    while (batch := guarded(path, lambda: next(batches, None))) is not None:
+        yield batch
+        done += batch.num_rows
+        if progress is not None:
+            progress(done, total)
+    if done == 0:
+        raise InputDataError(f"{path} is empty: it has no rows.")
+
+
+def guarded(path: Path, step: Callable[[], Result]) -> Result:
+    """The result of a step that reads from a file, whose own errors may quote a row.
+
+    What the step raises is replaced by an error without its text. The new one is raised after the old one is gone, so
+    that nothing that prints or records errors finds the old one attached to it.
+
+    Raises:
+        InputDataError: if the step fails in any way.
+    """
+    try:
+        return step()
+    except ShuffleDPError:
+        raise
+    except Exception as error:
+        reason = _harmless(error)
+    raise InputDataError(f"{path} cannot be read: {reason}.")
+
+
+def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+    """An open Parquet file.
+
+    Args:
+        path: the file.
+        as_dictionaries: columns of text to be read dictionary-encoded.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: if it is not a whole Parquet file.
+    """
+    _first_bytes(path)
+    return guarded(
+        path,
+        lambda: pq.ParquetFile(
+            path,
+            read_dictionary=list(as_dictionaries) or None,
+            page_checksum_verification=True,
+            buffer_size=_BYTES_READ_AHEAD,
+            pre_buffer=False,  # else the columns of a whole row group are fetched before its first row
+        ),
+    )
+
+
+def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """These columns (or all) in batches of bounded size.
+
+    One row group after the other: an iterator over several keeps what it has read of columns of lists.
+    """
+    rows, wanted = _rows_at_a_time(file, columns), None if columns is None else list(columns)
+    for group in range(file.metadata.num_row_groups):
+        yield from file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
+
+
+def _rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
+    """How many rows of these columns (or of all) to read at once: half a million, or fewer so that memory is bounded.
+
+    A row of a column of lists is as wide as its lists are long on average.
+    """
+    size: int = 0
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            path = column.path_in_schema
+            if columns is None or any(path == name or path.startswith(f"{name}.") for name in columns):
+                size += max(column.total_uncompressed_size, _BYTES_OF_VALUE * column.num_values)
+    width: int = size // max(file.metadata.num_rows, 1) + 1
+    return max(1, min(_ROWS_AT_A_TIME, _BYTES_OF_ROWS_AT_A_TIME // width))
+
+
+def _first_bytes(path: Path) -> bytes:
+    """The beginning of a file that is there and can be read."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(_PARQUET_MAGIC))
+        problem = "there is no such file" if not path.exists() else "it is not a file"
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    raise InvalidParameterError(f"input must be a file that can be read; got input={str(path)!r}: {problem}.")
+
+
+def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint: str) -> None:
+    """Refuse absent and repeated columns.
+
+    Only what the task names is named: without a header line, the names in the file would be somebody's answers.
+    """
+    each = list(dict.fromkeys(wanted))  # one column may serve twice
+    for problem, found in (
+        ("it lacks", [name for name in each if name not in names]),
+        ("it has several of", [name for name in each if names.count(name) > 1]),
+    ):
+        if found:
+            raise InputDataError(
+                f"{path} must have each column that the task names once{hint}; {problem} {', '.join(map(repr, found))}."
+            )
+
+
+def _parquet_batches(
+    path: Path, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
+) -> tuple[int, Iterator[pa.RecordBatch]]:
+    schema = open_parquet(path).schema_arrow
+    _check_columns(path, schema.names, [*columns, *present], hint="")
+    file = open_parquet(path, as_dictionaries=[name for name in encoded if is_text(schema.field(name).type)])
+    return file.metadata.num_rows, parquet_batches(file, columns)
+
+
+def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    header = _csv_header(path)
+    if not header:
+        return
+    hint = " (its first line must name the columns, separated by commas)"
+    _check_columns(path, header, [*columns, *present], hint)
+    with pa.input_stream(str(path), compression="detect") as file:
+        source = _QuoteCounter(file)
+        yield from pyarrow.csv.open_csv(
+            source,
+            # One thread: only so do errors know the row, and it is no slower.
+            read_options=pyarrow.csv.ReadOptions(block_size=_BYTES_AT_A_TIME, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=dict.fromkeys(columns, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+    if source.quotes % 2:
+        # Everything from the quotation mark to the end of the file has been read as one field.
+        raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
+
+
+def _csv_header(path: Path) -> list[str]:
+    """The first line that is not blank."""
+    with pa.input_stream(str(path), compression="detect") as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        lines = iter(lambda: text.readline(_LETTERS_OF_HEADER), "")
+        return next((row for row in csv.reader(lines) if row), [])
+
+
+class _QuoteCounter(io.RawIOBase):
+    """A file that counts the quotation marks that are read from it."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        super().__init__()
+        self._file = file
+        self.quotes = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        content: bytes = self._file.read(size)
+        self.quotes += content.count(b'"')
+        return content
+
+
+def _harmless(error: Exception) -> str:
+    """What is wrong, as far as it quotes nothing from the file."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is, or is damaged"
+    message = str(error)
+    ragged = re.match(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
+    if ragged:
+        row, expected, got = ragged.groups()
+        where = f"row {int(row) - 1} (counted from 1, without the header)" if row else "a row"
+        return f"{where} has {got} fields instead of {expected}"
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in message:
+        return "it holds bytes that are not UTF-8 text"
+    if "Empty CSV file" in message:
+        return "it is empty"
+    if "Truncated compressed stream" in message or "zlib" in message:
+        return "it is not a whole compressed file (truncated or damaged)"
+    if "Parquet" in message or "parquet" in message:
+        return "it is not a whole Parquet file (truncated or damaged)"
+    return "it is damaged, or not in the format that its name says"

@@ -1,0 +1,336 @@
+"""Regions for estimates by place: public labels, points or groups as they are, or joined where there are too many."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting import ReidentificationBound, reidentification_bound
+from shuffledp.analyzers import RegionalAnalyzer
+from shuffledp.core.errors import HypothesisError, InputDataError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import View
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Floats, Integers, Table
+from shuffledp.files.group_files import read_named_lists
+from shuffledp.files.shuffling import shuffler_for
+from shuffledp.people.groups.public_points import distances, distinct_rows
+from shuffledp.planning.group_mixing import mixing_of
+from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
+from shuffledp.survey import Column, GroupedSection, Regional
+
+Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and what each region is
+
+_MOST_REGIONS = 128
+_MOST_ROWS = 20_000
+_MOST_COMPARED = 100_000
+_LEAST_IN_CELL = 50
+_UNMIXED = {"shuffled": "no"}  # said of a place whose people are alone, where others are not
+_SHARE = 0.25  # of the way across the map: cells are no wider
+_FEWEST = 0.1  # of the people of an average place: with fewer, a distant place is not shown
+_CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, whoever lives beyond
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regions:
+    """What estimates by place are about.
+
+    Args:
+        of_slot: the number of the region of each slot; -1 where few people are far away from all others.
+        where: a public description of each region.
+        is_at_slots: whether the slots' public columns tell which region they are in.
+    """
+
+    of_slot: Integers
+    where: tuple[Mapping[str, Any], ...]
+    is_at_slots: bool
+
+
+def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
+    """Estimates by region from a view, and what the shuffle did to the groups.
+
+    Args:
+        column: one with groups.
+        view: what the shuffler released.
+        shuffler: what made the view; None makes it again from the public columns in the view.
+        beside: the folder of the task file.
+
+    Raises:
+        InputDataError: if the view describes another shuffle than that of the task's groups.
+    """
+    made_by = shuffler or shuffler_for(column, view.label_table, view.shuffle.num_users, beside)
+    groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
+    if groups is None or column.groups is None or not isinstance(column.shuffler, GroupedSection):
+        raise InputDataError("the view must be of a shuffle with groups; the task has none.")
+    shuffler = cast(SlotShuffler, made_by)
+    if shuffler.prepare().model != view.shuffle:
+        raise InputDataError("the view must be of the shuffle that the task's groups lead to; it describes another.")
+    coordinates = None
+    if column.groups.columns and view.label_table is not None:
+        coordinates = np.column_stack([view.label_table[name] for name in column.groups.columns])
+    most = max(2, min(_MOST_REGIONS, _MOST_ROWS // len(column.targets)))
+    regions = regions_of(column, view.label_table, shuffler, beside, most)
+    count, rows = len(regions.where), len(regions.where) * len(column.targets)
+    left_out = regions.of_slot < 0
+    analyzers = {
+        "where": (*regions.where, *([{}] if left_out.any() else [])),
+        "regions": np.where(left_out, count, regions.of_slot),
+        "level": column.release.level,
+    }
+    found = []
+    for mixing in (shuffler, None):
+        analyzer = RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers))
+        found.append(_first(analyzer.estimate(analyzer.summarize(view)), rows))
+    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+    names = tuple(column.targets[row % len(column.targets)] for row in range(rows))
+    return Regional(
+        estimate=found[0].with_targets(names),
+        unshuffled_error=np.minimum(found[1].standard_error, found[0].standard_error),
+        people=np.bincount(regions.of_slot[~left_out], minlength=count),
+        mixing=mixing_of(groups, shuffler, coordinates=coordinates, metric=column.groups.metric),
+        left_out=int(left_out.sum()),
+        of_slot=None if regions.is_at_slots else regions.of_slot,
+        **_hidden(model, shuffler, groups.sizes[groups.own[~_alone(shuffler)]]),
+    )
+
+
+def _first(estimate: Estimate, rows: int) -> Estimate:
+    """Without the last rows, which are about the slots that are in no region."""
+    parts = ("target", "estimate", "standard_error", "sampling_error", "where")
+    kept: dict[str, Any] = {
+        name: None if (values := getattr(estimate, name)) is None else values[:rows] for name in parts
+    }
+    return replace(estimate, **kept)
+
+
+def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
+    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order.
+
+    Args:
+        model: the protocol.
+        shuffler: what shuffled.
+        sizes: of the groups of people who are not alone.
+    """
+    try:
+        found = {"hidden_by_group": reidentification_bound(model)}
+    except (HypothesisError, UnsupportedModelError):
+        return {}
+    if sizes.size and sizes.min() < found["hidden_by_group"].group_size:
+        found["hidden_by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
+    order, starts = shuffler.prepare().order, shuffler.prepare().starts
+    middle = order.size // 2
+    block = int(np.searchsorted(starts, middle, side="right"))
+    if starts[block] - starts[block - 1] > _MOST_COMPARED:
+        return found
+    try:
+        costs = shuffler.swap_costs(int(order[middle]))
+    except UnsupportedModelError:
+        return found
+    return found | {"hidden_by_all": reidentification_bound(model, swap_costs=costs)}
+
+
+def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:
+    """About ``most`` regions or fewer: the labels, places or groups of the task, or stretches of the reference order.
+
+    No region that is joined from several holds both people who are alone and others.
+
+    Args:
+        column: one with groups.
+        public: the public columns, one row per person.
+        shuffler: what shuffles.
+        beside: the folder of the task file.
+        most: number of regions.
+    """
+    section, columns = column.groups, {} if public is None else dict(public.columns)
+    order, alone = shuffler.prepare().order, _alone(shuffler)
+    if section is not None and section.columns:
+        points = np.column_stack([columns[name] for name in section.columns])
+        metric, radius = section.metric or "euclidean", section.radius or 0.0
+        cells = cells_of(points, alone, most, metric=metric, radius=radius)
+        named = [{name: _short(value) for name, value in zip(section.columns, at, strict=True)} for at in cells.places]
+        return _marked(cells.of_person, tuple(named), alone, is_at_slots=True)
+    named_by = [section.column] if section is not None and section.column else list(column.public)
+    if named_by:
+        return _marked(*_labels(named_by[0], columns[named_by[0]], alone, most), alone, is_at_slots=True)
+    groups = getattr(shuffler, "groups", None)
+    if section is not None and section.lists is not None and groups is not None:
+        own, of_slot = np.unique(groups.own, return_inverse=True)
+        if own.size <= most:
+            names = list(read_named_lists(beside / section.lists))
+            where = tuple({"group": names[number]} for number in own.tolist())
+            return _marked(of_slot, where, alone, is_at_slots=False)
+    return _marked(*_along(order, alone, most), alone, is_at_slots=False)
+
+
+def _alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
+    """Who is the only one in a block."""
+    prepared = shuffler.prepare()
+    sizes = np.diff(prepared.starts)
+    alone = np.empty(prepared.order.size, dtype=np.bool_)
+    alone[prepared.order] = np.repeat(sizes == 1, sizes)
+    return alone
+
+
+def _marked(
+    of_slot: Integers, where: tuple[Mapping[str, Any], ...], alone: NDArray[np.bool_], *, is_at_slots: bool
+) -> Regions:
+    """With a mark at places whose people are all alone, where not everybody is."""
+    shown = of_slot >= 0
+    mixed = np.bincount(of_slot[shown & ~alone], minlength=len(where))
+    if mixed.any():
+        where = tuple(dict(each) | ({} if people else _UNMIXED) for each, people in zip(where, mixed, strict=True))
+    return Regions(of_slot=of_slot, where=where, is_at_slots=is_at_slots)
+
+
+def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int) -> Placed:
+    """The labels of a column; or stretches of them, and those of people who are alone together."""
+    labels, of_slot = np.unique(column.astype(np.str_), return_inverse=True)
+    if labels.size <= most:
+        return of_slot, tuple({name: str(label)} for label in labels)
+    mixed = np.bincount(of_slot[~alone], minlength=labels.size) > 0
+    region = np.empty(labels.size, dtype=np.int64)
+    where: list[Mapping[str, Any]] = []
+    for kind in (mixed, ~mixed):
+        if kind.any():
+            room = most if kind is mixed else max(1, round(most * kind.sum() / labels.size))
+            joined, ends = _stretches(np.bincount(of_slot, minlength=labels.size)[kind], room)
+            region[kind] = joined + len(where)
+            some = labels[kind]
+            where += [{f"{name} from": str(some[first]), f"{name} to": str(some[last])} for first, last in ends]
+    return region[of_slot], tuple(where)
+
+
+def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
+    """Stretches of the reference order, by numbers, and all who are alone together."""
+    mixed = order[~alone[order]]
+    of_slot = np.empty(order.size, dtype=np.int64)
+    where: list[Mapping[str, Any]] = []
+    if mixed.size:
+        room = min(most, max(1, mixed.size // _LEAST_IN_CELL))
+        of_slot[mixed], ends = _stretches(np.ones(mixed.size, dtype=np.int64), room)
+        where = [{"place": f"cell {number + 1}"} for number in range(len(ends))]
+    if alone.any():
+        of_slot[alone] = len(where)
+        where.append({"place": "alone"})
+    return of_slot, tuple(where)
+
+
+def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, int]]]:
+    """Consecutive items joined so that about as many people are in each stretch."""
+    cells = np.minimum((np.cumsum(people) - people) * most // people.sum(), most - 1)
+    _, joined = np.unique(cells, return_inverse=True)
+    first = np.flatnonzero(np.diff(joined, prepend=-1))
+    last = np.append(first[1:], joined.size) - 1
+    return joined.astype(np.int64), list(zip(first.tolist(), last.tolist(), strict=True))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+class Cells(NamedTuple):
+    """A cell for every person.
+
+    Attributes:
+        of_person: the number of the person's cell; -1 for few people far away from all others.
+        places: for each cell the place of some of its people in the middle of it, shape (cells, columns).
+    """
+
+    of_person: Integers
+    places: Floats
+
+
+def cells_of(points: Floats, alone: NDArray[np.bool_], most: int, *, metric: str, radius: float = 0.0) -> Cells:
+    """The places themselves, or cells of about as many people each where there are more than ``most`` places.
+
+    Cells are cut across their longer side. No cell is wider than a quarter of the map, or than the radius if that is
+    more, and none joins people who are not shuffled with others. What holds less than a tenth of the people of an
+    average place or cell, and is farther than that from all that hold more, is left out: nothing could be learnt about
+    it, and it would squeeze everything else.
+
+    Args:
+        points: public coordinates, one row per person.
+        alone: whether a person's report is not shuffled at all.
+        most: number of cells, about; never more than twice as many.
+        metric: of the coordinates.
+        radius: of the groups, or 0.
+    """
+    places, of_person = distinct_rows(points)
+    people = np.bincount(of_person)
+    wide = 1.0 if most < 2 else max(_SHARE, min(1.0, 3 / most**0.5))
+    low, high = np.quantile(points, _CORE, axis=0)
+    reach = max(radius, wide * _across(low, high, metric))
+    parts, average = list(np.arange(len(places))[:, None]), people.sum() / len(places)
+    if is_joined := len(places) > most:
+        lonely = np.zeros(len(places), dtype=np.bool_)
+        lonely[of_person[alone]] = True
+        whole = _alike(places, people, most)
+        average = people.sum() / len(whole)
+        kinds = [kind for part in whole for kind in (part[~lonely[part]], part[lonely[part]])]
+        parts = [near for kind in kinds for near in _near(places, kind, reach, metric)]
+    centers = np.array([_middle(places[part], people[part]) for part in parts])
+    shown = _shown(centers, np.array([people[part].sum() for part in parts]), average, reach, metric)
+    shown = np.sort(shown[: 2 * most] if is_joined else shown)
+    cell = np.full(len(places), -1, dtype=np.int64)
+    for number, kept in enumerate(shown):
+        cell[parts[kept]] = number
+    return Cells(cell[of_person], centers[shown])
+
+
+def _shown(centers: Floats, people: Integers, average: float, reach: float, metric: str) -> Integers:
+    """The cells that hold enough people or are near such a one, those of most people first."""
+    enough = people >= _FEWEST * average
+    large = centers[enough]
+    near = [(distances(np.broadcast_to(each, large.shape), large, metric) <= reach).any() for each in centers]
+    order = np.argsort(-people, kind="stable")
+    found: Integers = order[np.array(near)[order]]
+    return found
+
+
+def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
+    """Parts of about as many people."""
+    parts = [np.arange(len(places))]
+    while len(parts) * 2 <= most:
+        parts = [half for part in parts for half in _halves(places, people, part)]
+    return parts
+
+
+def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
+    """Two parts of about as many people."""
+    if part.size < 2:
+        return [part]
+    side = int(np.argmax(np.ptp(places[part], axis=0)))
+    along = part[np.argsort(places[part, side], kind="stable")]
+    half = int(np.searchsorted(np.cumsum(people[along]), people[along].sum() / 2)) + 1
+    half = min(max(half, 1), along.size - 1)
+    return [along[:half], along[half:]]
+
+
+def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Integers]:
+    """Cut in the middle of the longer side until nothing is wider than the reach; nothing from nothing."""
+    found, rest = [], [part] if part.size else []
+    while rest:
+        part = rest.pop()
+        low, high = places[part].min(axis=0), places[part].max(axis=0)
+        if part.size == 1 or _across(low, high, metric) <= reach:
+            found.append(part)
+            continue
+        side = int(np.argmax(high - low))
+        below = places[part, side] <= (low[side] + high[side]) / 2
+        rest += [part[below], part[~below]]
+    return found
+
+
+def _across(low: Floats, high: Floats, metric: str) -> float:
+    """From one corner to the other."""
+    return float(distances(low[None], high[None], metric)[0])
+
+
+def _middle(places: Floats, people: Integers) -> Floats:
+    """The place nearest to the average of the people: somebody lives there."""
+    away = places - np.average(places, axis=0, weights=people)
+    found: Floats = places[np.argmin((away**2).sum(axis=1))]
+    return found

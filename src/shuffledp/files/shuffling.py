@@ -1,0 +1,274 @@
+"""From parts of reports to a view in parts: the uniform shuffle over buckets on disk, every other one in memory.
+
+More reports than memory holds are scattered to buckets on disk, each to one drawn uniformly and independently; each
+bucket, read back, becomes a `View`, whose constructor permutes it; the buckets follow one another. Every order of all
+reports is then equally likely, exactly.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import InputDataError, LocalProtocolError
+from shuffledp.core.flow import Reports, Shuffler, View
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.table import Table, frozen
+from shuffledp.files.graph_files import read_graphs
+from shuffledp.files.group_files import grouping_of
+from shuffledp.files.parquet import ReportPart
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.survey import ROW, Column, NetworkSection, walking
+
+_NUM_BUCKETS = 256  # one random byte chooses a bucket
+_IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
+_BYTES_OF_PLACE = 8  # what a permutation takes for each report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledParts:
+    """A view in parts, of which nothing has been seen yet.
+
+    Args:
+        shuffle: the public description of the shuffle of all the reports.
+        num_reports: reports in all parts.
+        views: the parts, to be taken once.
+        shuffler: what made it.
+    """
+
+    shuffle: ShuffleModel
+    num_reports: int
+    views: Iterator[View]
+    shuffler: Shuffler
+
+
+@contextmanager
+def shuffled(
+    column: Column, parts: Iterable[ReportPart], folder: Path, *, beside: Path, source: RandomSource
+) -> Iterator[ShuffledParts]:
+    """Take all reports in, then give the view back; what lies on disk in between is gone when the block ends.
+
+    Args:
+        column: says how to shuffle, and how many reports there must be.
+        parts: all reports; they are taken before the block begins.
+        folder: a private place on a disk with room for all reports.
+        beside: the folder of the task file, which paths in the task are relative to.
+        source: randomness.
+
+    Raises:
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.
+        InputDataError: if reports say which round they are for, and are not those of one person after another.
+    """
+    parts = _in_their_rounds(column, parts)
+    if not column.shuffler.is_uniform:
+        yield _shuffled_in_memory(column, list(parts), beside, source)
+        return
+    with ReportSpool(folder, source=source) as spool:
+        for reports, _ in parts:  # public columns are detached
+            spool.add(reports)
+        column.require_batch(spool.num_reports)
+        shuffler = column.shuffler.shuffler()
+        shuffle = shuffler.model(spool.num_users)
+        views = spool.views(shuffle)
+        yield ShuffledParts(shuffle=shuffle, num_reports=spool.num_reports, views=views, shuffler=shuffler)
+
+
+def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
+    """The parts, if each person's messages are for all rounds in their order: else they would mix with others'."""
+    first = 0
+    for reports, public in parts:
+        wrong = reports.misplaced(first=first)
+        if wrong is not None:
+            messages = reports.model.num_messages
+            raise InputDataError(
+                f"the reports of column {column.value!r} must be those of one person after another, each for rounds 0 "
+                f"to {messages - 1} in this order; row {wrong} (counted from 0) is not for round {wrong % messages}."
+            )
+        first += len(reports)
+        yield reports, public
+
+
+def shuffler_for(column: Column, public: Table | None, num_users: int, beside: Path) -> Shuffler:
+    """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along.
+
+    Raises:
+        InputDataError: if groups cannot be made, the graph is of other people, or rows are numbered wrong.
+        InvalidParameterError: if rounds are to be found, and none are enough.
+    """
+    if column.shuffler.num_rows is not None and public is not None:
+        return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
+    if isinstance(column.shuffler, NetworkSection):
+        graphs = read_graphs(column.shuffler, num_users, beside)
+        return walking(column.shuffler, graphs, column.randomizer.randomizer(), column.release.delta)
+    if column.groups is None:
+        return column.shuffler.shuffler()
+    return column.shuffler.shuffler(grouping_of(column.groups, public, num_users, beside))
+
+
+def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
+    """The rows of the input that people were in, in their order."""
+    rows = people[ROW].astype(np.int64)
+    if (np.diff(rows, prepend=-1, append=num_rows) < 1).any():
+        raise InputDataError(f"the reports must be those of rows 0 to {num_rows - 1} of the input, in order.")
+    return rows
+
+
+def _shuffled_in_memory(column: Column, parts: list[ReportPart], beside: Path, source: RandomSource) -> ShuffledParts:
+    column.require_batch(sum(len(reports) for reports, _ in parts))
+    reports = Reports.concat([part for part, _ in parts])
+    attached = [columns for _, columns in parts if columns is not None]
+    public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages]) if attached else None
+    shuffler = shuffler_for(column, public, reports.num_users, beside)
+    shuffler = column.shuffler.in_rounds(shuffler, reports.model.num_messages)
+    view = shuffler.shuffle(reports, public=public, source=source)
+    if not len(view):
+        raise InputDataError(
+            f"none of the {len(reports)} reports of column {column.value!r} was handed in: all were lost on their way, "
+            "with the task's dropouts and rounds. Nothing was released."
+        )
+    return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)
+
+
+class ReportSpool:
+    """Takes reports in parts, in any amount, and gives back views of them in uniformly random order.
+
+    A context manager: the buckets lie in a private folder, which is removed at the end whatever happens; only a process
+    that is killed (``SIGKILL``, a power cut) leaves it, with the reports in it before they are shuffled.
+
+    Guarantees:
+        1. Given the multiset of reports, every order in which the views give them back is equally likely, exactly
+           (Rao 1961 and Sandelius 1962: uniform buckets, then a uniform permutation within each).
+        2. Memory: about twice ``in_memory`` bytes while reports come in or if they stay there, and three times one
+           bucket (a 256th of all reports) while they go out.
+
+    Args:
+        folder: where buckets are made, on a disk with room for all reports.
+        in_memory: bytes of reports and of a permutation of them up to which no bucket is made; None for the usual.
+        source: randomness; None is the cryptographic source.
+    """
+
+    def __init__(self, folder: Path, *, in_memory: int | None = None, source: RandomSource | None = None) -> None:
+        self._folder = folder
+        self._in_memory = _IN_MEMORY if in_memory is None else in_memory
+        self._source = resolve_source(source)
+        self._parts: list[Reports] = []
+        self._held = 0
+        self._buckets: _Buckets | None = None
+        self._empty: Reports | None = None
+        self._seeded = False
+        self.num_reports = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._parts.clear()
+        if self._buckets is not None:
+            self._buckets.remove()
+
+    def add(self, reports: Reports) -> None:
+        """Take more reports, all of one model."""
+        self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
+        self.num_reports += len(reports)
+        self._seeded |= reports.seeded
+        self._parts.append(reports)
+        self._held += sum(column.nbytes for column in reports.columns.values()) + _BYTES_OF_PLACE * len(reports)
+        if self._held > self._in_memory:
+            self._spill()
+
+    @property
+    def num_users(self) -> int:
+        """People who sent the reports taken so far.
+
+        Raises:
+            InvalidParameterError: if there is not the same number of them from everybody.
+        """
+        return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
+
+    def views(self, shuffle: ShuffleModel) -> Iterator[View]:
+        """The reports as views, one after the other, each at most one bucket long; they are gone afterwards.
+
+        Raises:
+            LocalProtocolError: if nothing was ever added.
+        """
+        if self._empty is None:
+            raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
+        if self._buckets is None:
+            reports = Reports.concat(self._parts)
+            self._parts.clear()
+            yield View(reports=reports, shuffle=shuffle, source=self._source)
+            return
+        self._spill()
+        for columns in self._buckets.read():
+            reports = Reports(columns, self._empty.model, seeded=self._seeded)
+            yield View(reports=reports, shuffle=shuffle, source=self._source)
+
+    def _spill(self) -> None:
+        if self._buckets is None and self._empty is not None:
+            self._buckets = _Buckets(self._folder, self._empty)
+        for part in self._parts:
+            chosen = self._source.words(-(-len(part) // 8)).view(np.uint8)[: len(part)]
+            if self._buckets is not None:
+                self._buckets.write(part, chosen)
+        self._parts.clear()
+        self._held = 0
+
+
+class _Buckets:
+    """Raw columns in one file per bucket and column; the folder and the files are readable by their owner only."""
+
+    def __init__(self, folder: Path, like: Reports) -> None:
+        self._path = Path(tempfile.mkdtemp(prefix=".buckets.", dir=folder))
+        self._like = like
+        self._files: dict[tuple[int, str], IO[bytes]] = {}
+
+    def write(self, reports: Reports, chosen: NDArray[np.uint8]) -> None:
+        """Append each report to its bucket."""
+        order = np.argsort(chosen, kind="stable")
+        ends = np.cumsum(np.bincount(chosen, minlength=_NUM_BUCKETS))
+        for name, column in reports.columns.items():
+            scattered, start = column[order], 0
+            for bucket, end in enumerate(ends):
+                if end > start:
+                    self._file(bucket, name).write(np.ascontiguousarray(scattered[start:end]).data)
+                start = end
+
+    def read(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """The columns of each bucket that is not empty; a bucket is removed when it has been read."""
+        for file in self._files.values():
+            file.close()
+        for bucket in range(_NUM_BUCKETS):
+            columns = {}
+            for name, like in self._like.columns.items():
+                path = self._path_of(bucket, name)
+                if path.exists():
+                    columns[name] = frozen(np.fromfile(path, dtype=like.dtype)).reshape(-1, *like.shape[1:])
+                    path.unlink()
+            if columns:
+                yield columns
+
+    def remove(self) -> None:
+        """Close and delete everything."""
+        for file in self._files.values():
+            file.close()
+        shutil.rmtree(self._path, ignore_errors=True)
+
+    def _file(self, bucket: int, name: str) -> IO[bytes]:
+        if (bucket, name) not in self._files:
+            path = self._path_of(bucket, name)
+            path.touch(mode=0o600)
+            self._files[bucket, name] = path.open("wb", buffering=0)
+        return self._files[bucket, name]
+
+    def _path_of(self, bucket: int, name: str) -> Path:
+        return self._path / f"{bucket:03d}.{list(self._like.columns).index(name)}"

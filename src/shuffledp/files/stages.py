@@ -1,0 +1,309 @@
+"""The three stages of a task, from file to file, and all of them at once; each private column by itself.
+
+Everything of the flow is in the four functions: what a stage reads, the one step that it takes with each column, and
+what it writes. Columns draw one after the other from one source, which hands out no word twice: a substream by the
+number of the column would give the next run, if it draws from the same source, the same words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.validate import invalid
+from shuffledp.files.graph_files import WalkedView
+from shuffledp.files.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
+from shuffledp.files.randomizing import RandomizedReports, step_of
+from shuffledp.files.reading import Watch, counted
+from shuffledp.files.regions import regional_of
+from shuffledp.files.shuffling import ShuffledParts, shuffled
+from shuffledp.files.writing import write_outcome, write_places, write_statement
+from shuffledp.pipeline import Release
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.shufflers import IdentityShuffler, SlotShuffler
+from shuffledp.survey import (
+    Column,
+    ColumnOutcome,
+    ColumnStage,
+    DataFlow,
+    EarlierRelease,
+    Outcome,
+    StageOutcome,
+    Task,
+    composed_columns,
+    composed_with,
+    read_earlier,
+)
+
+_LABELS_OF_PEOPLE = {LabelMeaning.SLOT, LabelMeaning.SUBMITTER}  # then the public columns are released, one row each
+_WHO_ANSWERED = {
+    False: "Who answered at all is not protected: the number of reports is public.",
+    True: (
+        "Who answered at all is not protected: the public columns of exactly those who answered are released, and "
+        "whoever is left out of them did not."
+    ),
+}
+_NOBODY = Watch()
+_HERE = Path()
+
+
+def randomize(
+    task: Task, answers: Path, output: Path, *, source: RandomSource | None = None, watch: Watch = _NOBODY
+) -> StageOutcome:
+    """The devices' stage: raw answers in, a file of reports for each column out, in the order of the people.
+
+    The input is read once for each column. Memory: one batch of the input and its reports, and the names of the people
+    if the task asks for them.
+
+    Args:
+        task: the task.
+        answers: one row per person.
+        output: file of the reports; or, of a task with blocks, a folder for ``COLUMN.parquet`` of each column.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is, and how many answers were clipped.
+
+    Raises:
+        InputDataError: for answers that do not fit the task.
+    """
+    source, done = resolve_source(source), []
+    for column, file in zip(task.columns, task.stage_files(output), strict=True):
+        randomized = RandomizedReports(column, answers, source, watch)
+        with ReportsWriter(file, column) as writer:
+            for reports, public in randomized:
+                writer.write(reports, public)
+            facts = FileFacts.of(column, "reports", randomized.flow, seeded=source.reproducible)
+            names = writer.finish(facts)
+        secret = facts.local.guarantee.is_trivial
+        done.append(_stage(column, facts, randomized.num_reports, is_secret=secret).with_files(file.parent, names))
+    return StageOutcome(stage="randomize", task=task, columns=dict(zip(task.folders, done, strict=True)))
+
+
+def shuffle(
+    task: Task,
+    reports: Path,
+    output: Path,
+    *,
+    source: RandomSource | None = None,
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
+) -> StageOutcome:
+    """The shuffler's stage: the reports of each column in, its view out, each column shuffled independently.
+
+    Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
+    lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the
+    public columns and groups of the people if it hides the order inside groups.
+
+    Args:
+        task: the task.
+        reports: what `randomize` wrote.
+        output: file of the view; or, of a task with blocks, a folder for the view of each column.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is.
+        beside: the folder of the task file, which paths in the task are relative to.
+
+    Raises:
+        InvalidParameterError: if ``reports`` is no folder that holds a file for each column, of a task with blocks.
+        InputDataError: if a file is damaged, belongs to another task or column, or does not fit it.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+    """
+    source, done = resolve_source(source), []
+    for column, taken, file in zip(task.columns, _given(task, reports), task.stage_files(output), strict=True):
+        parts, facts = read_reports(taken, column)
+        parts = _watched(parts, watch, step_of("reading", column))
+        with (
+            shuffled(column, parts, file.parent, beside=beside, source=source) as result,
+            ViewWriter(file, column) as writer,
+        ):
+            flow, seeded = _released(column, facts.flow, result), facts.seeded or source.reproducible
+            facts = FileFacts.of(column, "view", flow, seeded=seeded, shuffle=result.shuffle)
+            for view in counted(result.views, watch, step_of("shuffling", column), result.num_reports):
+                writer.write(view)
+            names = writer.finish(facts)
+        done.append(_stage(column, facts, result.num_reports).with_files(file.parent, names))
+    return StageOutcome(stage="shuffle", task=task, columns=dict(zip(task.folders, done, strict=True)))
+
+
+def analyze(
+    task: Task,
+    views: Path,
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: Watch = _NOBODY,
+    beside: Path = _HERE,
+) -> Outcome:
+    """The analyst's stage: the view of each column in; the view again, estimates and statements out.
+
+    Memory: a part of the view after a uniform shuffle, the whole view after any other.
+
+    Args:
+        task: the task.
+        views: what `shuffle` wrote.
+        folder: where to write; each column of a task with blocks gets a folder in it.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        watch: told how far it is.
+        beside: the folder of the task file, which paths in the task are relative to.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says, or ``views`` is no folder that holds a file for
+            each column, of a task with blocks.
+        InputDataError: if a file is damaged, belongs to another task or column, or does not fit it.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+    """
+    releases, done = read_earlier(task, earlier), {}
+    for column, file, place in zip(task.columns, _given(task, views), _places(task, folder), strict=True):
+        parts, facts = read_view(file, column)
+        people = facts.shuffle.num_users if facts.shuffle and column.shuffler.needs_graph else facts.flow.released
+        column.require_batch(min(people, facts.flow.released))  # fewer people than reports, if each hands in several
+        done[place] = _release(column, parts, facts, place, watch, beside=beside)
+    return _composed(task, done, releases, folder)
+
+
+def run(
+    task: Task,
+    answers: Path,
+    folder: Path,
+    *,
+    source: RandomSource | None = None,
+    watch: Watch = _NOBODY,
+    earlier: Sequence[Path] = (),
+    beside: Path = _HERE,
+) -> Outcome:
+    """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
+
+    The input is read once for each column. Memory: what `randomize` and `shuffle` take; the raw answers are never held
+    together, and nothing is kept of one column for the next but its estimate.
+
+    Args:
+        task: the task.
+        answers: one row per person.
+        folder: where to write; each column of a task with blocks gets a folder in it.
+        source: randomness; None is the cryptographic source.
+        watch: told how far it is, and how many answers were clipped.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        beside: the folder of the task file, which paths in the task are relative to.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
+        InputDataError: for answers that do not fit the task.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+    """
+    releases, source, done = read_earlier(task, earlier), resolve_source(source), {}
+    for column, place in zip(task.columns, _places(task, folder), strict=True):
+        randomized = RandomizedReports(column, answers, source, watch)
+        with shuffled(column, randomized, place, beside=beside, source=source) as result:
+            flow, trust = _released(column, randomized.flow, result), (Trust.OPERATOR,)
+            facts = FileFacts.of(column, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
+            done[place] = _release(column, result.views, facts, place, watch, beside=beside, shuffler=result.shuffler)
+    return _composed(task, done, releases, folder)
+
+
+def _release(
+    column: Column,
+    views: Iterator[View],
+    facts: FileFacts,
+    place: Path,
+    watch: Watch,
+    *,
+    beside: Path,
+    shuffler: Shuffler | None = None,
+) -> ColumnOutcome:
+    """The release of a column from its view in parts; ``shuffler`` is what made the view, if it is here.
+
+    After a shuffle by groups or along a graph the view is one part, and says more than an estimate of everybody.
+    """
+    regional = walks = None
+    if column.shuffler.needs_graph:
+        walks = WalkedView.of(column, next(views), shuffler, beside)
+        views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
+    elif column.shuffler.needs_groups:
+        whole = next(views)
+        regional = regional_of(column, whole, shuffler if isinstance(shuffler, SlotShuffler) else None, beside)
+        views = iter([whole])
+    views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
+    # What shuffled is told by the view; a task alone cannot say it of groups or graphs.
+    pipeline = column.pipeline(IdentityShuffler() if regional or walks else None)
+    with ViewWriter(place / "release.parquet", column) as writer:
+        release = pipeline.analyze_parts(
+            map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
+        )
+        names = writer.finish(facts)
+    release = replace(release, estimate=release.estimate.with_targets(column.targets))
+    release = _with_remarks(column, release, facts.flow)
+    walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
+    outcome = ColumnOutcome(column=column, flow=facts.flow, release=release, regional=regional, walked=walked)
+    return outcome.with_files(place, [*names, *write_places(outcome, place)])
+
+
+def _with_remarks(column: Column, release: Release, flow: DataFlow) -> Release:
+    """The release whose statements say what the counts mean for them."""
+    remarks = []
+    if flow.missing:
+        named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
+        remarks.append(_WHO_ANSWERED[named])
+    people = release.model.num_users
+    if flow.expected is not None and people < flow.expected:
+        came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
+        remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")
+    return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
+
+
+def _composed(task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
+    """The outcome of the task, composed over the columns and with earlier releases, and written."""
+    largest = max(outcome.model.shuffle.largest_group for outcome in done.values())
+    columns = composed_columns(
+        task.columns,
+        [outcome.release.statements for outcome in done.values()],
+        largest_group=largest,
+        same_people=not any(outcome.flow.missing for outcome in done.values()),
+    )
+    statements = composed_with(task, earlier, columns, largest_group=largest)
+    written = [
+        write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), place)
+        for place, outcome in done.items()
+    ]
+    by_folder = dict(zip(task.folders, written, strict=True))
+    outcome = Outcome(task=task, columns=by_folder, statements=statements, earlier=tuple(earlier))
+    if not task.in_blocks:
+        return outcome
+    write_statement(outcome.to_dict(), folder)
+    return outcome.with_files(folder, ["statement.json"])
+
+
+def _places(task: Task, folder: Path) -> Iterator[Path]:
+    """The folder of each column in a release, made as soon as it is needed."""
+    for name in task.folders:
+        place = folder / name
+        place.mkdir(exist_ok=True)
+        yield place
+
+
+def _given(task: Task, stage: Path) -> tuple[Path, ...]:
+    """The file of each column from the stage before; refused before any column is worked on if there is none."""
+    files = task.stage_files(stage)
+    if task.in_blocks and not all(file.is_file() for file in files):
+        names = ", ".join(file.name for file in files)
+        raise invalid(f"a folder that holds, from the stage before, {names}", input=str(stage))
+    return files
+
+
+def _watched(parts: Iterator[ReportPart], watch: Watch, step: str) -> Iterator[ReportPart]:
+    """The parts of reports, telling how many have been taken."""
+    done = 0
+    for reports, public in parts:
+        yield reports, public
+        done += len(reports)
+        watch.progress(step, done, None)
+
+
+def _stage(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:
+    return ColumnStage(
+        column=column, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded, is_secret=is_secret
+    )
+
+
+def _released(column: Column, flow: DataFlow, result: ShuffledParts) -> DataFlow:
+    return replace(flow, released=result.num_reports, detached=column.detached)

@@ -1,0 +1,245 @@
+"""Output that is whole or not there at all, never in the place of somebody's own; and the files of a release."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.files.parquet import read_facts
+from shuffledp.survey import ColumnOutcome
+
+_ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_MARK = "statement.json"  # every output folder of this library has it, and it names the other files
+# The page and its figures, which are drawn after the mark is written. Whatever else lies there is somebody's own.
+_DRAWN = {
+    "release.html",
+    *(f"{chart}.{ending}" for chart in ("accounting", "estimates", "places") for ending in ("png", "svg")),
+}
+_ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
+_PLACE_COLUMNS = ("unshuffled_error", "where")
+_FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
+
+
+def is_release(folder: Path) -> bool:
+    """Whether everything in a folder was written by this library, as one release."""
+    listed = _listed_files(folder / _MARK)
+    columns = {name.partition("/")[0] for name in listed if "/" in name}
+    return bool(listed) and all(
+        ((entry.name in listed or entry.name in _DRAWN) and entry.is_file())
+        or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
+        for entry in folder.iterdir()
+    )
+
+
+def is_stage(folder: Path) -> bool:
+    """Whether a folder holds reports or views that this library wrote, and nothing else."""
+    entries = list(folder.iterdir())
+    return bool(entries) and all(entry.is_file() and _is_our_file(entry) for entry in entries)
+
+
+@contextmanager
+def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release) -> Iterator[Path]:
+    """A folder to fill, which appears under its name only when the block ends well.
+
+    Until then it is in a private folder next to it. A symbolic link is followed.
+
+    Args:
+        path: a folder that does not exist yet.
+        force: replace an empty folder or an earlier output; never a folder that holds anything else.
+        is_ours: tells whether a folder is an earlier output.
+
+    Raises:
+        InvalidParameterError: if the folder exists (and may not be replaced), or cannot be made.
+    """
+    with _private_place(path) as (target, place):
+        _check_folder(target, force, is_ours)
+        filled, replaced = place / "new", place / "old"
+        filled.mkdir()
+        yield filled
+        _check_folder(target, force, is_ours)
+        if target.exists():
+            target.rename(replaced)
+        try:
+            filled.rename(target)
+        except OSError:
+            if replaced.exists():
+                replaced.rename(target)
+            raise
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+    """A file to write, which appears under its name only when the block ends well; so do others written beside it.
+
+    Until then they are in a private folder next to it. A symbolic link is followed.
+
+    Args:
+        path: a file that does not exist yet.
+        force: replace an earlier output; never anything else.
+        is_ours: whether a file is such an output; None for files of reports and views.
+
+    Raises:
+        InvalidParameterError: if a file exists (and may not be replaced), or cannot be made.
+    """
+    with _private_place(path) as (target, place):
+        _check_file(target, force, is_ours or _is_our_file)
+        yield place / target.name
+        written = sorted(place.iterdir())
+        for file in written:
+            _check_file(target.with_name(file.name), force, is_ours or _is_our_file)
+        for file in written:
+            file.replace(target.with_name(file.name))
+
+
+@contextmanager
+def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Where the output goes, and a private folder on the same file system, so that a rename is one step.
+
+    Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
+    """
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # RuntimeError is what Python 3.11 and 3.12 raise about a loop
+        raise InvalidParameterError(
+            f"output must be a place to write to; got output={str(path)!r}: no path, or a symbolic link to itself."
+        ) from None
+    made: list[Path] = []
+    place = None
+    try:
+        made = [parent for parent in target.parents if not parent.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=target.parent))
+        yield target, place
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "writing failed"
+        raise InvalidParameterError(
+            f"output must be a place to write to; got output={str(path)!r}: {reason}."
+        ) from None
+    finally:
+        with _undisturbed():
+            if place is not None:
+                shutil.rmtree(place, ignore_errors=True)
+            for folder in made:
+                with suppress(OSError):
+                    folder.rmdir()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pass over signals that ask the process to end, so that a second one does not stop the cleaning up."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    handlers = {each: signal.getsignal(each) for each in _ENDINGS}
+    ours = [each for each, handler in handlers.items() if callable(handler)]
+    for each in ours:
+        signal.signal(each, lambda *_: None)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, handlers[each])
+
+
+def _check_folder(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
+    if path.exists() and not force:
+        raise InvalidParameterError(
+            f"output must be a folder that does not exist yet (or use --force); got output={str(path)!r}."
+        )
+    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or is_ours(path))):
+        raise InvalidParameterError(
+            "output must be an earlier output, and hold nothing else, to be replaced with --force; "
+            f"got output={str(path)!r}."
+        )
+
+
+def _listed_files(mark: Path) -> set[str]:
+    """The files that an output says it consists of; none if this is not the mark of one."""
+    try:
+        content = json.loads(mark.read_text(encoding="utf-8"))
+        return {_MARK, *content["files"]} if "task_sha256" in content else set()
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return set()
+
+
+def _check_file(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
+    if path.exists() and not force:
+        raise InvalidParameterError(
+            f"output must be a file that does not exist yet (or use --force); got output={str(path)!r}."
+        )
+    if path.exists() and not is_ours(path):
+        raise InvalidParameterError(
+            f"output must be an earlier output to be replaced with --force; got output={str(path)!r}."
+        )
+
+
+def _is_our_file(path: Path) -> bool:
+    try:
+        return read_facts(path) is not None
+    except (InputDataError, InvalidParameterError):
+        return False
+
+
+def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
+    """Write estimates and statements beside the view; return the outcome with the digests of these files."""
+    _write_estimates(folder / "estimates.csv", outcome)
+    outcome = outcome.with_files(folder, ["estimates.csv"])
+    write_statement(outcome.to_dict(), folder)
+    return outcome.with_files(folder, [_MARK])
+
+
+def write_statement(content: dict[str, Any], folder: Path) -> None:
+    """Write ``statement.json``, which makes a folder a release."""
+    with (folder / _MARK).open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+
+
+def _write_estimates(path: Path, outcome: ColumnOutcome) -> None:
+    """Write one row per target, all texts in quotation marks.
+
+    The columns ``unshuffled_error`` and ``where`` are there only where there are estimates by place,
+    and ``seeded`` only where it is true.
+
+    A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
+    """
+    mark = {"seeded": "true"} if outcome.seeded else {}
+    columns = (*_ESTIMATE_COLUMNS, *(_PLACE_COLUMNS if outcome.regional else []), *mark)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
+        writer.writeheader()
+        for row in outcome.rows():
+            texts = {"target": _harmless(row["target"]), "where": _place(row.get("where", {}))}
+            writer.writerow(row | texts | mark)
+
+
+def write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
+    """Write which place each person's slot is in, where no public column at the slot tells; the names written."""
+    regional = outcome.regional
+    if regional is None or regional.of_slot is None:
+        return ()
+    names = [_place(where) for where in (regional.estimate.where or ())[:: len(outcome.column.targets)]]
+    with (folder / "places.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(["person", "where"])
+        writer.writerows([person, names[place]] for person, place in enumerate(regional.of_slot.tolist()))
+    return ("places.csv",)
+
+
+def _place(where: Mapping[str, Any]) -> str:
+    """A region as it is named in files, in one text."""
+    return _harmless("; ".join(f"{key}: {value}" for key, value in where.items()))
+
+
+def _harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text

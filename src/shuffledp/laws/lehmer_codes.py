@@ -1,0 +1,166 @@
+"""Lehmer codes of permutations: exact draws, and the permutation of a code.
+
+The code of an item is the number of smaller items that remain when it is drawn.
+"""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.table import Integers
+from shuffledp.laws.lazy_bits import RELATIVE_ERROR, settled_floor
+from shuffledp.randomness.sources import RandomSource
+
+Words = NDArray[np.uint64]
+
+LARGEST_CODE = 2**40  # larger codes of a stream without end are replaced by it: no buffer is so long
+_CHUNK_WORDS = 2**16
+_UNIT = 2.0**-64
+_ARGUMENT_ERROR = 2.0**-49  # of u (1 - q^m): sixteen times what rounding does
+_NEARLY_ONE = 2.0**-40
+_NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by less than 1e-240 of itself
+
+
+def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, remaining: int | None = None) -> None:
+    """Fill ``codes`` with independent integers V of law Pr[V = v] proportional to exp(-concentration v).
+
+    Args:
+        concentration: above 0, finite.
+        codes: overwritten; V is below ``remaining`` in place 0, below ``remaining - 1`` in place 1, and so on.
+        source: gives one word for each, and more where these do not decide.
+        remaining: None for V without a limit, up to `LARGEST_CODE`, which stands for everything above it.
+    """
+    draw = _draw_for(codes.size)
+    scratch = np.empty(min(codes.size, _CHUNK_WORDS), dtype=np.uint64)
+    for start in range(0, codes.size, _CHUNK_WORDS):
+        part = codes[start : start + _CHUNK_WORDS]
+        words = scratch[: part.size]
+        source.fill(words)
+        limit = LARGEST_CODE if remaining is None else remaining - start
+        draw(part, words, float(concentration), limit, remaining is not None)
+        for place in np.flatnonzero(part < 0).tolist():
+            exact = None if remaining is None else limit - place
+            part[place] = _settled_code(concentration, exact, int(words[place]), source)
+    scratch.fill(0)
+
+
+def _draw(codes: Integers, words: Words, theta: float, limit: int, truncated: bool) -> None:
+    """Codes by inverting their distribution function, in floats; -1 where their error may change the result.
+
+    With u uniform, v = floor(-log(1 - u (1 - q^m)) / theta) has Pr[v >= i] = (q^i - q^m) / (1 - q^m).
+    """
+    for place in range(codes.size):
+        m = limit - place if truncated else limit
+        span = theta * m
+        u = float(words[place]) * _UNIT
+        if truncated and span < _NEARLY_UNIFORM:
+            x, error = u * m, RELATIVE_ERROR * m
+        else:
+            filled = -math.expm1(-span) if truncated else 1.0
+            gap = 1.0 - u * filled
+            if gap < _NEARLY_ONE:
+                codes[place] = -1
+                continue
+            x = -math.log1p(-u * filled) / theta
+            error = RELATIVE_ERROR * x + _ARGUMENT_ERROR * filled / (gap * theta)
+        top = float(m - 1 if truncated else m)
+        least = min(max(np.floor(x - error), 0.0), top)
+        codes[place] = int(least) if least == min(np.floor(x + error), top) else -1
+
+
+_draw_compiled = compiled(_draw)
+_draw_for: Callable[[int], Callable[[Integers, Words, float, int, bool], None]] = plain_until_worth_compiling(
+    _draw, _draw_compiled, items=20_000
+)
+
+
+def _settled_code(concentration: float, remaining: int | None, word: int, source: RandomSource) -> int:
+    theta = Decimal(concentration)
+
+    def value(u: Decimal) -> Decimal:
+        filled = Decimal(1) if remaining is None else 1 - (-theta * remaining).exp()
+        left = 1 - u * filled
+        return -left.ln() / theta if left > 0 else Decimal("Infinity")
+
+    most = LARGEST_CODE if remaining is None else remaining - 1
+    # A small concentration makes 1 - exp(...) lose digits, and its quotient errors grow.
+    return settled_floor(value, word, source, most=most, digits=3 * max(0, -theta.adjusted()))
+
+
+def permutation_of(codes: Integers) -> Integers:
+    """The permutation whose Lehmer code is given, in the same memory: place k holds the ``codes[k]``-th item left.
+
+    Args:
+        codes: ``codes[k]`` from 0 to size - 1 - k; overwritten.
+    """
+    _take_for(codes.size)(codes, codes.size)
+    return codes
+
+
+def take_items(codes: Integers, num_items: int) -> None:
+    """Replace each code by the item that it takes out of 0, ..., num_items - 1, in turn."""
+    _take_for(num_items)(codes, num_items)
+
+
+def _take_plainly(codes: Integers, num_items: int) -> None:
+    """Plain `_take`, on a list. It is reversed, so that small codes are near its end, where taking is cheap."""
+    left = list(range(num_items))[::-1]
+    codes[:] = [left.pop(-1 - code) for code in codes.tolist()]
+
+
+def _take(codes: Integers, num_items: int) -> None:
+    """Compiled `take_items`: the items left are bits of 64-bit words, below a binary tree of counts."""
+    words = np.full((num_items + 63) // 64, ~np.uint64(0))
+    leaves = 1
+    while leaves < words.size:
+        leaves *= 2
+    lefts = np.zeros(leaves, dtype=np.int32)
+    nodes, half = 1, 32 * leaves
+    while nodes < leaves:
+        for node in range(nodes):
+            lefts[nodes + node] = min(max(num_items - 2 * half * node, 0), half)
+        nodes, half = 2 * nodes, half // 2
+    one = np.uint64(1)
+    for place in range(codes.size):
+        code, node = int(codes[place]), 1
+        while node < leaves:
+            left = lefts[node]
+            if code < left:
+                lefts[node] = left - 1
+                node = 2 * node
+            else:
+                code -= int(left)
+                node = 2 * node + 1
+        node -= leaves
+        bit = _place_of_bit(words[node], code)
+        words[node] ^= one << np.uint64(bit)
+        codes[place] = 64 * node + bit
+
+
+def _place_of_bit(word: Any, skipped: Any) -> int:
+    """The place of a word's one bit that has ``skipped`` others below it."""
+    place, width = 0, 32
+    while width:
+        lower = word & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
+        # How many ones: sums of neighboring fields of 2, 4 and 8 bits, then all of them by one product.
+        ones = lower - ((lower >> np.uint64(1)) & np.uint64(0x5555555555555555))
+        ones = (ones & np.uint64(0x3333333333333333)) + ((ones >> np.uint64(2)) & np.uint64(0x3333333333333333))
+        ones = (ones + (ones >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        count = np.int64((ones * np.uint64(0x0101010101010101)) >> np.uint64(56))
+        if skipped >= count:
+            skipped -= count
+            place += width
+            word >>= np.uint64(width)
+        width //= 2
+    return place
+
+
+_take_compiled = compiled(_take, calls=(_place_of_bit,))
+_take_for: Callable[[int], Callable[[Integers, int], None]] = plain_until_worth_compiling(
+    _take_plainly, _take_compiled, items=20_000
+)

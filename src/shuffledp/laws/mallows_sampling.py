@@ -1,0 +1,386 @@
+"""Mallows sampling: exact draws for Kendall's, Hamming's and Cayley's distance, at once and as a stream."""
+
+import math
+from decimal import Decimal, getcontext, localcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.table import Integers
+from shuffledp.core.validate import invalid
+from shuffledp.laws.lazy_bits import RELATIVE_ERROR, Bits, precise, settled_floor
+from shuffledp.laws.lehmer_codes import draw_codes, permutation_of, take_items
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
+
+DISTANCES = ("kendall", "hamming", "cayley")
+
+_LEAST_OF_STREAM = 1e-300
+_CHUNK = 2**16
+
+
+def sample_mallows(
+    num_items: int, concentration: float, *, distance: str = "kendall", source: RandomSource | None = None
+) -> NDArray[np.int64]:
+    """A permutation w with Pr[w] proportional to exp(-concentration * d(w, identity)); "theta" and "gamma" in papers.
+
+    Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
+    exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
+    independent places, each a truncated geometric number; a tree of counts over bits finds the items, in time
+    O(n log n) for every concentration and with 9 bytes of memory for each item.
+
+    Guarantees:
+        1. The law is exact for the float ``concentration`` if the words of the source are uniform, and if the float
+           functions of the machine err by less than 2^-46 of their values: what lies that close to a boundary is
+           decided in decimal arithmetic, with further words where the first do not suffice.
+        2. Concentration 0 is the uniform law, and infinity always gives the identity.
+        3. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
+
+    Args:
+        num_items: n, from 0 to 2^31 - 1.
+        concentration: 0 or more, infinity included.
+        distance: "kendall", "hamming" or "cayley".
+        source: None is the cryptographic source.
+
+    Returns:
+        int64 array of shape (n,): place k holds item w[k].
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    References:
+        Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Definition 4.4.
+        Doignon, Pekec, Regenwetter, "The repeated insertion model for rankings", Psychometrika 69(1), 2004 (the
+        previous algorithm, of time O(n + inversions)).
+
+    Example:
+        >>> sample_mallows(4, math.inf).tolist()
+        [0, 1, 2, 3]
+    """
+    _checked(num_items, concentration)
+    validate.one_of(DISTANCES, distance=distance)
+    source = resolve_source(source)
+    if concentration == 0:
+        return random_permutation(num_items, source=source)
+    if concentration == math.inf:
+        return np.arange(num_items, dtype=np.int64)
+    if distance == "hamming":
+        return draw_hamming(int(num_items), float(concentration), source)
+    if distance == "cayley":
+        return draw_cayley(int(num_items), float(concentration), source)
+    return _draw_kendall(int(num_items), float(concentration), source)
+
+
+def _draw_kendall(num_items: int, concentration: float, source: RandomSource) -> NDArray[np.int64]:
+    codes = np.empty(num_items, dtype=np.int64)
+    draw_codes(concentration, codes, source, remaining=num_items)
+    return permutation_of(codes)
+
+
+def _checked(num_items: int, concentration: float) -> None:
+    validate.integer_at_least(0, num_items=num_items)
+    if num_items >= 2**31:
+        raise invalid("below 2**31; a longer file goes through MallowsStream", num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+
+
+def sample_mallows_blocks(
+    block_sizes: ArrayLike,
+    concentrations: ArrayLike,
+    *,
+    distance: str = "kendall",
+    source: RandomSource | None = None,
+) -> NDArray[np.int64]:
+    """Permutations of consecutive blocks, independent of each other, joined into one: blocks do not mix.
+
+    Args:
+        block_sizes: number of ranks of each block, 0 or more.
+        concentrations: of each block, as for `sample_mallows`; or one number for all.
+        distance: as for `sample_mallows`.
+        source: None is the cryptographic source.
+
+    Returns:
+        int64 array: place k holds rank w[k].
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or the arrays have different lengths.
+
+    Example:
+        >>> sample_mallows_blocks([1, 1, 2], [0.0, 0.0, np.inf]).tolist()
+        [0, 1, 2, 3]
+    """
+    sizes = np.asarray(block_sizes)
+    sizes = sizes if sizes.size else sizes.astype(np.int64)
+    if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or (sizes < 0).any():
+        raise InvalidParameterError("block_sizes must be integers of 0 or more in one dimension.")
+    thetas = np.asarray(concentrations, dtype=np.float64)
+    if thetas.shape not in ((), sizes.shape) or not (thetas >= 0).all():
+        raise InvalidParameterError("concentrations must be numbers of 0 or more, one for each block.")
+    source = resolve_source(source)
+    ranks = np.arange(int(sizes.sum()), dtype=np.int64)
+    stops, thetas = np.cumsum(sizes), np.broadcast_to(thetas, sizes.shape)
+    for block in np.flatnonzero(sizes > 1).tolist():
+        start, stop = int(stops[block] - sizes[block]), int(stops[block])
+        ranks[start:stop] = start + sample_mallows(stop - start, float(thetas[block]), distance=distance, source=source)
+    return ranks
+
+
+class MallowsStream:
+    """Streaming Kendall-Mallows sampler, for an unknown number of items that arrive in order.
+
+    Before each departure a geometric number V is drawn; the V-th of the items still here leaves as soon as it has
+    arrived. When no more come, those that remain leave in the order of a Mallows permutation of their own: given that V
+    exceeds what remains, the law has no memory. All departures together have the law of `sample_mallows`, exactly.
+
+    The number of items that wait is a random variable; `stream_buffer` says what it exceeds with small probability.
+    Concentration 0 keeps everything until the end. (A buffer that is never exceeded would make some outputs impossible
+    for some orders of arrival, so that no finite loss could be stated.)
+
+    Args:
+        concentration: 0, or 1e-300 or more, infinity included.
+        source: None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> stream = MallowsStream(2.0)
+        >>> early, late = stream.take(1000), stream.finish()
+        >>> sorted([*early, *late]) == list(range(1000))
+        True
+    """
+
+    def __init__(self, concentration: float, *, source: RandomSource | None = None) -> None:
+        validate.nonnegative(concentration=concentration)
+        if 0 < concentration < _LEAST_OF_STREAM:
+            raise invalid("0, or 1e-300 or more", concentration=concentration)
+        self._concentration = float(concentration)
+        self._source = resolve_source(source)
+        self._waiting = np.empty(0, dtype=np.int64)
+        self._pending: int | None = None
+        self._arrived = 0
+        self._finished = False
+
+    @property
+    def num_waiting(self) -> int:
+        """Number of items that have arrived and not left, which depends on the secret draws."""
+        return self._waiting.size
+
+    def take(self, count: int) -> NDArray[np.int64]:
+        """Let ``count`` more items arrive.
+
+        Long batches are best: each costs time for everybody who waits.
+
+        Args:
+            count: 0 or more.
+
+        Returns:
+            int64 array: the numbers, by arrival from 0 on, of the items that leave now, in order.
+
+        Raises:
+            InvalidParameterError: if ``count`` is not an integer of 0 or more.
+            LocalProtocolError: after `finish`.
+        """
+        validate.integer_at_least(0, count=count)
+        self._check_open()
+        here = np.append(self._waiting, np.arange(self._arrived, self._arrived + int(count), dtype=np.int64))
+        self._arrived += int(count)
+        leaving = here[self._places(here.size)]
+        self._waiting = here[np.isin(here, leaving, assume_unique=True, invert=True)] if leaving.size else here
+        return leaving
+
+    def finish(self) -> NDArray[np.int64]:
+        """No more items arrive: the numbers of those that remain, in the order in which they leave."""
+        self._check_open()
+        self._finished = True
+        order = sample_mallows(self._waiting.size, self._concentration, source=self._source)
+        return self._waiting[order]
+
+    def _places(self, here: int) -> NDArray[np.int64]:
+        """The leaving items, as places among those here; the code that must wait is kept."""
+        if self._concentration == math.inf:
+            return np.arange(here, dtype=np.int64)
+        if self._concentration == 0 or (self._pending is not None and self._pending >= here):
+            return np.empty(0, dtype=np.int64)
+        codes = np.empty(here + 1, dtype=np.int64)
+        if self._pending is None:
+            draw_codes(self._concentration, codes, self._source)
+        else:
+            codes[0] = self._pending
+            draw_codes(self._concentration, codes[1:], self._source)
+        left = here - np.arange(here + 1)
+        waits = int(np.flatnonzero(codes >= left)[0])  # the last one waits in any case: nobody is left
+        self._pending = int(codes[waits])
+        places = codes[:waits].copy()
+        codes.fill(0)
+        take_items(places, here)
+        return places
+
+    def _check_open(self) -> None:
+        if self._finished:
+            raise LocalProtocolError("the stream is finished; make a new one for other items.")
+
+
+def stream_buffer(num_items: int, concentration: float, probability: float) -> int:
+    """Buffer size that a `MallowsStream` exceeds with at most a given probability.
+
+    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item.
+
+    Args:
+        num_items: n, 1 or more.
+        concentration: above 0; infinity is allowed.
+        probability: strictly between 0 and 1.
+
+    Returns:
+        The least b with n exp(-b * concentration) <= probability, and n at most. The items of one batch come on top.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> stream_buffer(10**6, 0.001, 1e-6)
+        27632
+    """
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+    validate.open_probability(probability=probability)
+    if concentration == 0:
+        return int(num_items)
+    return min(int(num_items), math.ceil((math.log(num_items) - math.log(probability)) / concentration))
+
+
+# ---- Hamming's and Cayley's distance, drawn without error ------------------------------------------------------------
+
+
+def draw_hamming(num_items: int, concentration: float, source: RandomSource) -> Integers:
+    """A permutation of probability proportional to exp(concentration * fixed points).
+
+    Since exp(theta f) is the sum of (exp(theta) - 1)^|S| over all subsets S of f fixed points, it suffices to draw S,
+    whose size is a Poisson number given that it is at most n, and to permute everybody else uniformly.
+    """
+    num_kept = draw_num_kept(num_items, concentration, source)
+    moved = np.sort(random_permutation(num_items, source=source)[num_kept:])
+    items = np.arange(num_items, dtype=np.int64)
+    items[moved] = moved[random_permutation(moved.size, source=source)]
+    return items
+
+
+def draw_num_kept(num_items: int, concentration: float, source: RandomSource) -> int:
+    """A number S of 0, ..., n with Pr[S = s] proportional to (exp(concentration) - 1)^s / s!."""
+    bits = Bits(int(source.words(1)[0]))
+    while True:
+        bits.extend(source)
+        with localcontext(precise(20 + bits.count // 3)):
+            found = _count_between(bits.ends(), num_items, concentration)
+        if found is not None:
+            return found
+
+
+def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration: float) -> int | None:
+    """The count at which the distribution function passes both ends, or None if they do not tell.
+
+    All weights come from the largest by products of quotients. Every product errs by a few units of the last digit, so
+    that a sum errs by less than ten units for each step; and weights are left out only where all of them together are
+    less than one unit.
+    """
+    theta = Decimal(concentration)
+    mean = theta.exp() - 1 if theta > 1 else _expm1(theta)
+    unit = Decimal(10) ** (9 - getcontext().prec)
+    mode = num_items if mean >= num_items else int(mean)
+    below, above = [], []
+    weight, count = Decimal(1), mode
+    while count and weight * num_items > unit:
+        weight = weight * count / mean
+        count -= 1
+        below.append(weight)
+    weight, first, count = Decimal(1), count, mode
+    while count < num_items and weight * num_items > unit:
+        count += 1
+        weight = weight * mean / count
+        above.append(weight)
+    weights = [*reversed(below), Decimal(1), *above]
+    total, error = sum(weights), 10 * len(weights) * unit
+    passed = Decimal(0)
+    for place, weight in enumerate(weights):
+        passed += weight
+        if ends[0] * total < passed + error:
+            kept = first + place
+            above_last = kept == 0 or passed - weight + error < ends[0] * total
+            below_next = kept == num_items or ends[1] * total < passed - error
+            return kept if above_last and below_next else None
+    return None
+
+
+def _expm1(x: Decimal) -> Decimal:
+    """exp(x) - 1 for x from 0 to 1, without cancellation."""
+    total, term, count = Decimal(0), Decimal(1), 0
+    while total + term != total or not count:
+        count += 1
+        term = term * x / count
+        total += term
+    return total
+
+
+def draw_cayley(num_items: int, concentration: float, source: RandomSource) -> Integers:
+    """A permutation of probability proportional to exp(-concentration * (n - cycles)).
+
+    Item k = 1, ..., n - 1 changes places with a uniform earlier one with probability k q / (1 + k q), and q is
+    exp(-concentration): that adds k q weight to the one way of leaving it alone.
+    """
+    items = np.arange(num_items, dtype=np.int64)
+    for start in range(1, num_items, _CHUNK):
+        places = np.arange(start, min(start + _CHUNK, num_items), dtype=np.int64)
+        places = places[_swapping(places, concentration, source)]
+        partners = _below(places, source)
+        _swap_for(places.size)(items, places, partners)
+    return items
+
+
+def _swapping(places: Integers, concentration: float, source: RandomSource) -> NDArray[np.bool_]:
+    words = source.words(places.size)
+    weights = places * np.exp(-concentration)
+    chances = weights / (1 + weights)
+    uniform = words * 2.0**-64
+    swapping: NDArray[np.bool_] = uniform < chances
+    for place in np.flatnonzero(np.abs(uniform - chances) <= RELATIVE_ERROR * chances + 2.0**-52).tolist():
+        swapping[place] = _settled_coin(int(places[place]), concentration, int(words[place]), source)
+    words.fill(0)
+    return swapping
+
+
+def _settled_coin(place: int, concentration: float, word: int, source: RandomSource) -> bool:
+    """Whether u < k q / (1 + k q), that is, u (1 + e^theta / k) < 1."""
+    odds = 1 + Decimal(concentration).exp(precise(200)) / place
+
+    def value(u: Decimal) -> Decimal:
+        return u * odds
+
+    return settled_floor(value, word, source, most=1) == 0
+
+
+def _below(bounds: Integers, source: RandomSource) -> Integers:
+    """Integers that are uniform below each bound, as `shuffledp.randomness.sources.uniform_integers` draws them."""
+    out = np.empty(bounds.size, dtype=np.int64)
+    pending = np.arange(bounds.size)
+    while pending.size:
+        words = source.words(pending.size)
+        factors: Any = bounds[pending].astype(np.uint64)
+        out[pending] = high_product(words, factors)
+        kept = words * factors >= (~factors + np.uint64(1)) % factors
+        pending = pending[~kept]
+        words.fill(0)
+    return out
+
+
+def _swap(items: Integers, places: Integers, partners: Integers) -> None:
+    for step in range(places.size):
+        place, partner = places[step], partners[step]
+        items[place], items[partner] = items[partner], items[place]
+
+
+_swap_compiled = compiled(_swap)
+_swap_for = plain_until_worth_compiling(_swap, _swap_compiled, items=200_000)

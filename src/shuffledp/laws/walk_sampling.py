@@ -1,0 +1,174 @@
+"""Walk sampling: the random walks of all reports along a graph, drawn at once."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.table import Integers
+from shuffledp.laws.walk_distributions import graphs_of_rounds
+from shuffledp.people.graphs import Graph
+from shuffledp.randomness.sources import RandomSource, bernoulli, high_product, resolve_source
+
+Positions = NDArray[np.int32]
+Words = NDArray[np.uint64]
+
+LOST = -1
+_CHUNK = 2**15  # words made at a time: they stay in the cache
+
+
+class Walks(NamedTuple):
+    """Positions of reports after their walks, and the messages that these took.
+
+    Args:
+        positions: who holds each report, shape (reports,); -1 if it is lost.
+        messages: number of reports that each person has passed on, shape (people,).
+    """
+
+    positions: Positions
+    messages: Integers
+
+    def __repr__(self) -> str:
+        return f"Walks({self.positions.size} reports, {self.messages.size} people; where reports are is not shown)"
+
+
+def sample_walks(
+    graph: Graph | Sequence[Graph],
+    num_rounds: int,
+    *,
+    starts: ArrayLike | None = None,
+    laziness: float = 0.0,
+    dropout: float = 0.0,
+    offline: float = 0.0,
+    source: RandomSource | None = None,
+) -> Walks:
+    """Draw the walks of many reports at once.
+
+    In each round a report is lost with chance ``dropout``, else stays with chance ``laziness`` or if its holder is
+    offline, else goes to a neighbor of its holder. Who has no neighbor keeps reports.
+
+    Guarantees:
+        1. Neighbors are chosen exactly uniformly, by multiplying and rejecting integers, and the chances are integers
+           out of 2^64, at most 2^-53 away from the floats given.
+        2. Without ``offline``, walks are independent of each other; with it, they are given who is offline when.
+        3. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        starts: who holds each report at first; None is one report for each person.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+        offline: the chance that a person is offline for a round and keeps all reports, from 0 to 1.
+        source: None is the cryptographic source.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+        >>> walks = sample_walks(ring, 3)
+        >>> (walks.positions % 2).tolist(), int(walks.messages.sum())
+        ([1, 0, 1, 0], 12)
+    """
+    validate.probability(laziness=laziness, dropout=dropout, offline=offline)
+    graphs, source = graphs_of_rounds(graph, num_rounds), resolve_source(source)
+    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+    positions = _checked_starts(starts, people)
+    messages = np.zeros(people, dtype=np.int64)
+    for each in graphs:
+        if dropout:
+            positions[bernoulli(_threshold(dropout), positions.size, source=source)] = LOST
+        resting = positions < 0
+        if laziness:
+            resting |= bernoulli(_threshold(laziness), positions.size, source=source)
+        if offline:
+            resting |= bernoulli(_threshold(offline), people, source=source)[positions]
+        walking = np.flatnonzero(~resting) if resting.any() else None
+        _pass_on(each, positions, messages, walking, source)
+    return Walks(positions, messages)
+
+
+def _checked_starts(starts: ArrayLike | None, people: int) -> Positions:
+    if starts is None:
+        return np.arange(people, dtype=np.int32)
+    given = np.asarray(starts)
+    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise InvalidParameterError(f"starts must be integers in one dimension; got shape {given.shape}.")
+    if given.size and not (given.min() >= 0 and given.max() < people):
+        raise InvalidParameterError(f"starts must be in range({people}).")
+    return given.astype(np.int32)
+
+
+def _threshold(chance: float) -> int:
+    return round(chance * 2**64)
+
+
+def _pass_on(
+    graph: Graph, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
+) -> None:
+    """One step of these reports (None is all), a word for each, and further ones for the few that are rejected."""
+    moving = positions if walking is None else positions[walking]
+    words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
+    kernel = _step_for(moving.size)
+    for first in range(0, moving.size, _CHUNK):
+        part = moving[first : first + _CHUNK]
+        source.fill(words[: part.size])
+        rejected = kernel(part, words[: part.size], graph.starts, graph.neighbors, messages)
+        while rejected.size:
+            again = part[rejected]
+            source.fill(words[: again.size])
+            still = kernel(again, words[: again.size], graph.starts, graph.neighbors, messages)
+            part[rejected] = again
+            rejected = rejected[still]
+    words.fill(0)
+    if walking is not None:
+        positions[walking] = moving
+
+
+def _step_plainly(
+    positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers
+) -> Integers:
+    """Move each report to a neighbor by its word; returns which ones were rejected, and have not moved.
+
+    Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
+    2^64 mod d (Lemire 2019).
+    """
+    first = starts[positions]
+    degrees = (starts[positions + 1] - first).astype(np.uint64)
+    chosen = high_product(words, cast(Any, degrees)).astype(np.int64)
+    rejected = words * degrees < (np.uint64(0) - degrees) % np.maximum(degrees, np.uint64(1))
+    moving = (degrees > 0) & ~rejected
+    np.add.at(messages, positions[moving], 1)
+    positions[moving] = neighbors[(first + chosen)[moving]]
+    return np.flatnonzero(rejected)
+
+
+def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
+    """Compiled `_step_plainly`: one report after the other."""
+    rejected = np.empty(positions.size, dtype=np.int64)
+    count = 0
+    for place in range(positions.size):
+        here = positions[place]
+        first = starts[here]
+        degree = np.uint64(starts[here + 1] - first)
+        if degree == np.uint64(0):
+            continue
+        word = words[place]
+        lower = word * degree
+        if lower < degree and lower < (np.uint64(0) - degree) % degree:
+            rejected[count] = place
+            count += 1
+            continue
+        messages[here] += 1
+        positions[place] = neighbors[first + np.int64(high_product(word, degree))]
+    return rejected[:count].copy()
+
+
+_step_compiled = compiled(_step, calls=(high_product,))
+_Step = Callable[[Positions, Words, Integers, Positions, Integers], Integers]
+_step_for: Callable[[int], _Step] = plain_until_worth_compiling(_step_plainly, _step_compiled, items=3_000_000)

@@ -1,0 +1,202 @@
+"""Poisson and binomial probabilities with 14 digits up to billions of counts, and expectations that are sums of them.
+
+Loader's saddle-point form: the logarithm of a factorial, of which large numbers lose seven digits, never appears.
+
+References:
+    Catherine Loader, "Fast and Accurate Computation of Binomial Probabilities", 2000.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.core.table import Floats, Integers
+
+NEGLIGIBLE = 46.0  # nats: exp(-46) = 1e-20 of probability may be left out
+_SERIES = 0.1
+_TERMS = 10
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_TABLE = 16
+_TINY = 1e-290
+_NODES = 16
+_BLOCK = 1.5  # of smooth sums, in units of the spread of the sum
+
+
+def _stirling_errors() -> Floats:
+    """log(n!) minus Stirling's formula, for the n where the series is too short: downward from where it is not.
+
+    One step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms.
+    """
+    error = float(sum(value * float(_TABLE) ** -(2 * place + 1) for place, value in enumerate(_STIRLING)))
+    found = []
+    for n in range(_TABLE - 1, 0, -1):
+        error += sum((2.0 * n + 1) ** (-2 * term) / (2 * term + 1) for term in range(20, 0, -1))
+        found.append(error)
+    return np.array([0.0, *reversed(found)])
+
+
+_SMALL = _stirling_errors()
+
+
+def _stirling(n: Floats) -> Floats:
+    """log(n!) - log(sqrt(2 pi n) (n / e)^n), 0 for n = 0."""
+    large = np.maximum(n, _TABLE)
+    series = np.zeros_like(large)
+    for coefficient in reversed(_STIRLING):
+        series = series / large**2 + coefficient
+    out: Floats = np.where(n < _TABLE, _SMALL[np.minimum(n, _TABLE - 1).astype(np.int64)], series / large)
+    return out
+
+
+def _deviance(x: Floats, mean: ArrayLike) -> Floats:
+    """The deviance x log(x / mean) + mean - x, without cancellation where x is near the mean; ``mean`` above 0."""
+    mean = np.asarray(mean, dtype=np.float64)
+    v = (x - mean) / (x + mean)
+    series = np.zeros_like(v)
+    for term in range(_TERMS, 0, -1):
+        series = series * v**2 + 1 / (2 * term + 1)
+    near = (x - mean) * v + 2 * x * v**3 * series
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.maximum(mean, _TINY)  # the quotient by less could overflow
+        far = np.where(x > 0, x * (np.log(np.where(x > 0, x, 1) / low) + np.log(low / mean)), 0.0) + mean - x
+    out: Floats = np.where(np.abs(v) < _SERIES, near, far)
+    return out
+
+
+def poisson(counts: ArrayLike, mean: float) -> Floats:
+    """Probabilities of these counts, 0 or more, under a Poisson law; ``mean`` above 0."""
+    x = np.asarray(counts, dtype=np.float64)
+    scale = np.where(x > 0, 2 * np.pi * x, 1.0)
+    out: Floats = np.exp(-_stirling(x) - _deviance(x, mean)) / np.sqrt(scale)
+    return out
+
+
+def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
+    """Probabilities of these counts, from 0 to ``trials``, under a binomial law."""
+    x, n = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(trials, dtype=np.float64))
+    if chance <= 0 or chance >= 1:
+        certain: Floats = (x == (n if chance >= 1 else 0)).astype(np.float64)
+        return certain
+    y, least = n - x, np.nextafter(0.0, 1.0)  # in place of means of 0, of no trials
+    deviance = _deviance(x, np.maximum(n * chance, least)) + _deviance(y, np.maximum(n * (1 - chance), least))
+    inner = (x > 0) & (y > 0)
+    scale = np.where(inner, 2 * np.pi * x * y / np.maximum(n, 1), 1.0)
+    out: Floats = np.exp(_stirling(n) - _stirling(x) - _stirling(y) - deviance) / np.sqrt(scale)
+    return out
+
+
+def central_binomial(half: int) -> float:
+    """C(2m, m) / 4^m for m = ``half``, 0 or more."""
+    if half == 0:
+        return 1.0
+    twice, once = _stirling(np.array([2.0 * half, float(half)]))
+    return math.exp(twice - 2 * once) / math.sqrt(math.pi * half)
+
+
+def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
+    """First and last count that matter: beyond either lies at most exp(-nats) of Bin(trials, chance).
+
+    The same holds for the Poisson law of mean ``trials * chance`` (Bernstein), of which counts may exceed ``trials``.
+    """
+    mean = trials * chance
+    reach = math.sqrt(2 * mean * nats)
+    return max(0, math.floor(mean - reach)), math.ceil(mean + reach + nats)
+
+
+def integer_quadrature(count: int, smoothness: float) -> tuple[Integers, Floats]:
+    """Nodes and weights for a sum over 0, ..., count - 1 of a function that is smooth over blocks of that length.
+
+    Blocks have 16 rounded Chebyshev nodes, with weights that are exact for polynomials of degree 15 summed over the
+    integers of the block. Blocks that are hardly longer are summed in full.
+    """
+    length = int(min(smoothness, count))
+    if length < 2 * _NODES:
+        return np.arange(count), np.ones(count)
+    whole = count // length
+    nodes, weights = _block_rule(length)
+    starts = length * np.arange(whole)
+    places = [(starts[:, None] + nodes).ravel(), np.arange(whole * length, count)]
+    left = places[1].size
+    if left >= 2 * _NODES:
+        last_nodes, last_weights = _block_rule(left)
+        places[1] = whole * length + last_nodes
+    else:
+        last_weights = np.ones(left)
+    return np.concatenate(places), np.concatenate([np.tile(weights, whole), last_weights])
+
+
+def _block_rule(length: int) -> tuple[Integers, Floats]:
+    angles = (np.arange(_NODES) + 0.5) * np.pi / _NODES
+    nodes = np.round((1 - np.cos(angles)) * (length - 1) / 2).astype(np.int64)
+    polynomials = np.polynomial.chebyshev.chebvander(2 * np.arange(length) / (length - 1) - 1, _NODES - 1)
+    weights: Floats = np.linalg.solve(polynomials[nodes].T, polynomials.sum(axis=0))
+    return nodes, weights
+
+
+def larger_of_two(balls: int, first: float, second: float) -> float:
+    """The expected larger load of two bins of several, over how many balls fall into these two.
+
+    Of M balls the first bin holds X ~ Bin(M, s): E max(X, M - X) = M / 2 + E[X - M / 2; X >= M / 2]
+    + E[M - X - M / 2; M - X > M / 2], so that tails are multiplied by differences only. Even and odd M are each smooth.
+    """
+    both = first + second
+    low, high = window(balls, both)
+    low, high = max(low, 1), min(high, balls)
+    smoothness = _BLOCK * math.sqrt(balls * both * max(1 - both, 0.0)) / 2
+    total = balls * both / 2
+    for start in (low, low + 1):
+        nodes, weights = integer_quadrature(max(0, (high - start) // 2 + 1), smoothness)
+        held = start + 2 * nodes
+        total += float((binomial(held, balls, both) * weights) @ _above_half(held, first / both))
+    return total
+
+
+def largest_of_three(balls: int, shares: list[float]) -> float:
+    """The expected largest load of three bins that hold all balls, over how many balls fall into the first two.
+
+    Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
+    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
+    are. It is smooth in M below and above 2 n / 3, of even and of odd M.
+
+    The shares must be above 0 and sum to 1, and be so near each other that each bin may be the fullest: few balls may
+    fall into any, or terms less smooth than the nodes take them for.
+    """
+    first, second, last = shares
+    both = first + second
+    low, high = window(balls, both)
+    low, high, edge = max(low, 0), min(high, balls), 2 * balls // 3
+    smoothness = _BLOCK * math.sqrt(balls * both * last) / 32  # near the edge terms are less smooth
+    total = 0.0
+    for start, end in ((low, min(edge - 1, high)), (max(low, edge), high)):
+        for odd in (0, 1):
+            nodes, weights = integer_quadrature(max(0, (end - start - odd) // 2 + 1), smoothness)
+            held = start + odd + 2 * nodes
+            total += float((binomial(held, balls, both) * weights) @ _beyond(held, balls - held, first / both))
+    return balls * last + total
+
+
+def _beyond(held: Integers, least: Integers, share: float) -> Floats:
+    """Expected excess over a number of the larger of two loads with a given sum, if it exceeds it."""
+    total = np.zeros(held.size)
+    for chance, half in ((share, (held + 1) // 2), (1 - share, held // 2 + 1)):
+        place = np.maximum(half, least + 1)
+        total += _exceeding(held, place, chance, least)
+    return total
+
+
+def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integers | Floats") -> Floats:
+    """E[X - c; X >= a] for X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), where the mean hardly counts."""
+    from scipy.special import betainc
+
+    possible = (place <= trials) & (trials > 0)
+    inside = np.where(possible, place, 0)
+    tail = np.where(inside <= 0, 1.0, betainc(np.maximum(inside, 1), np.maximum(trials - inside + 1, 1), chance))
+    exceeding = (trials * chance - least) * tail + inside * (1 - chance) * binomial(inside, trials, chance)
+    return np.where(possible, exceeding, 0.0)
+
+
+def _above_half(held: Integers, share: float) -> Floats:
+    """Expected excess over half the sum of the larger of two loads with a given sum."""
+    first = _exceeding(held, (held + 1) // 2, share, held / 2)
+    return first + _exceeding(held, held // 2 + 1, 1 - share, held / 2)

@@ -1,0 +1,262 @@
+"""Scores of guesses: what each report says for each guess, the numbers in every formula about shuffled reports.
+
+With the prior pi of a person's value x, the local channel R, the gain g(w, x) of the guess w, and the law q of one
+report, a report v that is the person's own is worth
+
+    c[w, v] = sum over x of pi(x) R(x, v) g(w, x) / q(v)
+
+to the guess w. By Bayes' rule the expected gain after seeing shuffled reports is the expectation of the largest, over
+w, weighted mean of c[w, z_j] over the reports z_j.
+"""
+
+from dataclasses import dataclass
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats
+
+Slots = tuple[tuple[float, int], ...]  # (weight, how many slots have it)
+
+_EQUAL = 1e-12  # of the largest score of the same report: what is equal up to rounding
+_ROUNDING = 4e-15
+_OFF_ROUND = 1.2345  # sizes of columns are powers of 2 times this, so that no round number lies between two of them
+_MOST_COMPARED = 64  # guesses that are compared in pairs
+_SUM_TOLERANCE = 1e-9
+_NO_LOSS = 1e-9  # of the largest score: less is no negative value
+_MOST_NODES = 1_000
+_MOST_VARIABLES = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The law of one report, and what each report says for each guess.
+
+    Args:
+        chances: q, shape (reports,), above 0; sums to 1.
+        values: c, shape (guesses, reports).
+    """
+
+    chances: NDArray[Any]
+    values: NDArray[Any]
+
+    @property
+    def prior(self) -> Any:
+        """The expected gain of the best guess beforehand."""
+        return (self.values @ self.chances).max()
+
+    @property
+    def best(self) -> int:
+        """The first guess that is best beforehand."""
+        return int(np.argmax((self.values @ self.chances).astype(np.float64)))
+
+    def reduced(self) -> "Scores":
+        """Scores without guesses that another one dominates, and with reports that say the same taken together.
+
+        The best guess beforehand comes first. As floats; entries that agree to 1e-12 of the largest one for the same
+        report are taken for equal. So no expectation changes by more than 1e-12 of that of the largest score, however
+        unlikely a report is.
+        """
+        chances, values = self.chances.astype(np.float64), self.values.astype(np.float64)
+        _, first = np.unique(_rounded(values, _sizes(values)), axis=0, return_index=True)
+        values = values[np.sort(first)]
+        order = np.argsort(-(values @ chances), kind="stable")
+        values = values[order]
+        if len(values) <= _MOST_COMPARED:
+            values = values[_undominated(values)]
+        sizes = _sizes(values)
+        alike = np.vstack([_rounded(values - values[:1], sizes), sizes])
+        _, place = np.unique(alike, axis=1, return_inverse=True)
+        place = place.ravel()
+        mass = np.bincount(place, weights=chances)
+        merged = np.array([np.bincount(place, weights=chances * row) for row in values]) / mass
+        return Scores(mass, merged)
+
+
+def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Scores:
+    """The scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
+
+    Args:
+        matrix: the channel, shape (values, reports).
+        prior: shape (values,).
+        gain: shape (guesses, values).
+    """
+    weighted = (gain * prior) @ matrix
+    chances = prior @ matrix
+    kept = chances > 0
+    return Scores(chances[kept], weighted[:, kept] / chances[kept])
+
+
+def scores_of(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Scores:
+    """Scores of a channel's outputs, from a prior and a gain that are checked."""
+    size = len(channel.inputs)
+    return scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
+
+
+def decay(found: Scores) -> str:
+    """Rate at which leakage falls with the number of people who are shuffled uniformly.
+
+    "zero" if one of the guesses that are best beforehand is best for every report; "inverse-square-root" if two of
+    them differ; else "exponential".
+    """
+    values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
+    means, slack = values @ chances, _EQUAL * np.abs(values).max(axis=0)
+    tied = values[means >= means.max() - slack @ chances]
+    if any((row >= values.max(axis=0) - slack).all() for row in tied):
+        return "zero"
+    return "inverse-square-root" if (np.ptp(tied, axis=0) > slack).any() else "exponential"
+
+
+def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
+    """Checked prior over ``size`` values, uniform if None; fractions stay fractions.
+
+    Raises:
+        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1: exactly, of fractions, and
+            to 1e-9 else.
+    """
+    if prior is None:
+        return np.full(size, 1 / size)
+    given = numbers_of(prior, "prior")
+    if given.shape != (size,):
+        raise InvalidParameterError(f"prior must be {size} probabilities; got prior.shape={given.shape}.")
+    if not all(each >= 0 for each in given):
+        raise InvalidParameterError("prior must be probabilities of 0 or more.")
+    total = given.sum()
+    if given.dtype == object and total != 1:
+        raise InvalidParameterError("prior must sum to exactly 1, as it is of fractions; it does not.")
+    if not abs(total - 1) <= _SUM_TOLERANCE:
+        raise InvalidParameterError("prior must sum to 1; got another sum.")
+    return given if given.dtype == object else given / total
+
+
+def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
+    """Checked gain of guesses about ``size`` values: the identity (right or wrong) if None.
+
+    Raises:
+        InvalidParameterError: for a wrong shape, or entries that are no finite numbers.
+    """
+    if gain is None:
+        return np.eye(size)
+    given = numbers_of(gain, "gain")
+    if given.ndim != 2 or given.shape[1] != size or not given.shape[0]:
+        raise InvalidParameterError(
+            f"gain must be a table with a row for each guess and {size} columns; got gain.shape={given.shape}."
+        )
+    if not np.isfinite(given.astype(np.float64)).all():
+        raise InvalidParameterError("gain must have finite entries.")
+    return given
+
+
+def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of rational numbers as they are if they are fractions, else of floats.
+
+    Raises:
+        InvalidParameterError: for entries that are masked, or no real numbers that floats come near to.
+    """
+    validate.unmasked(**{name: entries})
+    try:
+        table = np.array(entries)
+        if table.dtype.kind not in "biufO" or not all(isinstance(each, Real) for each in table.flat):
+            raise TypeError
+        floats = table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameterError(f"{name} must be numbers, in rows of one length.") from None
+    exact = table.dtype == object and table.ndim and all(isinstance(each, Rational) for each in table.flat)
+    return table if exact else floats
+
+
+def matrix_of(channel: Channel) -> NDArray[Any]:
+    """The matrix of a channel; of floats, with rows that sum to 1 to the last place."""
+    if channel.is_exact:
+        return channel.matrix
+    normalized: NDArray[Any] = channel.matrix / channel.matrix.sum(axis=1, keepdims=True)
+    return normalized
+
+
+def _sizes(values: Floats) -> Floats:
+    """Approximate size of each column's largest entry, equal for columns that are equal up to rounding."""
+    largest = np.abs(values).max(axis=0)
+    known = np.where(largest > 0, largest, 1.0)
+    out: Floats = np.exp2(np.ceil(np.log2(known / _OFF_ROUND)))
+    return out
+
+
+def _rounded(values: Floats, sizes: Floats) -> Floats:
+    out: Floats = np.round(values / sizes, 12) + 0.0
+    return out
+
+
+def _undominated(values: Floats) -> NDArray[np.bool_]:
+    """Mask of rows that no other row dominates, up to rounding of each column."""
+    kept = np.ones(len(values), dtype=np.bool_)
+    slack = _ROUNDING * np.abs(values).max(axis=0)
+    for row in reversed(range(len(values))):
+        others = values[kept & (np.arange(len(values)) != row)]
+        kept[row] = not (others >= values[row] - slack).all(axis=1).any()
+    return kept
+
+
+def check_views(worth: Floats) -> None:
+    """Check that the best guess is worth 0 or more after everything that can be seen; else the gain is refused.
+
+    Args:
+        worth: what each guess (row) is worth for each view (column), up to a factor above 0.
+
+    Raises:
+        InvalidParameterError: if it is.
+    """
+    if worth.size and (worth.max(axis=0) < -_NO_LOSS * float(np.abs(worth).max())).any():
+        _refuse()
+
+
+def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
+    """Check of `check_views` for reports in slots of these weights; without ``slots``, of any weights.
+
+    By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
+    unless there are enough weights to come close to any mixture.
+
+    Args:
+        found: the scores.
+        slots: (weight, number of slots that have it); the weights of all slots add up to 1.
+
+    Raises:
+        InvalidParameterError: if the best guess is worth less than 0 for some reports.
+    """
+    values = found.values.astype(np.float64)
+    if (values >= 0).all(axis=1).any():
+        return
+    least = -_NO_LOSS * float(np.abs(values).max())
+    if _least(values, ((1.0, 1),), whole=False) >= least:
+        return
+    if slots is None or len(slots) * values.shape[1] > _MOST_VARIABLES or _least(values, slots, whole=True) < least:
+        _refuse()
+
+
+def _refuse() -> None:
+    raise InvalidParameterError(
+        "gain must have, whatever is seen, a guess worth 0 or more; there is something to see after which, or before "
+        "which, the best one is worth less. Add a constant, or a guess that is worth 0."
+    )
+
+
+def _least(values: Floats, slots: Slots, *, whole: bool) -> float:
+    """Least worth of the best guess over all reports; -infinity if the search is too long."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    size, kinds = values.shape[1], len(slots)
+    heights = np.hstack([*(weight * values for weight, _ in slots), -np.ones((len(values), 1))])
+    filled = np.hstack([np.kron(np.eye(kinds), np.ones(size)), np.zeros((kinds, 1))])
+    counts = [count for _, count in slots]
+    solved = milp(
+        np.append(np.zeros(size * kinds), 1.0),
+        constraints=[LinearConstraint(heights, ub=0.0), LinearConstraint(filled, counts, counts)],
+        integrality=np.append(np.full(size * kinds, int(whole)), 0),
+        bounds=Bounds(np.append(np.zeros(size * kinds), -np.inf), np.inf),
+        options={"node_limit": _MOST_NODES, "mip_rel_gap": 0.0},
+    )
+    return float(solved.fun) if solved.status == 0 else -np.inf

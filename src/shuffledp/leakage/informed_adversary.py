@@ -1,0 +1,349 @@
+"""Informed adversary: knows everybody's value but one; what a uniform shuffle tells them about the last one.
+
+All others hold known values, so that their reports have a known law; the target's report hides among them. If all
+others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
+given the target's value x: the same sum as for independent values, with other scores.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.statement_terms import Kind
+from shuffledp.core.table import Floats
+from shuffledp.leakage.guess_scores import (
+    Scores,
+    check_mixtures,
+    check_views,
+    checked_gain,
+    checked_prior,
+    matrix_of,
+    numbers_of,
+)
+from shuffledp.leakage.uniform_shuffle import Best, best_guess, check_people, largest, missed
+from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.randomness.sources import RandomSource
+
+Counts = tuple[int, ...]
+
+_MOST_CELLS = 5_000_000
+_MOST_WORK = 2_000_000_000
+_MOST_SEARCH = 500_000_000
+_FEW_VALUES = 3
+_PAIR = 2
+_FEWER_KNOWN = (
+    "The exact value would take too long, so this is a bound of it: as if all others' reports were known, except for "
+    "others who hold one value."
+)
+ALL_EQUAL = "all others hold the same value, the one that tells the most"
+KNOWN = "the others' values are known, and everybody randomizes alike"
+_HARDLY = 1e-140  # beside how much a report is worth; the square of a score is still a float
+
+
+def strong_vulnerability(
+    prior: ArrayLike | None,
+    channel: Channel,
+    gain: ArrayLike | None = None,
+    *,
+    others: ArrayLike,
+    method: str = "auto",
+    source: RandomSource | None = None,
+) -> Vulnerability:
+    """Vulnerability of one person behind a uniform shuffle, to somebody who knows everybody else's value.
+
+    Args:
+        prior: of the target's value; None is uniform.
+        channel: the local randomizer of everybody.
+        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+        others: how many of the others hold each value, one number for each input of the channel; below 10^10 together.
+        method: as for `shuffledp.leakage.shuffled_vulnerability`; where others hold different values, there is one.
+        source: randomness of "monte-carlo".
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
+            that can be seen, or beforehand.
+        UnsupportedModelError: if the sum of the method that is asked for by name would take too long.
+
+    References:
+        Jurado et al. 2023, Section VI, for k-ary randomized response with p >= 1/k and a uniform prior; the general
+        case is our own.
+
+    Example:
+        >>> flip = Channel([[0.8, 0.2], [0.2, 0.8]])
+        >>> round(strong_vulnerability(None, flip, others=[200, 0]).value, 9)
+        0.52111088
+    """
+    validate.instance_of(Channel, channel=channel)
+    about = _about(channel, prior, gain)
+    known = checked_others(others, len(channel.inputs))
+    check_people(sum(known) + 1)
+    found = _best(*about, known, method=method, source=source)
+    return _vulnerability(about, found, (KNOWN,), right=gain is None)
+
+
+def worst_strong_vulnerability(
+    prior: ArrayLike | None,
+    channel: Channel,
+    gain: ArrayLike | None = None,
+    *,
+    num_users: int,
+    method: str = "auto",
+    source: RandomSource | None = None,
+) -> Vulnerability:
+    """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
+
+    Where there are too many, or ``method`` is "quick", it is what is sure of the largest of those where all others hold
+    one value, and so a lower bound: mixed values may tell slightly more, as they do for two values. One of k values is
+    held by a k-th of the others at least; if all other reports were known, what is left would be an upper bound, and
+    that is the value where not even others who all hold one value can be evaluated well. An estimate by "monte-carlo"
+    is one of the lower bound.
+
+    Args:
+        prior: as for `strong_vulnerability`.
+        channel: as there.
+        gain: as there.
+        num_users: n, from 1 to 10^10.
+        method: as there.
+        source: as there.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        UnsupportedModelError: if the method is "quick", values are more than three, and one tells more than another.
+    """
+    validate.integer_at_least(1, num_users=num_users)
+    check_people(int(num_users))
+    validate.instance_of(Channel, channel=channel)
+    size, others = len(channel.inputs), int(num_users) - 1
+    every = method != "quick" and all_feasible(channel, others)
+    alike = prior is None and gain is None and _values_are_alike(channel)
+    if method == "quick" and not alike and size > _FEW_VALUES:
+        raise UnsupportedModelError(f"it takes too long to try what the others may hold of {size} values.")
+    tried = data_sets(size, others) if every else _all_equal_sets(1 if alike else size, size, others)
+    about = _about(channel, prior, gain)
+    found = [_best(*about, each, method=method, source=source) for each in tried]
+    sampled = sum(each.kind is Kind.ESTIMATE for each in found)
+    worst = largest(found)
+    if every:
+        return _vulnerability(about, worst, (KNOWN,), sampled=sampled, right=gain is None)
+    if worst.kind is Kind.ESTIMATE:
+        worst = replace(worst, upper=max(_local_excess(*about), worst.excess))
+        return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
+    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # some value is held by this many at least
+    upper = max(_bound_among_fewer(about, tried, method), worst.lower)
+    if worst.method == "pairs":
+        worst = replace(worst, excess=upper, upper=upper, kind=Kind.UPPER_BOUND, note=_FEWER_KNOWN)
+        return _vulnerability(about, worst, (KNOWN,), sampled=sampled, right=gain is None)
+    worst = replace(worst, excess=worst.lower, upper=upper, kind=Kind.LOWER_BOUND, note="")
+    return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
+
+
+def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts], method: str) -> float:
+    """The largest excess over data sets in which fewer others hide the target; never above that of one report."""
+    alone = _local_excess(*about)
+    try:
+        return min(alone, max(_best(*about, each, method=method).upper for each in tried))
+    except InvalidParameterError:  # of a gain that only more people make one that nobody regrets
+        return alone
+
+
+def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+    """Matrix, prior and gain, checked, as floats."""
+    matrix = matrix_of(channel).astype(np.float64)
+    given = checked_prior(prior, len(matrix)).astype(np.float64)
+    worth = checked_gain(gain, len(matrix)).astype(np.float64)
+    check_views((worth @ given)[:, None])
+    return matrix, given, worth
+
+
+def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+    """Best guess where ``known`` of the others hold each value."""
+    if sum(known) == 0:
+        return _exact(_local_excess(matrix, prior, gain), "one report")
+    if sum(count > 0 for count in known) == 1:
+        return _among_equals(matrix, prior, gain, known, **choices)
+    if not _is_feasible(sum(known), matrix.shape[1]):
+        return _among_some(matrix, prior, gain, known)
+    return _exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
+
+
+def all_feasible(channel: Channel, others: int) -> bool:
+    """Whether all data sets of this number of others can be tried."""
+    sets = math.comb(others + len(channel.inputs) - 1, others)
+    return sets * _work(others, len(channel.outputs)) <= _MOST_SEARCH
+
+
+def data_sets(num_values: int, people: int) -> Iterator[Counts]:
+    """All histograms of ``people`` over ``num_values`` values."""
+    for bars in combinations(range(people + num_values - 1), num_values - 1):
+        ends = (-1, *bars, people + num_values - 1)
+        yield tuple(after - before - 1 for before, after in pairwise(ends))
+
+
+def _all_equal_sets(number: int, size: int, others: int) -> list[Counts]:
+    """Data sets in which all others hold one value, for each of the first ``number`` values."""
+    return [tuple(others if place == value else 0 for place in range(size)) for value in range(number)]
+
+
+def _values_are_alike(channel: Channel) -> bool:
+    """Whether values differ in nothing but their names, as for k-ary randomized response."""
+    matrix = channel.matrix.astype(np.float64)
+    if matrix.shape[0] != matrix.shape[1]:
+        return False
+    response = np.full_like(matrix, matrix[0, -1])
+    np.fill_diagonal(response, matrix[0, 0])
+    return bool(np.allclose(matrix, response, rtol=1e-13, atol=0))
+
+
+def _local_excess(matrix: Floats, prior: Floats, gain: Floats) -> float:
+    return _excess((gain * prior) @ matrix, int(np.argmax(gain @ prior)))
+
+
+def _excess(weighted: Floats, first: int) -> float:
+    """Excess of the best guess after each view (column) over the one that was best beforehand, checked."""
+    check_views(weighted)
+    return excess_of_views(weighted, first)
+
+
+def _exact(excess: float, method: str) -> Best:
+    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
+
+
+def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
+    """Best guess where all others hold one value."""
+    law, people = matrix[int(np.flatnonzero(known)[0])], sum(known) + 1
+    slots = ((1 / people, people),)
+
+    def choose(found: Scores) -> Best:
+        check_mixtures(found, slots)
+        return best_guess(found, slots, **choices)
+
+    return best_among(matrix, prior, gain, law, choose)
+
+
+def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
+    """An upper bound: as if all others' reports were known but those of the others who hold one value."""
+    alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
+    excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
+    return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
+
+
+def _is_feasible(people: int, outputs: int) -> bool:
+    """Whether the histograms of others who hold different values can be enumerated."""
+    return float(people + 2) ** (outputs - 1) <= _MOST_CELLS and _work(people, outputs) <= _MOST_WORK
+
+
+def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
+    """Excess by the law of the others' histogram, person by person: axis i counts report i, the last has the rest."""
+    outputs = matrix.shape[1]
+    law = np.ones((1,) * (outputs - 1))
+    for row, count in zip(matrix, known, strict=True):
+        for _ in range(count):
+            law = _with_another(law, row)
+    views = np.array([_with_another(law, row).ravel() for row in matrix])
+    weighted, first = gain * prior, int(np.argmax(gain @ prior))
+    return min(_excess(weighted @ views, first), excess_of_views(weighted @ matrix, first))  # but for rounding
+
+
+def _with_another(law: Floats, row: Floats) -> Floats:
+    """The law of the histogram after one more report."""
+    more = np.zeros(tuple(size + 1 for size in law.shape))
+    inside = tuple(slice(0, size) for size in law.shape)
+    more[inside] = row[-1] * law
+    for axis, chance in enumerate(row[:-1].tolist()):
+        if chance:
+            more[(*inside[:axis], slice(1, None), *inside[axis + 1 :])] += chance * law
+    return more
+
+
+def _work(people: int, outputs: int) -> float:
+    return float(people + 2) ** outputs / max(1, outputs - 1) * outputs
+
+
+def checked_others(others: ArrayLike, size: int) -> Counts:
+    """Checked histogram of the others over ``size`` values.
+
+    Raises:
+        InvalidParameterError: if they are not whole numbers of 0 or more, one for each value.
+    """
+    numbers_of(others, "others")
+    given = np.array(others)
+    if given.shape != (size,) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise InvalidParameterError(
+            f"others must be {size} whole numbers of people, 0 or more; got shape {given.shape} of {given.dtype}."
+        )
+    return tuple(given.tolist())
+
+
+def _vulnerability(
+    about: tuple[Floats, Floats, Floats], best: Best, hypotheses: tuple[str, ...], *, right: bool, sampled: int = 1
+) -> Vulnerability:
+    """Vulnerability of the best guess, with a hypothesis for each estimate that was drawn."""
+    _, given, worth = about
+    prior = float((worth @ given).max())
+    return Vulnerability(
+        value=prior + best.excess,
+        lower=prior + best.lower,
+        upper=prior + best.upper,
+        kind=best.kind,
+        prior=prior,
+        method=best.method,
+        hypotheses=hypotheses + (missed(sampled) if best.method == "monte-carlo" else ()),
+        decay="zero" if best.upper == 0 else "unknown",
+        excess=best.excess,
+        counts_right=right,
+        note=best.note,
+        between=pair_of(given),
+    )
+
+
+def pair_of(prior: Floats) -> tuple[float, float] | None:
+    """Probabilities of two values, if the prior allows no others."""
+    possible = prior[prior > 0].tolist()
+    return (possible[0], possible[1]) if len(possible) == _PAIR else None
+
+
+def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
+    """The best guess where the others' reports have this law; never more than one report by itself tells.
+
+    Args:
+        matrix: the target's channel, shape (values, reports).
+        prior: of the target's value, shape (values,).
+        gain: shape (guesses, values).
+        law: of the others' reports, shape (reports,); sums to 1.
+        choose: the best guess for reports that the others send too, from their scores.
+
+    Raises:
+        InvalidParameterError: if the best guess is worth less than 0 after a report that only the target sends.
+    """
+    weighted = (gain * prior) @ matrix
+    first = int(np.argmax(gain @ prior))
+    rare = _hardly_sent(weighted, law)
+    found = Scores(law[~rare], weighted[:, ~rare] / law[~rare])
+    best = choose(found)
+    check_views(weighted[:, rare])
+    shift = excess_of_views(weighted[:, rare], first)  # differences are summed, since sums may be far larger
+    shift += float((found.values[found.best] - found.values[first]) @ found.chances)
+    alone = excess_of_views(weighted, first)
+    lower, excess, upper = (min(max(each + shift, 0.0), alone) for each in (best.lower, best.excess, best.upper))
+    return replace(best, excess=excess, lower=lower, upper=upper)
+
+
+def excess_of_views(weighted: Floats, first: int) -> float:
+    """Excess of the best guess after each view (column) over a guess made beforehand."""
+    return float((weighted - weighted[first]).max(axis=0).sum())
+
+
+def _hardly_sent(weighted: Floats, law: Floats) -> NDArray[np.bool_]:
+    """Mask of reports that the others send never, or less than once in 10^140 times for what they are worth at most."""
+    sizes = np.abs(weighted).max(axis=0)
+    most = sizes.max()
+    rare: NDArray[np.bool_] = law <= _HARDLY * (sizes / most if most > 0 else sizes)
+    return rare

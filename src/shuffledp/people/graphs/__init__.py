@@ -1,0 +1,11 @@
+"""Graphs of people, along which reports walk.
+
+Read `graph` first. `edges` reads and draws edges, `structure` finds connected parts and two sides, `spectrum` the gap
+and the mixing time; `connected_parts` describes a graph and cuts several that take turns.
+
+The names are listed in ``__init__.pyi``; each is imported when it is first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,168 @@
+"""Edges of graphs: read from other libraries, checked, sorted into lists of neighbors, or drawn at random."""
+
+from collections.abc import Callable, Iterator, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource, resolve_source
+
+Edges = NDArray[np.int64]
+
+_LARGEST_EXACT = 2**53  # whole numbers up to here are exact as floats
+_PATIENCE = 20  # pairings of what is left without one more edge, before starting anew
+
+
+def as_pairs(edges: ArrayLike) -> Edges:
+    """Checked edges as an array of shape (edges, 2)."""
+    array = np.asarray(list(edges) if isinstance(edges, Set | Iterator) else edges)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if np.issubdtype(array.dtype, np.floating):  # as tables with a missing cell elsewhere have them
+        exact = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT)
+        if not exact.all():
+            raise invalid("whole numbers", edges=float(array[~exact][0]))
+        array = array.astype(np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidParameterError(
+            f"edges must be integers of shape (edges, 2); got shape {array.shape} of dtype {array.dtype}."
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise invalid("nodes below 2^63", edges=int(array.max()))
+    return array.astype(np.int64)
+
+
+def as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Checked weights, one per edge."""
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("weights must be numbers.") from None
+    if array.shape != (count,):
+        raise InvalidParameterError(f"weights must be one number per edge, {count} in all; got shape {array.shape}.")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        raise InvalidParameterError(
+            f"weights must be finite numbers of 0 or more; got weights[{wrong[0]}]={float(array[wrong[0]])}."
+        )
+    return array
+
+
+def sorted_neighbors(
+    pairs: Edges, weights: NDArray[np.float64] | None, num_users: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None, int, int]:
+    """Both directions of every edge, sorted, each once; and the numbers of loops left out and of mentions merged."""
+    proper = pairs[:, 0] != pairs[:, 1]
+    u, v = pairs[proper].T
+    keys = np.concatenate([u * num_users + v, v * num_users + u])
+    named = keys.size
+    kept = None
+    if weights is None:
+        keys.sort()  # numpy's unique hashes first, which takes longer
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+    else:
+        both = np.tile(weights[proper], 2)
+        order = np.lexsort((-both, keys))
+        keys, first = np.unique(keys[order], return_index=True)
+        kept = both[order][first]
+    nodes, neighbors = np.divmod(keys, max(num_users, 1))
+    starts = np.searchsorted(nodes, np.arange(num_users + 1)).astype(np.int64)
+    return starts, neighbors.astype(np.int32), kept, int(np.count_nonzero(~proper)), (named - keys.size) // 2
+
+
+# ---- what other libraries call a graph: edges, weights or None, number of nodes --------------------------------------
+
+_NamedEdges = tuple[Any, Any, int]
+
+
+def _edges_of_networkx(graph: Any) -> _NamedEdges:
+    whole = all(isinstance(node, int) and not isinstance(node, bool) for node in graph.nodes)
+    already = whole and set(graph.nodes) == set(range(len(graph.nodes)))
+    numbers = {node: node if already else number for number, node in enumerate(graph.nodes)}
+    edges = [(numbers[u], numbers[v]) for u, v in graph.edges()]
+    weights = [data.get("weight") for _, _, data in graph.edges(data=True)]
+    return edges, _if_complete(weights), len(numbers)
+
+
+def _edges_of_igraph(graph: Any) -> _NamedEdges:
+    weights = graph.es["weight"] if "weight" in graph.es.attributes() else []
+    return graph.get_edgelist(), _if_complete(weights), graph.vcount()
+
+
+def _edges_of_matrix(matrix: Any) -> _NamedEdges:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidParameterError(f"graph must be a square matrix; got shape {matrix.shape}.")
+    entries = matrix.tocoo()
+    present = entries.data != 0
+    weights = entries.data[present]
+    equal = weights.size == 0 or bool((weights == weights[0]).all())
+    return np.column_stack([entries.row, entries.col])[present], None if equal else weights, matrix.shape[0]
+
+
+def _if_complete(weights: list[Any]) -> list[Any] | None:
+    return None if not weights or None in weights else weights
+
+
+READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _NamedEdges]], ...] = (
+    (lambda graph: hasattr(graph, "tocoo"), _edges_of_matrix),
+    (lambda graph: hasattr(graph, "get_edgelist"), _edges_of_igraph),
+    (lambda graph: hasattr(graph, "nodes") and hasattr(graph, "edges"), _edges_of_networkx),
+)
+
+
+# ---- random edges ----------------------------------------------------------------------------------------------------
+
+
+def random_regular_edges(degree: int, num_users: int, *, source: RandomSource | None = None) -> Edges:
+    """Edges of a random graph in which everybody has ``degree`` neighbors; see `shuffledp.Graph.random_regular`."""
+    validate.integer_at_least(0, degree=degree)
+    validate.integer_at_least(1, num_users=num_users)
+    degree, num_users = int(degree), int(num_users)
+    if degree >= num_users:
+        raise validate.invalid(f"below num_users={num_users}", degree=degree)
+    if degree * num_users % 2:
+        raise InvalidParameterError(f"degree * num_users must be even; got degree={degree} with num_users={num_users}.")
+    source = resolve_source(source)
+    if degree > (num_users - 1) / 2:  # pairing gets stuck where nearly all edges are taken
+        absent = random_regular_edges(num_users - 1 - degree, num_users, source=source)
+        keys = np.setdiff1d(_keys(_complete_edges(num_users), num_users), _keys(absent, num_users))
+        return _pairs(keys, num_users)
+    while True:
+        found = _paired(degree, num_users, source)
+        if found is not None:
+            return _pairs(found, num_users)
+
+
+def _paired(degree: int, num_users: int, source: RandomSource) -> Edges | None:
+    """Keys of edges that use up every stub; None where the last stubs found no partners."""
+    stubs = np.repeat(np.arange(num_users), degree)
+    edges, fruitless = np.empty(0, dtype=np.int64), 0
+    while stubs.size:
+        pairs = stubs[random_permutation(stubs.size, source=source)].reshape(-1, 2)
+        keys, first = np.unique(_keys(pairs, num_users), return_index=True)
+        fresh = (pairs[first, 0] != pairs[first, 1]) & ~np.isin(keys, edges)
+        fruitless = 0 if fresh.any() else fruitless + 1
+        if fruitless == _PATIENCE:
+            return None
+        edges = np.concatenate([edges, keys[fresh]])
+        stubs = np.delete(pairs, first[fresh], axis=0).ravel()
+    return edges
+
+
+def _complete_edges(num_users: int) -> Edges:
+    return np.column_stack(np.triu_indices(num_users, 1))
+
+
+def _keys(pairs: Edges, num_users: int) -> Edges:
+    """One number for each pair, whatever its direction."""
+    keys: Edges = pairs.min(axis=1) * num_users + pairs.max(axis=1)
+    return keys
+
+
+def _pairs(keys: Edges, num_users: int) -> Edges:
+    return np.column_stack(np.divmod(keys, num_users))

@@ -1,0 +1,203 @@
+"""Spectrum of the walk on a graph: its second largest and smallest eigenvalue, the gap, and the mixing time.
+
+Both are found by Lanczos' method, to 1e-9. On graphs of a million people, whose eigenvalues lie close together at the
+ends, that takes too long; what is certain even so is this. After k steps from a unit vector v, the largest Ritz value r
+is the largest of (v p(A) A p(A) v) / (v p(A)^2 v) over polynomials p of degree below k. Let b > r be the largest
+eigenvalue, whose eigenvector makes up a share c^2 of v, and let all eigenvalues be at least a. Let p be the Chebyshev
+polynomial T_(k-1) of [a, r], whose absolute value is at most 1 there. The sum of c_i^2 p(b_i)^2 (b_i - r) over all
+eigenvalues b_i is at most 0, and what those below r contribute is at least -(r - a), so that
+
+    c^2 T_(k-1)(1 + 2 x)^2 x <= 1,    x = (b - r) / (r - a),
+
+which fails where x is large (cf. Kuczynski, Wozniakowski 1992). Of a vector in a uniform direction in n dimensions, c^2
+is below pi p^2 / (4 n) with probability at most p + exp(-0.15 n). Rounding matters little: Lanczos' method is stable
+for bounded polynomials (Druskin, Knizhnerman 1991; Musco, Musco, Sidford 2018).
+"""
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.people.graphs.structure import adjacency
+
+if TYPE_CHECKING:
+    from shuffledp.people.graphs.graph import Graph
+
+
+_DENSE = 256  # people up to which all eigenvalues are computed
+_TOLERANCE = 1e-9  # of residuals: error bound of an eigenvalue, in practice far too large
+_SETTLED = 1e-8  # what is said of such an eigenvalue
+_CHECK_EVERY = 32
+_MOST_STEPS = 20_000
+_MOST_PRODUCTS = 6 * 10**9  # of entries of the matrix, in all: some twenty seconds
+_UNLUCKY = 5e-13  # for each end, the share of the first vectors for which what is said of unsettled ends is wrong
+
+
+class Spectrum(NamedTuple):
+    """Both ends of the spectrum of a uniform walk, the eigenvalue 1 of the stationary law left out.
+
+    Args:
+        second: the second largest eigenvalue.
+        smallest: the smallest one.
+        error: bound on the distance of the true ends beyond these two, for all but a share of 1e-12 of the vectors
+            that the method may begin with.
+    """
+
+    second: float
+    smallest: float
+    error: float
+
+
+def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum:
+    """Both ends; see `shuffledp.Graph.spectrum`.
+
+    Args:
+        graph: any graph.
+        most_products: steps * entries of the matrix after which to stop, settled or not.
+
+    Guarantees:
+        1. ``error`` is 1e-8 where both ends have settled, and else a bound that is proven in this module.
+    """
+    if graph.num_users < 2 or not graph.num_edges:
+        return Spectrum(0.0, 0.0, 0.0) if graph.num_users == 1 else Spectrum(1.0, 1.0, 0.0)
+    if graph.num_users <= _DENSE:
+        values = np.linalg.eigvalsh(_normalized(graph).toarray())
+        found = Spectrum(float(values[-2]), float(values[0]), _SETTLED)
+    else:
+        found = _ends(graph, most_products)
+    second = found.second if graph.is_connected else 1.0
+    return Spectrum(second, -1.0 if graph.is_bipartite else found.smallest, found.error)
+
+
+def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
+    """The spectral gap of the walk that stays where it is with chance ``laziness`` in each round.
+
+    Args:
+        graph: any graph.
+        laziness: from 0 to 1.
+
+    Raises:
+        InvalidParameterError: if it is out of range.
+    """
+    validate.probability(laziness=laziness)
+    return max(0.0, 1 - max(abs(laziness + (1 - laziness) * end) for end in graph.spectrum))
+
+
+def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
+    """Lower bound on the spectral gap of the lazy walk, on which guarantees rest.
+
+    Args:
+        graph: any graph.
+        laziness: as `lazy_gap` takes it.
+    """
+    return max(0.0, lazy_gap(graph, laziness) - (1 - laziness) * graph.spectrum_error)
+
+
+def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
+    """log(n) / gap, in rounds: what papers recommend; infinite for a graph that never mixes.
+
+    It is no guarantee: `shuffledp.laws.first_round_within` says when the law of positions is within a given distance.
+
+    Args:
+        graph: any graph.
+        laziness: the chance that a report stays where it is, from 0 to 1.
+
+    References:
+        Liew et al. 2022, section 4.2.
+    """
+    gap = lazy_gap(graph, laziness)
+    return math.log(max(graph.num_users, 1)) / gap if gap > 0 else math.inf
+
+
+def _normalized(graph: "Graph") -> Any:
+    """B^(-1/2) A B^(-1/2), which has the eigenvalues of the walk and is symmetric; B holds the degrees."""
+    roots = 1 / np.sqrt(np.maximum(graph.degrees, 1))
+    return adjacency(graph, np.repeat(roots, graph.degrees) * roots[graph.neighbors])
+
+
+def _ends(graph: "Graph", most_products: int) -> Spectrum:
+    """The largest and the smallest eigenvalue, the eigenvector of 1 left out, by Lanczos' method.
+
+    Vectors are not made orthogonal again: that brings further copies of eigenvalues that were found, and both ends are
+    as they should be (Paige 1980). No step uses BLAS, whose threads wait for each other on a busy machine.
+    """
+    matrix, first = _normalized(graph), np.sqrt(graph.stationary)
+    most_steps = min(_MOST_STEPS, max(_CHECK_EVERY, most_products // (graph.num_users + graph.neighbors.size)))
+    vector = any_direction(graph.num_users)  # the same one each time gives the same digits
+    vector -= _dot(first, vector) * first
+    vector /= math.sqrt(_dot(vector, vector))
+    before, diagonal, beside = np.zeros_like(vector), [], [0.0]
+    for step in range(1, most_steps + 1):
+        product = matrix @ vector
+        before *= beside[-1]
+        product -= before
+        diagonal.append(_dot(product, vector))
+        np.multiply(vector, diagonal[-1], out=before)
+        product -= before
+        product -= _dot(first, product) * first
+        beside.append(math.sqrt(_dot(product, product)))
+        ended = beside[-1] < _TOLERANCE  # the vectors so far span all that there is
+        if ended or step % _CHECK_EVERY == 0 or step == most_steps:
+            (smallest, second), residual = _ritz_ends(diagonal, beside)
+            if ended or residual < _TOLERANCE:
+                return Spectrum(second, smallest, _SETTLED)
+        product /= beside[-1]
+        before, vector = vector, product
+    return Spectrum(second, smallest, _beyond(second, smallest, most_steps, graph.num_users))
+
+
+def any_direction(size: int) -> NDArray[np.float64]:
+    """Numbers like independent normal ones, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
+    words = np.arange(1, 2 * size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    shares = ((words ^ (words >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    found: NDArray[np.float64] = np.sqrt(-2 * np.log1p(-shares[:size])) * np.cos(2 * np.pi * shares[size:])
+    return found
+
+
+def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
+    """Error bound of the ends found after a number of steps: the "x" of the module's bound."""
+    share = math.log(math.pi / (4 * people)) + 2 * math.log(_UNLUCKY)
+
+    def contradicted(x: float) -> bool:
+        grown = (steps - 1) * math.acosh(1 + 2 * x) - math.log(2)  # log T(1 + 2 x), from below
+        return share + 2 * grown + math.log(x) > 0
+
+    low, high = 0.0, 1.0
+    while not contradicted(high):
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if contradicted(middle) else (middle, high)
+    least, largest = -1.0, 1.0
+    for _ in range(8):  # each end, by what is known of the other
+        largest, least = (
+            min(largest, second + high * (second - least)),
+            max(least, smallest - high * (largest - smallest)),
+        )
+    return max(largest - second, smallest - least) + _SETTLED
+
+
+def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float, float], float]:
+    """The ends of the spectrum of the tridiagonal matrix, and the larger of their residuals."""
+    from scipy.linalg import eigh_tridiagonal
+
+    if len(diagonal) == 1:
+        return (diagonal[0], diagonal[0]), beside[-1]
+    values, vectors = zip(
+        *(
+            eigh_tridiagonal(diagonal, beside[1:-1], select="i", select_range=(place, place))
+            for place in (0, len(diagonal) - 1)
+        ),
+        strict=True,
+    )
+    residual = beside[-1] * max(abs(float(vector[-1, 0])) for vector in vectors)
+    return (float(values[0][0]), float(values[1][0])), residual
+
+
+def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    return float(np.einsum("i,i->", a, b))

@@ -1,0 +1,278 @@
+"""Reference orders of people before the shuffle, along which groups lie close together."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.kernels import compiled
+from shuffledp.core.table import Integers
+from shuffledp.core.validate import instance_of, one_of
+from shuffledp.people.groups.assignment import Groups
+from shuffledp.people.groups.layout import improved
+from shuffledp.people.groups.public_points import members
+from shuffledp.people.groups.sensitivity import order_sensitivity
+from shuffledp.randomness.permutations import invert
+
+METHODS = ("auto", "bfs", "rcm", "fiedler", "coordinate", "local-search")
+
+_MOST_LINKS = 30_000_000
+_FIEDLER_SITES = 1000  # up to here the portfolio tries it: a second at most
+_DENSE_SITES = 200
+
+
+def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, method: str = "auto") -> Integers:
+    """An order of the people along which groups lie close together: the lower its sensitivity, the less noise.
+
+    To find the best order is NP-hard [MRCJ22, Theorem A.3]. No method draws at random: equal groups give equal orders.
+
+    * "auto": the best, by exact Kendall sensitivity, of all methods below that fit, and then a local search from it.
+    * "bfs": Algorithm 1 of [MRCJ22]: breadth first from the person with the largest group, in the graph that links
+      everybody with the members of their group; neighbors in ascending order. It folds a line in two, which about
+      doubles the sensitivity there.
+    * "rcm": reverse Cuthill-McKee from an end of each component, found as George and Liu do.
+    * "fiedler": by the eigenvector of the second smallest eigenvalue of the graph's Laplacian; slow on expanders.
+    * "coordinate": along the best of the coordinates.
+    * "local-search": the local search alone, from the order in which the sites are numbered (along a line, or along the
+      leaves of a k-d tree).
+
+    Widths do not tell which order is better: the search often lowers the sensitivity by raising the width.
+
+    Args:
+        groups: the groups.
+        coordinates: public numbers of shape (people,) or (people, columns) to sort by, or None.
+        method: one of the words above.
+
+    Returns:
+        int64 permutation of shape (people,): who stands at rank 0, 1, ...; people of one site follow each other.
+
+    Raises:
+        InvalidParameterError: for another method, "coordinate" without coordinates, coordinates that are not finite or
+            not one row per person, or a method that needs the graph where that has more than 3 * 10^7 links.
+
+    References:
+        [MRCJ22], Algorithm 1. A. George and J. Liu, "An Implementation of a Pseudoperipheral Node Finder", ACM TOMS 5,
+        1979. E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969.
+
+    Example:
+        >>> groups = Groups.from_lists([[3, 0], [0, 4], [4, 1], [1, 2], [2]])
+        >>> reference_order(groups).tolist() in ([3, 0, 4, 1, 2], [2, 1, 4, 0, 3])
+        True
+    """
+    instance_of(Groups, groups=groups)
+    one_of(METHODS, method=method)
+    columns = None if coordinates is None else _as_columns(coordinates, groups.num_users)
+    if method == "auto":
+        sites = _improved(groups, _best(groups, _portfolio(groups, columns)))
+    elif method == "coordinate":
+        if columns is None:
+            raise InvalidParameterError("coordinates must be given for method='coordinate'; got None.")
+        sites = _best(groups, _along(groups, columns))
+    elif method == "local-search":
+        sites = _improved(groups, np.arange(groups.site_sizes.size))
+    else:
+        sites = _BY_GRAPH[method](groups, _links(groups))
+    return _people_along(groups, sites)
+
+
+def _people_along(groups: Groups, sites: Integers) -> Integers:
+    """The people in an order of their sites, those of one site by their numbers."""
+    return np.argsort(invert(sites)[groups.sites], kind="stable").astype(np.int64)
+
+
+def _portfolio(groups: Groups, columns: NDArray[np.float64] | None) -> Iterator[Integers]:
+    yield np.arange(groups.site_sizes.size)
+    if columns is not None:
+        yield from _along(groups, columns)
+    if _num_links(groups) <= _MOST_LINKS:
+        links = _links(groups)
+        yield _breadth_first(groups, links)
+        yield _cuthill_mckee(groups, links)
+        if groups.site_sizes.size <= _FIEDLER_SITES:
+            yield _fiedler(groups, links)
+
+
+def _best(groups: Groups, orders: Iterator[Integers]) -> Integers:
+    best: Integers = min(orders, key=lambda order: order_sensitivity(groups, _people_along(groups, order)))
+    return best
+
+
+def _improved(groups: Groups, order: Integers) -> Integers:
+    return improved(groups, order) if order.size > 2 else order
+
+
+def _along(groups: Groups, columns: NDArray[np.float64]) -> Iterator[Integers]:
+    """The sites by the mean of each coordinate over their people."""
+    for column in columns.T:
+        means = np.bincount(groups.sites, weights=column) / groups.site_sizes
+        yield np.argsort(means, kind="stable")
+
+
+def _as_columns(coordinates: ArrayLike, people: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(coordinates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("coordinates must be numbers, one row per person.") from None
+    if array.ndim not in (1, 2) or len(array) != people or array.size == 0:
+        raise InvalidParameterError(f"coordinates must be one row for each of {people} people; got {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InvalidParameterError("coordinates must be finite; some are not.")
+    return array.reshape(people, -1)
+
+
+# ---- the graph that links the first owner of a group with its members ------------------------------------------------
+
+
+def _num_links(groups: Groups) -> int:
+    return 2 * int(np.diff(groups.sets.runs, axis=1).sum())
+
+
+class _Links(NamedTuple):
+    """The neighbors of every site, in the order in which they are visited: those of s are from starts[s] on."""
+
+    starts: Integers
+    neighbors: Integers
+
+
+def _links(groups: Groups) -> _Links:
+    """Stars, not cliques; neighbors ascending by the sites' first people."""
+    if _num_links(groups) > _MOST_LINKS:
+        raise InvalidParameterError(
+            f"method must be 'coordinate' or 'local-search' for graphs of more than {_MOST_LINKS} links; "
+            f"these groups have {_num_links(groups)}."
+        )
+    size = groups.site_sizes.size
+    first = _first_people(groups)
+    within = members(groups.sets.runs)
+    lengths = np.add.reduceat(np.diff(groups.sets.runs, axis=1)[:, 0].astype(np.int64), groups.sets.starts[:-1])
+    center = np.repeat(_centers(groups), lengths)
+    number = np.empty(size, dtype=np.int64)
+    by_first = np.argsort(first)
+    number[by_first] = np.arange(size)
+    keys = np.concatenate([center * size + number[within], within * size + number[center]])
+    keys = np.unique(keys)
+    ends, neighbors = np.divmod(keys, size)
+    return _Links(np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors])
+
+
+def _first_people(groups: Groups) -> Integers:
+    first = np.full(groups.site_sizes.size, groups.num_users, dtype=np.int64)
+    np.minimum.at(first, groups.sites, np.arange(groups.num_users))
+    return first
+
+
+def _centers(groups: Groups) -> Integers:
+    """The site of each group's first owner; of a group that is nobody's own, its first site."""
+    owner = np.full(len(groups), groups.num_users, dtype=np.int64)
+    np.minimum.at(owner, groups.own, np.arange(groups.num_users))
+    of_nobody = owner == groups.num_users
+    centers: Integers = groups.sets.runs[groups.sets.starts[:-1], 0].astype(np.int64)
+    centers[~of_nobody] = groups.sites[owner[~of_nobody]]
+    return centers
+
+
+# ---- orders of the sites from the graph ------------------------------------------------------------------------------
+
+
+class _Walk(NamedTuple):
+    """State of a breadth-first walk: ``level`` of a site, -1 if not visited, and the sites in order."""
+
+    level: Integers
+    order: Integers
+
+
+def _new_walk(sites: int) -> _Walk:
+    return _Walk(np.full(sites, -1, dtype=np.int64), np.empty(sites, dtype=np.int64))
+
+
+def _breadth_first(groups: Groups, links: _Links) -> Integers:
+    walk, filled = _new_walk(groups.site_sizes.size), 0
+    largest = np.zeros(walk.level.size, dtype=np.int64)
+    np.maximum.at(largest, groups.sites, groups.sizes[groups.own])
+    for root in np.lexsort((_first_people(groups), -largest)):
+        if walk.level[root] < 0:
+            filled = _visit_kernel(links, walk, root, filled)
+    return walk.order
+
+
+def _cuthill_mckee(groups: Groups, links: _Links) -> Integers:
+    walk, filled = _new_walk(groups.site_sizes.size), 0
+    degrees = np.diff(links.starts)
+    ends = np.repeat(np.arange(degrees.size), degrees)
+    by_degree = np.lexsort((links.neighbors, degrees[links.neighbors], ends))
+    links = links._replace(neighbors=links.neighbors[by_degree])
+    for root in np.argsort(degrees, kind="stable"):
+        if walk.level[root] < 0:
+            filled = _visit_from_an_end(links, walk, root, filled)
+    return walk.order[::-1]
+
+
+def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> int:
+    """George and Liu: while that gives more levels, begin again at a site of least degree in the last level."""
+    depth = -1
+    while True:
+        after = _visit_kernel(links, walk, root, filled)
+        reached = walk.order[filled:after]
+        if walk.level[reached[-1]] <= depth:
+            return after
+        depth = int(walk.level[reached[-1]])
+        last = reached[walk.level[reached] == depth]
+        root = last[np.argmin(links.starts[last + 1] - links.starts[last])]
+        walk.level[reached] = -1
+
+
+def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
+    """Append a component to the first ``filled`` sites of the order, breadth first, and return how many there are."""
+    level, order = walk
+    order[filled] = root
+    level[root] = 0
+    here, after = filled, filled + 1
+    while here < after:
+        site = order[here]
+        here += 1
+        for neighbor in links.neighbors[links.starts[site] : links.starts[site + 1]]:
+            if level[neighbor] < 0:
+                level[neighbor] = level[site] + 1
+                order[after] = neighbor
+                after += 1
+    return after
+
+
+_visit_kernel = compiled(_visit)
+
+
+def _fiedler(groups: Groups, links: _Links) -> Integers:
+    """Each component by its eigenvector, components by their first site."""
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import connected_components, laplacian
+
+    size = groups.site_sizes.size
+    graph = sp.csr_array((np.ones(links.neighbors.size), links.neighbors, links.starts), shape=(size, size))
+    graph.setdiag(0.0)
+    component = connected_components(graph, directed=False)[1]
+    parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    return np.concatenate([part[_along_eigenvector(laplacian(graph[part][:, part]))] for part in parts])
+
+
+def _along_eigenvector(laplacian: Any) -> Integers:
+    """The places of one component's sites by the eigenvector of the second smallest eigenvalue."""
+    size = laplacian.shape[0]
+    if size <= 2:
+        return np.arange(size)
+    if size <= _DENSE_SITES:
+        vector = np.linalg.eigh(laplacian.toarray())[1][:, 1]
+    else:
+        from scipy.sparse.linalg import eigsh
+
+        start = np.cos(np.arange(size))  # fixed, and with a part of every eigenvector that matters
+        vector = eigsh(laplacian.tocsc(), k=2, sigma=-1e-3, which="LM", v0=start)[1][:, 1]
+    return np.argsort(vector, kind="stable")
+
+
+_BY_GRAPH: dict[str, Callable[[Groups, _Links], Integers]] = {
+    "bfs": _breadth_first,
+    "rcm": _cuthill_mckee,
+    "fiedler": _fiedler,
+}

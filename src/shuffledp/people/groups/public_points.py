@@ -1,0 +1,246 @@
+"""Public points, numbered so that near ones have near numbers, and the balls around them as runs of numbers.
+
+A ball over neighboring numbers takes a few runs, however many numbers it holds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid, one_of
+
+METRICS = ("euclidean", "manhattan", "haversine")
+EARTH_RADIUS = 6371.0088  # km, the mean radius of the reference ellipsoid (IUGG)
+
+_AT_A_TIME = 1 << 21  # members of balls, while they are lists of Python
+_LEAF = 4
+_SLACK = 1 + 1e-12  # a distance may come out a little larger when it is computed another way
+_LEAST = 2.0**-498  # of the largest coordinate: squares of smaller distances are no floats
+
+
+class Runs(NamedTuple):
+    """Sets of integers as runs of consecutive ones.
+
+    Set h is the union of the runs ``starts[h]`` to ``starts[h + 1]``, ascending and apart; run r is the integers from
+    ``runs[r, 0]`` up to and without ``runs[r, 1]``.
+    """
+
+    starts: NDArray[np.int64]
+    runs: NDArray[np.int32]
+
+
+def as_runs(starts: NDArray[np.int64], members: NDArray[np.int64]) -> Runs:
+    """The sets whose members, ascending, are ``members[starts[h] : starts[h + 1]]``; none may be empty."""
+    new = np.ones(members.size, dtype=np.bool_)
+    new[1:] = members[1:] != members[:-1] + 1
+    new[starts[:-1]] = True
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], members.size) - 1
+    runs = np.column_stack([members[first], members[last] + 1]).astype(np.int32)
+    return Runs(np.searchsorted(first, starts).astype(np.int64), runs)
+
+
+def joined(parts: Iterable[Runs]) -> Runs:
+    """All sets of several parts, one part after the other."""
+    starts, runs = zip(*parts, strict=True)
+    offsets = np.cumsum([0, *(len(each) for each in runs)])
+    shifted = [each[:-1] + offset for each, offset in zip(starts, offsets[:-1], strict=True)]
+    return Runs(np.append(np.concatenate(shifted), offsets[-1]).astype(np.int64), np.concatenate(runs))
+
+
+def members(runs: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The integers of one set after the other, as many as the runs hold."""
+    lengths = (runs[:, 1] - runs[:, 0]).astype(np.int64)
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(runs[:, 0] - before, lengths) + np.arange(lengths.sum())
+
+
+class PublicPoints:
+    """The distinct points among ``points``, each with a number.
+
+    Args:
+        points: numbers of shape (people,) or (people, columns); for the metric "haversine" latitude and longitude in
+            degrees.
+        metric: one of `METRICS`.
+
+    Attributes:
+        of_person: the number of every person's place.
+        sizes: how many people are at each place.
+
+    Raises:
+        InvalidParameterError: if there is no point, one is not finite or no place on the globe, or the shape is wrong.
+    """
+
+    def __init__(self, points: ArrayLike, metric: str) -> None:
+        from scipy.spatial import KDTree
+
+        one_of(METRICS, metric=metric)
+        self._globe = metric == "haversine"
+        columns = _as_columns(points)
+        distinct, inverse = distinct_rows(_normal_angles(columns) if self._globe else columns)
+        at = _on_sphere(distinct) if self._globe else distinct
+        self._line = at.shape[1] == 1
+        self._x = at[:, 0]
+        # In units of a power of 2 above the largest coordinate, which changes no digit, squares do not overflow.
+        self._exponent = 0 if self._globe else int(np.frexp(np.abs(at).max())[1])
+        at = np.ldexp(at, -self._exponent)
+        self._power = 1.0 if metric == "manhattan" or self._line else 2.0
+        if not self._line:  # in the order of the leaves of a k-d tree a ball is a few runs of numbers
+            leaves = KDTree(at, leafsize=_LEAF).indices
+            at = at[leaves]
+            inverse = _inverse(leaves)[inverse]
+        self._at = at
+        self._tree = KDTree(at)
+        self.of_person: Integers = inverse
+        self.sizes: Integers = np.bincount(inverse)
+
+    def reach(self, people: int) -> Floats:
+        """For each place, the distance within which there are at least ``people`` people, those at the place included.
+
+        In kilometers or in the units of the points, and rounded up by a factor of 1 + 1e-12. Where other places are
+        needed it is at least about 1e-150 times the largest coordinate.
+        """
+        count = min(people, len(self._at))
+        reach = np.empty(len(self._at))
+        step = max(1, _AT_A_TIME // count)
+        for first in range(0, len(self._at), step):
+            near = self._at[first : first + step]
+            distances, found = (
+                np.asarray(each) for each in self._tree.query(near, np.arange(1, count + 1), p=self._power)
+            )
+            enough = np.cumsum(self.sizes[found], axis=1) >= people
+            reach[first : first + step] = distances[np.arange(len(near)), enough.argmax(axis=1)]
+        if self._globe:
+            return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(reach / 2.0, 1.0)) * _SLACK
+        others = self.sizes < people
+        reach[others] = np.maximum(reach[others], _LEAST)
+        with np.errstate(over="ignore", under="ignore"):
+            reach = np.ldexp(reach * _SLACK, self._exponent)
+        reach[others] = np.maximum(reach[others], np.nextafter(0.0, 1.0))
+        return reach
+
+    def balls(self, centers: Integers, radii: Floats) -> Iterator[Runs]:
+        """The places within each radius of each center, in parts of several balls."""
+        if self._line:
+            yield self._intervals(centers, radii)
+            return
+        alone, radii = radii == 0, self._in_tree(radii)
+        first, step = 0, 64
+        while first < len(centers):
+            part = slice(first, first + step)
+            found = self._tree.query_ball_point(self._at[centers[part]], radii[part], p=self._power, return_sorted=True)
+            for place in np.flatnonzero(alone[part]):
+                found[place] = [int(centers[part][place])]
+            sizes = np.array([len(each) for each in found])
+            yield as_runs(np.append(0, np.cumsum(sizes)), np.concatenate(found).astype(np.int64))
+            first += len(sizes)
+            step = int(np.clip(_AT_A_TIME // max(int(sizes.mean()), 1), 1, 1 << 16))
+
+    def _in_tree(self, radii: Floats) -> Floats:
+        """Radii as the tree measures them."""
+        if self._globe:  # the chord through the ball below an arc of this length
+            return 2.0 * np.sin(np.minimum(radii / EARTH_RADIUS, np.pi) / 2.0) * _SLACK
+        with np.errstate(over="ignore", under="ignore"):
+            scaled: Floats = np.minimum(np.ldexp(radii, -self._exponent), 4.0 * self._at.shape[1])
+        small = (radii > 0) & (scaled < _LEAST)
+        if self._power == 2 and small.any():
+            raise invalid("0, or above 1e-149 times the largest coordinate", radius=float(radii[small][0]))
+        return scaled
+
+    def _intervals(self, centers: Integers, radii: Floats) -> Runs:
+        """On a line every ball is one run: j with |x_i - x_j| <= r, the difference as floats give it."""
+        x = self._x
+        with np.errstate(over="ignore"):  # a difference that is no float is larger than every finite radius
+            low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
+            high = _first_true(lambda j: x[j] - x[centers] > radii, centers, np.full_like(centers, x.size))
+        return Runs(np.arange(centers.size + 1), np.column_stack([low, high]).astype(np.int32))
+
+
+def distinct_rows(columns: NDArray[np.float64]) -> tuple[Floats, Integers]:
+    """The distinct rows in ascending order, and for every row the place of its equal among them."""
+    order = np.lexsort(columns.T[::-1])
+    ordered = columns[order]
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    inverse = np.empty(len(ordered), dtype=np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return ordered[new], inverse
+
+
+def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
+    """For each place, the first number from ``low`` on for which a monotone condition holds, else ``high``."""
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        held = holds(np.where(open_, middle, 0))
+        high = np.where(open_ & held, middle, high)
+        low = np.where(open_ & ~held, middle + 1, low)
+    return low
+
+
+def _as_columns(points: ArrayLike) -> Floats:
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("points must be numbers, one row per person.") from None
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise InvalidParameterError(
+            f"points must be one row or more, of shape (people,) or (people, columns); got shape {array.shape}."
+        )
+    array = array.reshape(len(array), -1) + 0.0  # -0.0 becomes 0.0
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if wrong.size:
+        raise InvalidParameterError(f"points must be finite; points[{wrong[0]}] is not, and {wrong.size} in all.")
+    return array
+
+
+def _normal_angles(degrees: Floats) -> Floats:
+    """Latitude and longitude so that equal places have equal numbers."""
+    if degrees.shape[1] != 2:
+        raise InvalidParameterError(
+            "points must be columns of latitude and longitude for the metric 'haversine'; "
+            f"got {degrees.shape[1]} columns."
+        )
+    wrong = np.flatnonzero((np.abs(degrees[:, 0]) > 90) | (degrees[:, 1] < -180) | (degrees[:, 1] > 360))
+    if wrong.size:
+        raise InvalidParameterError(
+            "points must be latitudes from -90 to 90 and longitudes from -180 to 360 degrees; "
+            f"points[{wrong[0]}] is not, and {wrong.size} in all."
+        )
+    latitude, longitude = degrees.T
+    longitude = np.where(np.abs(latitude) == 90, 0.0, np.where(longitude >= 180, longitude - 360, longitude))
+    return np.column_stack([latitude, longitude + 0.0])
+
+
+def _on_sphere(degrees: Floats) -> Floats:
+    latitude, longitude = np.radians(degrees).T
+    return np.column_stack(
+        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
+    )
+
+
+def _inverse(permutation: Integers) -> Integers:
+    inverse = np.empty(len(permutation), dtype=np.int64)
+    inverse[permutation] = np.arange(len(permutation))
+    return inverse
+
+
+def distances(here: Floats, there: Floats, metric: str | None) -> Floats:
+    """Distances between pairs of points, row by row: kilometers for "haversine", else in the unit of the columns.
+
+    Args:
+        here: shape (points, columns).
+        there: the same shape.
+        metric: None is "euclidean".
+    """
+    if metric == "haversine":
+        (lat, lon), (lat2, lon2) = np.radians(here).T, np.radians(there).T
+        half = np.sin((lat2 - lat) / 2) ** 2 + np.cos(lat) * np.cos(lat2) * np.sin((lon2 - lon) / 2) ** 2
+        arc: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
+        return arc
+    apart: Floats = np.abs(here - there)
+    total: Floats = apart.sum(axis=1) if metric == "manhattan" else np.sqrt((apart**2).sum(axis=1))
+    return total

@@ -1,0 +1,12 @@
+"""Planning: which parameters, mechanism, randomizer or number of rounds reach a wanted guarantee or error.
+
+In reading order: `calibrate` (local loss, people), `certified_messages` (split and mix), `randomizer_choice`
+(expected errors, sample size, ranking), `network_rounds` (the fewest rounds of a network shuffle), `network_plan`
+(what each number of rounds gives and costs), `printed_formulas` (what was published about them), `group_mixing` (how
+a shuffle mixes given groups), `mechanism_choice` (Mallows or noisy sort). Nothing here needs a task file or data;
+each name is imported when it is first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

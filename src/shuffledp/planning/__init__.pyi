@@ -1,0 +1,34 @@
+# The public names of planning, in the order of the files that `__init__.py` lists.
+# isort: skip_file
+
+from . import calibrate as calibrate
+
+# randomizers
+from .randomizer_choice import expected_error as expected_error
+from .randomizer_choice import sample_size as sample_size
+from .randomizer_choice import compare_randomizers as compare_randomizers
+from .randomizer_choice import best_randomizer as best_randomizer
+from .randomizer_choice import ExpectedError as ExpectedError
+from .randomizer_choice import Option as Option
+
+# network shuffling
+from .network_rounds import NetworkShuffle as NetworkShuffle
+from .network_rounds import fewest_rounds as fewest_rounds
+from .network_rounds import why_no_rounds as why_no_rounds
+from .network_plan import plan_walk as plan_walk
+from .network_plan import NetworkPlan as NetworkPlan
+from .network_plan import AfterRounds as AfterRounds
+from .network_plan import PartOfGraph as PartOfGraph
+from .network_plan import Risk as Risk
+from .printed_formulas import PrintedFormula as PrintedFormula
+
+# shuffles near a reference order
+from .group_mixing import mixing_of as mixing_of
+from .group_mixing import plan_mixing as plan_mixing
+from .group_mixing import mixing_warnings as mixing_warnings
+from .group_mixing import Mixing as Mixing
+from .group_mixing import GroupsPlan as GroupsPlan
+from .group_mixing import Reach as Reach
+from .mechanism_choice import least_displacement as least_displacement
+from .mechanism_choice import mean_displacement as mean_displacement
+from .mechanism_choice import LeastDisplacement as LeastDisplacement

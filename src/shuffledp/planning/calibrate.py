@@ -1,0 +1,347 @@
+"""Calibration: the largest local loss, the fewest people, or the fewest messages for a wanted guarantee.
+
+Every answer has been accounted for once more: it is a parameter at which the accountant's own statement meets the
+target, found by at most some twenty calls of it, and that statement is returned with it.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shuffledp.accounting import Examination, account, epsilon_of, examine
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits
+from shuffledp.core.validate import integer_at_least, invalid, open_probability, positive
+from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
+from shuffledp.randomizers import model_of_kind
+from shuffledp.shufflers import UniformShuffleModel
+
+__all__ = [
+    "Calibration",
+    "SplitAndMixCertificate",
+    "epsilon0",
+    "num_users",
+    "split_and_mix",
+    "split_and_mix_certificate",
+]
+
+MOST_USERS = 10**10  # more than there are people
+LARGEST_EPSILON0 = 100.0  # a report of such a loss hides nothing
+_TOLERANCE = 1e-5  # relative: how far the solved epsilon0 may be below the largest
+_MOST_EVALUATIONS = 60  # never needed: about 10 are
+_MARGIN = 0.1
+
+Family = Callable[[float], LocalModel]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A solved parameter, with what is known about the protocol that has it.
+
+    Args:
+        solved: which parameter was solved for: "epsilon0" or "num_users".
+        value: its solved value.
+        target_epsilon: what was asked for; the statement's epsilon is at most this.
+        found: the bracket around the loss of the protocol with the solved parameter.
+        num_evaluations: how many times the accountant was asked.
+        seconds: how long it took.
+    """
+
+    solved: str
+    value: int | float
+    target_epsilon: float
+    found: Examination
+    num_evaluations: int
+    seconds: float
+
+    @property
+    def model(self) -> ProtocolModel:
+        """The protocol with the solved parameter."""
+        return self.found.model
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What holds for that protocol."""
+        return self.found.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp calibrate --json`` prints (``calibration`` in docs/schema.json)."""
+        return self.found.to_dict() | {
+            "solved": self.solved,
+            "value": self.value,
+            "target_epsilon": self.target_epsilon,
+            "num_evaluations": self.num_evaluations,
+            "seconds": self.seconds,
+        }
+
+
+def epsilon0(
+    *,
+    target_epsilon: float,
+    delta: float,
+    num_users: int,
+    randomizer: str | Family = "ldp",
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+    **parameters: Any,
+) -> Calibration:
+    """The largest local loss that still leads to a wanted guarantee after a uniform shuffle.
+
+    Guarantees:
+        1. The statement returned is the accountant's for the solved model, and its epsilon is at most the target.
+        2. Beyond a part in a hundred thousand above the solved value the accountant states more than the target (or the
+           randomizer cannot be made), unless the value is `LARGEST_EPSILON0`.
+
+    Args:
+        target_epsilon: central privacy loss wanted, in nats, above 0.
+        delta: the remainder, strictly between 0 and 1.
+        num_users: how many people take part, 1 or more.
+        randomizer: a kind such as "ldp" or "k-rr", or a function from epsilon0 to the model of a randomizer.
+        honest_fraction: share of the people counted, as for `account`.
+        published_only: leave out theorems that only this project proves, as for `account`.
+        parameters: what the kind needs besides epsilon0, such as ``domain_size``.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or the randomizer cannot be made at a local loss as
+            small as the target, where no shuffling is needed.
+
+    Example:
+        >>> answer = epsilon0(target_epsilon=0.5, delta=1e-6, num_users=10_000)
+        >>> answer.value > 1, answer.statement.guarantee.epsilon <= 0.5
+        (True, True)
+    """
+    positive(target_epsilon=target_epsilon)
+    integer_at_least(1, num_users=num_users)
+    accountant = _Accountant(target_epsilon, delta, honest_fraction, published_only)
+    family = _family(randomizer, parameters)
+    least = min(float(target_epsilon), LARGEST_EPSILON0)
+    family(least)  # what is wrong with the parameters is said here
+
+    def measure(value: float) -> float:
+        try:
+            local = family(value)
+        except InvalidParameterError:
+            return math.inf  # the kind has no member of such a loss
+        return accountant.excess(_protocol(local, num_users))
+
+    guess = _typical_epsilon0(target_epsilon, delta, honest_fraction * num_users)
+    search = _Search(
+        measure=measure, easiest=least, hardest=LARGEST_EPSILON0, stride=2 / max(guess, 1.0), is_whole=False
+    )
+    value = search.solve(guess)
+    if value is None:
+        raise InvalidParameterError(
+            f"target_epsilon must be met by a report of that loss by itself, and is not at epsilon0={least:g}: nothing "
+            f"is known for num_users={num_users}, delta={delta:g}; got target_epsilon={target_epsilon!r}."
+        )
+    return accountant.answer("epsilon0", value, _protocol(family(value), num_users), search.num_evaluations)
+
+
+def num_users(
+    *,
+    target_epsilon: float,
+    delta: float,
+    epsilon0: float,
+    randomizer: str | Family = "ldp",
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+    **parameters: Any,
+) -> Calibration:
+    """The fewest people whose uniformly shuffled reports lead to a wanted guarantee.
+
+    A bound need not fall strictly from each number of people to the next (lattices of counts move it up and down by
+    less than a part in a thousand), so somewhat smaller numbers may also do; one person less than the answer does not.
+
+    Guarantees:
+        1. The statement returned is the accountant's for the solved number, and its epsilon is at most the target.
+        2. With one person less, what the accountant states exceeds the target.
+
+    Args:
+        target_epsilon: central privacy loss wanted, in nats, above 0 and below the local loss.
+        delta: the remainder, strictly between 0 and 1.
+        epsilon0: local privacy loss of the randomizer in nats.
+        randomizer: a kind such as "ldp" or "k-rr", or a function from epsilon0 to the model of a randomizer.
+        honest_fraction: share of the people counted, as for `account`; the answer counts all of them.
+        published_only: leave out theorems that only this project proves, as for `account`.
+        parameters: what the kind needs besides epsilon0, such as ``domain_size``.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range; if the target needs no shuffling, as one report by
+            itself meets it; or if ten billion people do not reach it.
+
+    Example:
+        >>> answer = num_users(target_epsilon=0.5, delta=1e-6, epsilon0=1.0)
+        >>> answer.statement.guarantee.epsilon <= 0.5
+        True
+    """
+    positive(target_epsilon=target_epsilon, epsilon0=epsilon0)
+    accountant = _Accountant(target_epsilon, delta, honest_fraction, published_only)
+    local = _family(randomizer, parameters)(epsilon0)
+    fewest = math.ceil(1 / honest_fraction) + 1  # one honest person has no shuffle to hide in
+    if accountant.excess(_protocol(local, fewest - 1)) <= 0:
+        raise invalid(
+            f"below the local loss of {local.epsilon0:.6g}, as one report by itself is that private and no shuffling "
+            "is needed",
+            target_epsilon=target_epsilon,
+        )
+    search = _Search(
+        measure=lambda value: accountant.excess(_protocol(local, int(value))),
+        easiest=MOST_USERS,
+        hardest=fewest - 1,
+        stride=2.2,
+        is_whole=True,
+    )
+    value = search.solve(_typical_users(target_epsilon, delta, local.epsilon0) / honest_fraction)
+    if value is None:
+        stated = accountant.epsilon(_protocol(local, MOST_USERS))
+        raise invalid(
+            f"at least {in_digits(stated, 'at most')}, which is what {MOST_USERS:,} people are known to give",
+            target_epsilon=target_epsilon,
+        )
+    return accountant.answer("num_users", int(value), _protocol(local, int(value)), search.num_evaluations + 1)
+
+
+def _family(randomizer: str | Family, parameters: dict[str, Any]) -> Family:
+    """From a local loss to a model of a randomizer."""
+    if isinstance(randomizer, str):
+        kind = randomizer
+        return lambda value: model_of_kind(kind, epsilon0=value, **parameters)
+    if not callable(randomizer):
+        raise invalid("the name of a kind or a function of epsilon0", randomizer=randomizer)
+    if parameters:
+        raise invalid("given only with the name of a kind", parameters=", ".join(parameters))
+    return randomizer
+
+
+def _protocol(local: LocalModel, users: int) -> ProtocolModel:
+    return ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=users))
+
+
+def _typical_epsilon0(target: float, delta: float, users: float) -> float:
+    """Where to look first: the limit of many people, sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1)."""
+    square = target**2 * users / (2 * -math.log(delta))
+    return math.log1p(square / 4 + math.sqrt(square**2 / 16 + square))
+
+
+def _typical_users(target: float, delta: float, loss: float) -> float:
+    """Where to look first, by the same limit."""
+    square = max(target, 1e-100) ** 2  # of a target of 1e-300 it would be 0
+    return 4 * -math.log(delta) * math.exp(min(loss, LARGEST_EPSILON0)) * math.tanh(loss / 2) ** 2 / square
+
+
+@dataclass(frozen=True, slots=True)
+class _Accountant:
+    """The accountant with everything but the protocol given."""
+
+    target: float
+    delta: float
+    honest_fraction: float
+    published_only: bool
+    start: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        open_probability(delta=self.delta)
+        positive(honest_fraction=self.honest_fraction)
+
+    def statement(self, model: ProtocolModel) -> PrivacyStatement:
+        return account(
+            model, delta=self.delta, honest_fraction=self.honest_fraction, published_only=self.published_only
+        )
+
+    def epsilon(self, model: ProtocolModel) -> float:
+        return epsilon_of(self.statement(model).guarantee)
+
+    def excess(self, model: ProtocolModel) -> float:
+        """Logarithm of what is stated over the target: at most 0 where the target is met, and above 0 elsewhere."""
+        stated = self.epsilon(model)
+        if stated > self.target:
+            return max(math.log(stated / self.target), sys.float_info.min)
+        return math.log(stated / self.target) if stated > 0 else -math.inf
+
+    def answer(self, solved: str, value: float, model: ProtocolModel, num_evaluations: int) -> Calibration:
+        """The answer, accounted for once more."""
+        found = examine(
+            model, delta=self.delta, honest_fraction=self.honest_fraction, published_only=self.published_only
+        )
+        return Calibration(
+            solved=solved,
+            value=value,
+            target_epsilon=self.target,
+            found=found,
+            num_evaluations=num_evaluations + 1,
+            seconds=time.perf_counter() - self.start,
+        )
+
+
+@dataclass(slots=True)
+class _Search:
+    """Finds the hardest value at which a measure is at most 0, between an easy end and a hard one.
+
+    Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
+    moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
+    half, the middle is taken. ``stride`` is about how much the logarithm of the value changes with the measure.
+    """
+
+    measure: Callable[[float], float]
+    easiest: float
+    hardest: float
+    stride: float
+    is_whole: bool
+    num_evaluations: int = 0
+    met: tuple[float, float] | None = None
+    missed: tuple[float, float] | None = None
+    width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
+
+    def solve(self, guess: float) -> float | None:
+        """The value, at which the measure was evaluated and found at most 0; None if the easiest one is above 0."""
+        self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
+        while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
+            self._evaluate(self._next(self.met, self.missed))
+            if self.num_evaluations >= _MOST_EVALUATIONS:
+                break
+        return self.met[0] if self.met else None
+
+    def _enclose(self, guess: float) -> None:
+        """Walk from the guess towards the end that must hold the other side, in growing steps, until both are there."""
+        value, step = guess, 0.0
+        while not (self.met and self.missed):
+            excess = self._evaluate(value)
+            goal = self.easiest if excess > 0 else self.hardest
+            if value == goal:
+                return
+            step = max(2 * step, 0.02 + self.stride * min(abs(excess), 1.0))
+            low, high = sorted((value, goal))
+            value *= math.exp(step if goal > value else -step)
+            value = min(max(math.floor(value) if self.is_whole else value, low), high)
+
+    def _evaluate(self, value: float) -> float:
+        value = float(round(value)) if self.is_whole else value
+        excess = self.measure(value)
+        self.num_evaluations += 1
+        if excess > 0:
+            self.missed = (value, excess)
+        else:
+            self.met = (value, excess)
+        return excess
+
+    def _done(self, met: float, missed: float) -> bool:
+        return abs(met - missed) <= 1 if self.is_whole else abs(math.log(missed / met)) <= _TOLERANCE
+
+    def _next(self, met: tuple[float, float], missed: tuple[float, float]) -> float:
+        """A value strictly inside the bracket, by the rule of the class."""
+        here, there = math.log(met[0]), math.log(missed[0])
+        is_slow, self.width = abs(here - there) > self.width / 2, abs(here - there)
+        if is_slow or math.isinf(missed[1]) or math.isinf(met[1]):
+            value = math.exp((here + there) / 2)
+        else:
+            root = here + (there - here) * -met[1] / (missed[1] - met[1])
+            near, far = sorted((here, there), key=lambda end: abs(end - root))
+            margin = max(_MARGIN * abs(root - near), _TOLERANCE / 3)
+            value = math.exp(root + math.copysign(min(margin, abs(far - root) / 2), far - root))
+        low, high = sorted((met[0], missed[0]))
+        return min(max(value, low + 1), high - 1) if self.is_whole else value

@@ -1,0 +1,345 @@
+"""Mixing of given groups by a shuffle near a reference order, for its own loss, other losses, and other groups."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.theorems.meehan22 import unneeded_shuffle
+from shuffledp.analyzers import exact_means
+from shuffledp.core.described import Described
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Floats, Integers
+from shuffledp.people.groups import Groups, order_sensitivity, reference_order
+from shuffledp.people.groups.public_points import distances
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.shufflers import SlotShuffler
+
+Family = Callable[[Groups, Integers, float | None], SlotShuffler]  # groups, order, loss; None is the usual loss
+
+_DRAWS, _DRAWS_OF_MANY, _MANY = 8, 2, 200_000
+_MOST_ASKED = 200
+_MOST_MEMBERSHIPS = 4_000_000
+_MOST_MEASURED = 50_000
+_FACTORS_OF_ALPHA = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+_FACTORS_OF_REACH = (1 / 4, 1 / 2, 2.0, 4.0)
+_MOST_SITES = 5_000  # with more places, groups of another reach are measured along the shuffler's own order
+_KENDALL = "kendall"
+_RULE = "Every pure shuffle of groups of g people displaces by the order of g^2 / alpha ranks. "
+_NEARLY_ALL = 0.8  # of the displacement of a uniform shuffle: then who stands where hardly matters any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixing(Described):
+    """Mixing of the people of given groups by a shuffle: public information, whatever they answer.
+
+    Displacements are averages over a few draws from a fixed seed; so are shares, but those that are known exactly.
+
+    Args:
+        num_users: people.
+        num_groups: different groups.
+        smallest: people in the smallest of the people's own groups.
+        median: people in the group of half of the people, or fewer.
+        largest: people in the largest group.
+        num_blocks: stretches of the reference order that do not mix with others.
+        largest_block: people in the largest of them.
+        num_alone: people who are the only ones in their block, so that their reports are not shuffled at all.
+        sensitivity: the exact sensitivity of the reference order.
+        sensitivity_distance: of which distance of orders: that of a Mallows shuffle, else Kendall's.
+        kind: of the shuffle; for an automatic choice, the one chosen.
+        alpha: the loss of the order inside a group.
+        delta: the remainder that goes with it.
+        displacement: mean distance in ranks between a slot and the report in it.
+        displacement_90: so far or nearer are nine of ten reports.
+        displacement_uniform: the mean for a uniform shuffle of everybody.
+        distance: the median distance between the slot's place and that of the report in it, in the unit of the
+            groups' radius; None for groups without coordinates.
+        distance_90: so near are nine of ten reports.
+        kept: share of the slots of a person's group that hold a report of the group, on average over people.
+        kept_least: the share in the group of which it is least.
+        kept_exactly: for which share of the people it is exact (`shuffledp.analyzers.exact_means`), not simulated.
+        kept_uniform: the share that a uniform shuffle of everybody would leave there.
+        compared: mean displacements of what an automatic choice chose from, by name, the least first.
+    """
+
+    num_users: int
+    num_groups: int
+    smallest: int
+    median: int
+    largest: int
+    num_blocks: int
+    largest_block: int
+    num_alone: int
+    sensitivity: int
+    sensitivity_distance: str
+    kind: str
+    alpha: float
+    delta: float
+    displacement: float
+    displacement_90: float
+    displacement_uniform: float
+    distance: float | None
+    distance_90: float | None
+    kept: float
+    kept_least: float
+    kept_exactly: float
+    kept_uniform: float
+    compared: dict[str, float]
+
+    @property
+    def how_kept(self) -> str:
+        """How the shares that stay in groups were found: exactly, by simulation, or some in either way."""
+        if self.kept_exactly in (0, 1):
+            return "exact" if self.kept_exactly else "simulated"
+        return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
+
+    @property
+    def mixes_all(self) -> bool:
+        """Whether reports land nearly as far away as after a uniform shuffle of everybody."""
+        return self.num_users > 1 and self.displacement >= _NEARLY_ALL * self.displacement_uniform
+
+    @property
+    def warning(self) -> str:
+        """What to say of a loss that is too small, or too large, for these groups; "" if it is neither."""
+        if math.isinf(self.alpha):
+            return (
+                "alpha is infinite: nothing is shuffled, every report stays with its sender, and only epsilon0 holds."
+            )
+        if self.num_alone == self.num_users:
+            return "Nobody shares a group with anybody: nothing is shuffled, and only epsilon0 holds."
+        if not self.mixes_all:
+            return ""
+        if self.alpha == 0 and self.num_blocks == 1:
+            return (
+                "alpha = 0 in one block is the uniform shuffle of everybody: estimates by place would tell nothing but "
+                f'the overall one. Take kind = "uniform", about which more is known, or {" or ".join(self._nearer)}.'
+            )
+        return (
+            f"alpha = {self.alpha:.4g} is so small for groups of up to {self.largest:,} of {self.num_users:,} people "
+            "that everything is shuffled with everything: estimates by place would tell little more than the overall "
+            f"one. {_RULE if self.alpha else ''}Take {', '.join(self._nearer)}, or the uniform shuffle, whose "
+            "guarantee is stronger."
+        )
+
+    @property
+    def _nearer(self) -> tuple[str, ...]:
+        """What would keep reports nearer; no loss that is worth its name does where somebody's group is everybody."""
+        return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
+
+
+def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[str, ...]:
+    """What to warn of: a loss that does not fit the groups, or one that randomizing alone keeps within.
+
+    Args:
+        mixing: what the shuffle does to the groups.
+        models: of the columns that it shuffles.
+    """
+    unneeded = [] if math.isinf(mixing.alpha) else [each for model in models for each in unneeded_shuffle(model)]
+    return tuple(dict.fromkeys(filter(None, (mixing.warning, *unneeded))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach(Described):
+    """Mixing of groups of another size.
+
+    Args:
+        key: "radius" or "neighbors".
+        value: of that key.
+        mixing: by a shuffle of the same kind.
+    """
+
+    key: str
+    value: float
+    mixing: Mixing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPlan(Described):
+    """Mixing of given groups, beside that by other losses and of other groups.
+
+    Args:
+        mixing: by the shuffler itself.
+        by_alpha: with other losses, ascending; its own among them.
+        by_reach: with larger and smaller groups, where these have coordinates and a radius that can be multiplied, and
+            where anything is shuffled.
+    """
+
+    mixing: Mixing
+    by_alpha: tuple[Mixing, ...]
+    by_reach: tuple[Reach, ...]
+
+
+def mixing_of(
+    groups: Groups, shuffler: SlotShuffler, *, coordinates: Floats | None = None, metric: str | None = None
+) -> Mixing:
+    """How a shuffler mixes the people of these groups, from a few draws with a fixed seed.
+
+    Args:
+        groups: the groups; they may be others than those of the shuffler.
+        shuffler: what shuffles.
+        coordinates: where people are, shape (people, columns), to tell how far away reports land; None if unknown.
+        metric: of the coordinates: "euclidean", which None is too, "manhattan" or "haversine".
+
+    Example:
+        >>> from shuffledp import Groups, MallowsShuffler
+        >>> groups = Groups.from_radius(range(100), 5)
+        >>> found = mixing_of(groups, MallowsShuffler(groups=groups, alpha=4.0))
+        >>> found.largest, found.kept > found.kept_uniform, found.mixes_all
+        (11, True, False)
+    """
+    prepared, own = shuffler.prepare(), groups.sizes[groups.own]
+    people, block_sizes = prepared.order.size, np.diff(prepared.starts)
+    num_draws = _DRAWS if people <= _MANY else _DRAWS_OF_MANY
+    draws = [shuffler.draw_ranks(source=SeededSource(number)) for number in range(num_draws)]
+    moved = np.abs(np.array(draws) - np.arange(people))
+    near, far = _distances(coordinates, metric, prepared.order, draws)
+    kept, is_exact = _kept(groups, shuffler, draws)
+    return Mixing(
+        num_users=people,
+        num_groups=len(groups),
+        smallest=int(own.min()),
+        median=int(np.sort(own)[(people - 1) // 2]),
+        largest=int(own.max()),
+        num_blocks=block_sizes.size,
+        largest_block=int(block_sizes.max()),
+        num_alone=prepared.model.num_alone,
+        sensitivity=order_sensitivity(groups, prepared.order, distance=_distance_of(shuffler)),
+        sensitivity_distance=_distance_of(shuffler),
+        kind=_kind(shuffler),
+        alpha=prepared.model.alpha,
+        delta=prepared.model.delta,
+        displacement=float(moved.mean()),
+        displacement_90=float(np.quantile(moved, 0.9)),
+        displacement_uniform=(people**2 - 1) / (3 * people),
+        distance=near,
+        distance_90=far,
+        kept=float(kept.mean()),
+        kept_least=float(kept.min()),
+        kept_exactly=float(is_exact.mean()),
+        kept_uniform=float(own.mean() / people),
+        compared=dict(sorted(shuffler.chosen_from.items(), key=lambda each: each[1])),
+    )
+
+
+def _kind(shuffler: SlotShuffler) -> str:
+    """The shuffle, and its noise or distance where that is not the usual one."""
+    model, distance = shuffler.prepare().model, _distance_of(shuffler)
+    named = getattr(model, "noise", None) or (distance if distance != _KENDALL else None)
+    return model.kind if named is None else f"{model.kind} ({named})"
+
+
+def _distance_of(shuffler: SlotShuffler) -> str:
+    return str(getattr(shuffler.prepare().model, "distance", _KENDALL))
+
+
+def _kept(groups: Groups, shuffler: SlotShuffler, draws: list[Integers]) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of slots of people's own groups that hold the group's reports, and whether it is the exact mean.
+
+    Of people evenly along the order; where the mean is not known, it is one over the draws.
+    """
+    order = shuffler.prepare().order
+    asked = order[np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_ASKED)).astype(np.int64))]
+    numbers, counts = np.unique(groups.own[asked], return_counts=True)
+    affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
+    affordable[0] = True
+    numbers, counts = numbers[affordable], counts[affordable]
+    exact = exact_means(shuffler, groups, numbers.tolist())
+    rest = [number for number in numbers.tolist() if number not in exact]
+    shares = exact | dict(zip(rest, _simulated(groups, rest, order, draws), strict=True))
+    found = np.array([(shares[number], number in exact) for number in numbers.tolist()])
+    return np.repeat(found[:, 0], counts), np.repeat(found[:, 1] > 0, counts)
+
+
+def _simulated(groups: Groups, numbers: list[int], order: Integers, draws: list[Integers]) -> list[float]:
+    """The mean over the draws of the share that each of these groups keeps."""
+    shares = np.zeros(len(numbers))
+    inside, sigma = np.zeros(order.size, dtype=np.bool_), np.empty(order.size, dtype=np.int64)
+    for ranks in draws:
+        sigma[order] = order[ranks]
+        for place, number in enumerate(numbers):
+            members = groups[number]
+            inside[members] = True
+            shares[place] += np.count_nonzero(inside[sigma[members]]) / members.size / len(draws)
+            inside[members] = False
+    found: list[float] = shares.tolist()
+    return found
+
+
+def _distances(
+    coordinates: Floats | None, metric: str | None, order: Integers, draws: list[Integers]
+) -> tuple[float, float] | tuple[None, None]:
+    """The median and the nine tenths of distances between a slot's place and that of the report in it."""
+    if coordinates is None:
+        return None, None
+    ranks = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_MEASURED)).astype(np.int64))
+    here = coordinates[order[ranks]]
+    found = np.concatenate([distances(here, coordinates[order[draw[ranks]]], metric) for draw in draws])
+    near, far = np.quantile(found, (0.5, 0.9))
+    return float(near), float(far)
+
+
+def plan_mixing(
+    groups: Groups,
+    shuffler: SlotShuffler,
+    family: Family,
+    *,
+    reach: tuple[str, float] | None = None,
+    coordinates: Floats | None = None,
+    metric: str | None = None,
+    method: str = "auto",
+) -> GroupsPlan:
+    """How this shuffler mixes its groups, and how others of its kind would, with other losses and for other groups.
+
+    Args:
+        groups: the groups.
+        shuffler: what shuffles.
+        family: the shuffler of given groups, around a given order, with a given loss; None is its own loss.
+        reach: what the groups were made from, ("radius", a distance) or ("neighbors", a number); None if neither.
+        coordinates: where people are, shape (people, columns); None if that is not known.
+        metric: of the coordinates; None is "euclidean".
+        method: how the reference order of other groups is found, as for `shuffledp.people.groups.reference_order`.
+
+    Example:
+        >>> from shuffledp import Groups, NoisySortShuffler
+        >>> groups = Groups.from_radius(range(100), 5)
+        >>> def sort(groups, order, alpha):
+        ...     return NoisySortShuffler(groups=groups, order=order, alpha=4.0 if alpha is None else alpha)
+        >>> [round(each.alpha, 2) for each in plan_mixing(groups, sort(groups, "auto", None), sort).by_alpha]
+        [0.25, 1.0, 4.0, 16.0, 64.0]
+    """
+    own = mixing_of(groups, shuffler, coordinates=coordinates, metric=metric)
+    center = own.alpha if 0 < own.alpha < math.inf else 4.0
+    by_alpha, order = [own], shuffler.prepare().order
+    for alpha in (center * factor for factor in _FACTORS_OF_ALPHA):
+        if not math.isclose(alpha, own.alpha, rel_tol=1e-6):
+            other = family(groups, order, alpha)
+            by_alpha.append(mixing_of(groups, other, coordinates=coordinates, metric=metric))
+    by_reach = []
+    if coordinates is not None and reach is not None and not math.isinf(shuffler.prepare().model.alpha):
+        for value in _other_reaches(*reach, len(coordinates)):
+            there = _groups_within(reach[0], value, coordinates, metric or "euclidean")
+            if there.site_sizes.size <= _MOST_SITES:
+                order = reference_order(there, coordinates=coordinates, method=method)
+            else:
+                order = shuffler.prepare().order
+            mixing = mixing_of(there, family(there, order, None), coordinates=coordinates, metric=metric)
+            by_reach.append(Reach(key=reach[0], value=value, mixing=mixing))
+    return GroupsPlan(
+        mixing=own, by_alpha=tuple(sorted(by_alpha, key=lambda each: each.alpha)), by_reach=tuple(by_reach)
+    )
+
+
+def _groups_within(key: str, value: float, points: Floats, metric: str) -> Groups:
+    if key == "radius":
+        return Groups.from_radius(points, value, metric)
+    return Groups.from_neighbors(points, int(value), metric)
+
+
+def _other_reaches(key: str, own: float, people: int) -> list[float]:
+    """Other radii, or numbers of neighbors; each once, and not the own one."""
+    if key == "radius":
+        return [own * factor for factor in _FACTORS_OF_REACH] if 0 < own < math.inf else []
+    others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}
+    return [float(value) for value in sorted(others - {int(own)})]

@@ -1,0 +1,373 @@
+"""Rounds of a network shuffle: walks along given graphs, and the fewest rounds after which they hide enough."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shuffledp.accounting import account, delta_at, epsilon_of
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Randomizer
+from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.weak_cache import WeakCache
+from shuffledp.people.graphs import Graph, certain_gap
+from shuffledp.people.graphs.connected_parts import Graphs, num_parts, parts_of, together
+from shuffledp.randomizers import PrivUnit
+from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
+
+Progress = Callable[[int, int | None], None]
+
+_NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what is enough
+MOST_ROUNDS = 1 << 14  # that are tried
+MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
+_GOLDEN = (3 - math.sqrt(5)) / 2
+_ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
+_FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
+_DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NetworkShuffle:
+    """A network shuffle of given reports along given graphs, for any number of rounds.
+
+    Args:
+        graph: one graph, or those of the first round, the second and so on; after the last the first again.
+        randomizer: of the reports; it makes the dummies too, where the protocol needs any.
+        protocol: what people hand in, "all", "single" or "padded", as for `shuffledp.RandomWalkShuffler`.
+        submissions: how many reports everybody hands in, for "padded".
+        laziness: the chance that a report stays where it is for a round, below 1.
+        dropout: the chance that a report is lost in a round, below 1.
+        offline: the chance that a person is offline for a round, below 1.
+        colluding: share of the people who may tell the analyst what passed through their hands, below 1.
+
+    Raises:
+        InvalidParameterError: if the share is out of range, or the randomizer takes no whole number that dummies could
+            be made of; and as the shuffler does, which `shuffler` makes.
+    """
+
+    graph: Graph | Sequence[Graph]
+    randomizer: Randomizer
+    protocol: str = "all"
+    submissions: int | None = None
+    laziness: float = 0.0
+    dropout: float = 0.0
+    offline: float = 0.0
+    colluding: float = 0.0
+
+    def __post_init__(self) -> None:
+        validate.probability(colluding=self.colluding)
+        if not self.graphs:
+            raise validate.invalid("one graph or more", graph=[])
+        self._dummies()
+
+    @property
+    def graphs(self) -> Graphs:
+        """The graphs in turn."""
+        return (self.graph,) if isinstance(self.graph, Graph) else tuple(self.graph)
+
+    @property
+    def num_users(self) -> int:
+        """People who pass reports on."""
+        return self.graphs[0].num_users
+
+    @property
+    def local(self) -> LocalModel:
+        """The model of the reports."""
+        return self.randomizer.model
+
+    def shuffler(self, num_rounds: int) -> RandomWalkShuffler:
+        """The shuffler with this number of rounds.
+
+        Raises:
+            InvalidParameterError: if somebody has no neighbor, or an argument is out of range.
+        """
+        graphs = self.graphs
+        cycle = tuple(graphs[place % len(graphs)] for place in range(num_rounds))
+        return RandomWalkShuffler(
+            graph=cycle if cycle and len(graphs) > 1 else graphs[0],
+            num_rounds=num_rounds,
+            protocol=self.protocol,
+            laziness=self.laziness,
+            dropout=self.dropout,
+            offline=self.offline,
+            submissions=self.submissions,
+            num_colluding=math.ceil(self.colluding * self.num_users),
+            **self._dummies(),
+        )
+
+    def _dummies(self) -> dict[str, Any]:
+        """Who makes dummies, and from which value: one that the randomizer takes, or directions that average out."""
+        if self.protocol == "all":
+            return {}
+        model = self.local
+        if isinstance(self.randomizer, PrivUnit):
+            return {"dummies": self.randomizer, "dummy_value": None}
+        if not isinstance(model, MeanModel):
+            return {"dummies": self.randomizer, "dummy_value": 0}
+        value = max(math.ceil(model.lower), 0)
+        if value > model.upper:
+            raise InvalidParameterError(
+                f"protocol must be 'all' for answers from {model.lower:g} to {model.upper:g}: there is no whole number "
+                f"of 0 or more among them that dummies could be made of; got protocol={self.protocol!r}."
+            )
+        return {"dummies": self.randomizer, "dummy_value": value}
+
+    def on_part(self, graphs: Graphs) -> "NetworkShuffle":
+        """The shuffle of people of one part, none of whom ever holds more reports than there are people in it."""
+        most = graphs[0].num_users
+        return replace(
+            self, graph=graphs, submissions=None if self.submissions is None else min(self.submissions, most)
+        )
+
+    @property
+    def stays_on_sides(self) -> bool:
+        """Whether the number of rounds shows on which side of all edges a report began, as none ever rests."""
+        return together(self.graphs).is_bipartite and not self.laziness
+
+
+def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | None = None) -> int | None:
+    """The fewest rounds after which epsilon is at most 1.05 times that of a uniform shuffle.
+
+    By doubling and narrowing down, as if more rounds were never worse, or if some reports get lost, not until most
+    help. Of a graph in parts, the fewest that are enough for each part that gains anything.
+
+    Args:
+        walk: the shuffle; nothing is enough where people are offline or collude.
+        delta: of the guarantee, strictly between 0 and 1.
+        progress: told how many numbers of rounds have been accounted for.
+
+    Returns:
+        None if none that were tried are enough; `why_no_rounds` says why.
+
+    Example:
+        >>> from shuffledp import Graph, KaryRandomizedResponse
+        >>> everybody = Graph.from_edges([(one, other) for one in range(20) for other in range(one)])
+        >>> coin = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+        >>> fewest_rounds(NetworkShuffle(graph=everybody, randomizer=coin), delta=0.05)
+        2
+    """
+    validate.open_probability(delta=delta)
+    if walk.offline or walk.colluding:
+        return None
+    settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
+    found = _FEWEST.get(walk.graphs, settings)  # a plan asks for all parts together, and for each
+    if found is None:
+        found = _FEWEST.put(walk.graphs, (_fewest(_Search(walk, delta, progress)),), settings)
+    return found[0]
+
+
+def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
+    """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence.
+
+    Args:
+        walk: the shuffle.
+        delta: of the guarantee.
+    """
+    everything = together(walk.graphs)
+    for name, share in (("offline", walk.offline), ("colluding", walk.colluding)):
+        if share:
+            return f"no number of rounds comes near the guarantee of a uniform shuffle where {name} is above 0"
+    if not _gains(epsilon_of_uniform(walk.local, walk.num_users, delta), walk.local) and everything.is_connected:
+        return (
+            f"even a uniform shuffle of {walk.num_users} people gains next to nothing at delta={delta:g}, so that "
+            "'auto' has nothing to come near"
+        )
+    return f"no number of rounds was found that comes within 5 % of a uniform shuffle{_because(walk, everything)}"
+
+
+def _because(walk: NetworkShuffle, everything: Graph) -> str:
+    if walk.stays_on_sides:
+        return (
+            ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
+            "began. With laziness = 0.1 the sides mix"
+        )
+    if num_parts(everything) > MOST_SEARCHED:
+        return f"; in more than {MOST_SEARCHED} parts it is not looked for"
+    if walk.dropout:
+        each = "" if everything.is_connected else " of each part"
+        return f"{each}; reports get lost on the way, and ever more of them in more rounds"
+    return "" if everything.is_connected else ", since the graph is in parts that no report leaves"
+
+
+def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float:
+    """Epsilon of a uniform shuffle of this many people."""
+    model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
+    return epsilon_of(account(model, delta=delta).guarantee)
+
+
+def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
+    """The public description of the whole protocol."""
+    first = shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
+    return ProtocolModel(local=local, shuffle=shuffler.model(first.num_users))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A search for the fewest rounds."""
+
+    walk: NetworkShuffle
+    delta: float
+    progress: Progress | None
+
+
+def _fewest(search: _Search) -> int | None:
+    walk = search.walk
+    if walk.stays_on_sides:
+        return None
+    if not together(walk.graphs).is_connected:
+        return _enough_for_parts(search)
+    uniform = epsilon_of_uniform(walk.local, walk.num_users, search.delta)
+    if not _gains(uniform, walk.local):
+        return None
+    return _narrowed(search, uniform, *_first_guess(search, uniform))
+
+
+def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | None:
+    """Double until it is enough, then narrow down; ``low`` is not known to be too few, but for 0."""
+    found: dict[int, float] = {0: math.inf}
+
+    def above(number: int) -> float:
+        """The logarithm of how far epsilon is above what is enough, over how far that is above the uniform one."""
+        if number not in found:
+            found[number] = _excess(search, uniform, number)
+            if search.progress is not None:
+                search.progress(len(found) - 1, None)
+        return found[number]
+
+    before, limit = low, _last_tried(search, uniform)
+    rounds = min(rounds, limit)
+    while rounds and above(rounds) > 0:
+        worse = above(rounds) > above(low)
+        if search.walk.dropout and (worse or rounds == limit):
+            return _past_the_least(above, *((before, low, rounds) if worse else (low, rounds, limit + 1)))
+        if rounds == limit:
+            return None
+        before, low, rounds = low, rounds, min(2 * rounds, limit)
+    if low and above(low) <= 0:
+        low, rounds = 0, low
+    return _between(above, low, rounds) if rounds else None
+
+
+def _last_tried(search: _Search, uniform: float) -> int:
+    """Up to how many rounds there is anything to look for.
+
+    If nobody is offline and all hand in all that they hold, lost reports hide nobody: once a uniform shuffle of those
+    that are left is not near enough, no further round is.
+    """
+    people, lost = search.walk.num_users, search.walk.dropout
+    if not lost:
+        return MOST_ROUNDS
+
+    def is_hopeless(number: int) -> bool:
+        left = (1 - lost) ** number
+        if left < _ALL_LOST or search.walk.protocol != "all":
+            return left < _ALL_LOST
+        return epsilon_of_uniform(search.walk.local, math.ceil(left * people), search.delta) > _NEAR_UNIFORM * uniform
+
+    return bisect_left(range(1, MOST_ROUNDS + 1), True, key=is_hopeless)
+
+
+def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: int) -> int | None:
+    """The fewest that are enough, where more rounds help up to some number, and lose more than they help from there on.
+
+    By golden section, until some are enough: found if the numbers before the best are ever better, and those after it
+    ever worse, which is how it looks, but not proven; else there may be some where none are found. ``high`` may lie one
+    beyond all that are tried.
+    """
+    while above(middle) > 0 and high - low > 2:
+        if high - middle > middle - low:
+            tried = middle + max(1, round((high - middle) * _GOLDEN))
+            low, middle, high = (low, middle, tried) if above(tried) > above(middle) else (middle, tried, high)
+        else:
+            tried = middle - max(1, round((middle - low) * _GOLDEN))
+            low, middle, high = (tried, middle, high) if above(tried) > above(middle) else (low, tried, middle)
+    return _between(above, low, middle) if above(middle) <= 0 else None
+
+
+def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
+    """The fewest between one number that is not enough and one that is: by lines through both, or halves."""
+    halve = False
+    while rounds - low > 1:
+        one, other = above(low), above(rounds)
+        middle = (low + rounds) // 2
+        if not halve and math.isfinite(one - other):
+            middle = min(max(low + math.ceil((rounds - low) * one / (one - other)), low + 1), rounds - 1)
+        before = rounds - low
+        low, rounds = (low, middle) if above(middle) <= 0 else (middle, rounds)
+        halve = not halve and 2 * (rounds - low) > before
+    return rounds
+
+
+def _excess(search: _Search, uniform: float, number: int) -> float:
+    """Positive where this number of rounds is not enough; about linear in them, as laws draw near exponentially."""
+    walk, enough = search.walk, uniform * _NEAR_UNIFORM
+    model = model_of(walk.shuffler(number), walk.local)
+    lossless = not walk.dropout  # else it is asked of numbers that are not enough, too, which is better
+    if walk.protocol != "all" and lossless:  # whose epsilon takes longer than delta at one epsilon
+        reached = delta_at(model, epsilon=enough).guarantee
+        if getattr(reached, "delta", 1.0) > search.delta:
+            return math.inf
+    found = epsilon_of(account(model, delta=search.delta).guarantee)
+    if found > enough and found >= walk.local.epsilon0:
+        return math.inf  # nothing is known, however near
+    if found <= uniform:
+        return -math.inf
+    return math.log((found - uniform) / (enough - uniform)) if found != enough else 0.0
+
+
+def _first_guess(search: _Search, uniform: float) -> tuple[int, int]:
+    """One number of rounds that will hardly be enough, and one to begin with.
+
+    Of many people nothing is known but by the gap, until positions are within four times (1 - gap)^t over the rarest
+    place's chance of each other; so that is about as far as they may be apart.
+    """
+    walk = search.walk
+    graph, first = walk.graphs[0], first_tried(walk.graphs[0])
+    if len(walk.graphs) > 1 or first == 1 or walk.protocol != "all" or walk.dropout:
+        return 0, first
+    gap = certain_gap(graph, walk.laziness)
+    if not 0 < gap < 1:
+        return 0, first
+    apart = (_NEAR_UNIFORM - 1) * uniform * float(graph.stationary.min())
+    guess = math.log(4 / apart) / -math.log1p(-gap)
+    if not 2 * first < guess <= MOST_ROUNDS / 1.1:
+        return 0, first
+    return int(0.9 * guess), math.ceil(1.02 * guess)
+
+
+def _enough_for_parts(search: _Search) -> int | None:
+    """Enough for each part that gains anything; None if there are too many parts, or none are found to be enough.
+
+    Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
+    """
+    walk, delta = search.walk, search.delta
+    if num_parts(together(walk.graphs)) > MOST_SEARCHED:
+        return None
+    most = 0
+    gaining: list[tuple[_Search, float]] = []
+    for part in parts_of(walk.graphs):
+        uniform = epsilon_of_uniform(walk.local, part[0].num_users, delta)
+        if not _gains(uniform, walk.local):
+            continue
+        of_part = replace(search, walk=walk.on_part(part))
+        found = fewest_rounds(of_part.walk, delta=delta, progress=search.progress)
+        if found is None:
+            return None
+        most = max(most, found)
+        gaining.append((of_part, uniform))
+    if walk.dropout and any(_excess(*each, most) > 0 for each in gaining):
+        return None
+    return most or None
+
+
+def _gains(uniform: float, local: LocalModel) -> bool:
+    """Whether a uniform shuffle leaves so much less that no shuffling is not near it."""
+    return uniform * _NEAR_UNIFORM < local.epsilon0
+
+
+def first_tried(graph: Graph) -> int:
+    """From how many rounds on to look: of many people the first few take long, and are never enough."""
+    each = graph.num_users * (graph.num_users + graph.neighbors.size)
+    return 1 if each < _DEAR else 10 * _DEAR // each + 1

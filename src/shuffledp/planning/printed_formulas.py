@@ -1,0 +1,188 @@
+"""Printed formulas of "Network Shuffling" (Liew et al. 2022, Theorems 5.3 to 5.6): numbers to compare with.
+
+None of them decides anything, and none can be in a statement: each comes with a flag that names what is wrong with it.
+With P the law of where a report is after t rounds, S is the sum of its squared probabilities.
+
+* 5.3 (all, stationary): (epsilon, delta + delta2) with epsilon = A^2 r^2 / 2 + A r sqrt(2 log(1/delta)),
+  A = (E - 1) E^2 and r = sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n).
+* 5.4 (all, symmetric): the same with r = rho sqrt((1 - 1/n) S) + sqrt(log(1/delta2)/n).
+* 5.5, 5.6 (single): (epsilon, delta) with B = (E - 1) E, epsilon = B^2 S / 2 + B sqrt(2 S log(1/delta)).
+
+The square root of S in 5.3 follows the paper's Lemma 5.1; Theorem 6.1 prints (n - 1) S in place of (1 - 1/n) S.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shuffledp.core.described import Described
+from shuffledp.core.local_models import LocalModel
+from shuffledp.laws import position_distribution
+from shuffledp.people.graphs import Graph
+from shuffledp.shufflers import RandomWalkShuffler
+
+FLAGS = {
+    "5.3": "false after finitely many rounds: on a complete graph of N people and one more who knows but one of them, "
+    "after one round, that one's report is alone with a probability of about 1/e; and eq. (7), which it rests on, is "
+    "false (a triangle with a pendant, t = 4)",
+    "5.4": "unproven after finitely many rounds: given how many reports everybody holds, their order is not uniform if "
+    "people's positions have different laws; and empty before positions are nearly uniform",
+    "5.5": "true where fresh dummies hide who held nothing, but far from tight: it composes what should be mixed",
+    "5.6": "true where fresh dummies hide who held nothing, but far from tight: it composes what should be mixed",
+    "eq. (7)": "false on irregular graphs: on a triangle with a pendant, from the node they share, after 4 rounds, "
+    "S less the sum of pi^2 is 0.08719, and (1 - alpha)^8 is 0.07952",
+}
+
+_LARGEST = 20.0  # epsilon0 beyond which the formulas leave the range of floats
+_LOCAL_FACTOR = 8  # of epsilon0, in the versions for randomizers with a local delta
+_LARGEST_EXPONENT = 700.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedBound:
+    """What a theorem prints for one set of numbers. Not a guarantee.
+
+    Args:
+        theorem: its number.
+        epsilon: in nats.
+        delta: the remainder in all.
+        flag: what is wrong with it.
+    """
+
+    theorem: str
+    epsilon: float
+    delta: float
+    flag: str
+
+
+def printed_all(
+    *,
+    epsilon0: float,
+    num_users: int,
+    squares: float,
+    delta: float,
+    delta2: float,
+    spread: float | None = None,
+    delta1: float = 0.0,
+    corrected: bool = False,
+) -> PrintedBound:
+    """Theorem 5.3, or 5.4 if ``spread`` is given.
+
+    Args:
+        epsilon0: local loss in nats.
+        num_users: n.
+        squares: S.
+        delta: of the composition, above 0.
+        delta2: that a bag is larger than it should be, above 0.
+        spread: rho, the largest over the least positive probability of a position.
+        delta1: above 0 for the version with a local delta, which may be `largest_local_delta` at most.
+        corrected: with the 1/n that Lemma 5.1 drops.
+    """
+    alone = 1 / num_users if corrected else 0.0
+    root = math.sqrt(alone + (1 - 1 / num_users) * squares)
+    root = (1.0 if spread is None else spread) * root + math.sqrt(math.log(1 / delta2) / num_users)
+    loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
+    reach = math.expm1(loss) * math.exp(2 * loss) * root
+    epsilon = reach**2 / 2 + reach * math.sqrt(2 * math.log(1 / delta))
+    theorem = "5.3" if spread is None else "5.4"
+    remainder = delta + delta2 + _remainder(num_users, epsilon, delta1)
+    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+
+
+def printed_single(
+    *, epsilon0: float, num_users: int, squares: float, delta: float, delta1: float = 0.0, symmetric: bool = False
+) -> PrintedBound:
+    """Theorem 5.5, or 5.6 (the same formula) for symmetric positions; arguments as for `printed_all`."""
+    loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
+    reach = math.expm1(loss) * math.exp(loss)
+    epsilon = reach**2 * squares / 2 + reach * math.sqrt(2 * squares * math.log(1 / delta))
+    theorem = "5.6" if symmetric else "5.5"
+    remainder = delta + _remainder(num_users, epsilon, delta1)
+    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+
+
+def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
+    """The largest local delta that the versions with one allow."""
+    tail = math.log(2 / delta1) / math.log(1 / (1 - math.exp(-5 * epsilon0)))
+    return -math.expm1(-epsilon0) * delta1 / (4 * math.exp(epsilon0) * (2 + tail))
+
+
+def _remainder(num_users: int, epsilon: float, delta1: float) -> float:
+    return num_users * (math.exp(epsilon) + 1) * delta1 if delta1 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedFormula(Described):
+    """A printed theorem for the planned rounds: to compare with, never a guarantee.
+
+    Args:
+        theorem: its number in Liew et al. 2022.
+        epsilon: what the formula gives.
+        delta: the remainder that goes with it.
+        local_delta: for the version of the theorem for reports that are (epsilon0, delta0)-private, the largest delta0
+            for which it claims that; 0 for the other version.
+        flag: what is wrong with it.
+    """
+
+    theorem: str
+    epsilon: float
+    delta: float
+    local_delta: float
+    flag: str
+
+
+def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PrintedFormula, ...]:
+    """Theorems 5.3 and 5.4, or 5.5, of the start whose law is least spread; each with and without a local delta.
+
+    Theorem 5.6 prints the same formula as 5.5.
+
+    Args:
+        shuffler: along one graph.
+        local: the randomizer.
+        delta: in all; its parts are equal.
+    """
+    graph, epsilon0 = shuffler.graph, local.epsilon0
+    if not isinstance(graph, Graph) or epsilon0 > _LARGEST or shuffler.dropout or shuffler.offline:
+        return ()
+    worst = shuffler.bounds.worst_start
+    start = int(graph.degrees.argmin()) if worst is None else worst
+    law = position_distribution(graph, start, shuffler.num_rounds, laziness=shuffler.laziness)
+    squares, people = float(law @ law), graph.num_users
+
+    def all_of(spread: float | None) -> Callable[[float, float], PrintedBound]:
+        return lambda loss, share: printed_all(
+            epsilon0=loss, num_users=people, squares=squares, delta=share, delta2=share, spread=spread
+        )
+
+    def single(loss: float, share: float) -> PrintedBound:
+        return printed_single(epsilon0=loss, num_users=people, squares=squares, delta=share)
+
+    if shuffler.protocol == "all":
+        formulas = [(all_of(None), 2), (all_of(float(law.max() / law[law > 0].min())), 2)]
+    else:
+        formulas = [(single, 1)]
+    return tuple(
+        found for formula, shares in formulas for found in _both_versions(formula, epsilon0, people, delta, shares)
+    )
+
+
+def _both_versions(
+    formula: Callable[[float, float], PrintedBound], epsilon0: float, people: int, delta: float, shares: int
+) -> list[PrintedFormula]:
+    """Without a local delta, and with one, where what the local delta adds has an equal share of delta."""
+    plain = formula(epsilon0, delta / shares)
+    found = [
+        PrintedFormula(theorem=plain.theorem, epsilon=plain.epsilon, delta=delta, local_delta=0.0, flag=plain.flag)
+    ]
+    if _LOCAL_FACTOR * epsilon0 <= _LARGEST:
+        share = delta / (shares + 1)
+        local = formula(_LOCAL_FACTOR * epsilon0, share)
+        if local.epsilon < _LARGEST_EXPONENT:
+            each = share / (people * (math.exp(local.epsilon) + 1))
+            most = largest_local_delta(epsilon0=epsilon0, delta1=each)
+            found.append(
+                PrintedFormula(
+                    theorem=local.theorem, epsilon=local.epsilon, delta=delta, local_delta=most, flag=local.flag
+                )
+            )
+    return found

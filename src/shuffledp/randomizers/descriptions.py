@@ -1,0 +1,236 @@
+"""Laws described for accounting alone, without a mechanism: a loss, a matrix, real Laplace noise, personal losses."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.local_models import LocalModel, PersonalLosses
+from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, positive, probability
+
+_LARGEST_EPSILON0 = 300.0
+_LOSS_GUARD = 1 + 1e-14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelModel(LocalModel):
+    """A randomizer given as a matrix: everybody sends one output of it, drawn from the row of their input.
+
+    Args:
+        matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no
+            local guarantee, and still shuffling may give one.
+
+    Raises:
+        InvalidParameterError: for anything but a channel with two inputs or more.
+
+    Example:
+        >>> flip = Channel([[0.75, 0.25], [0.25, 0.75]])
+        >>> round(ChannelModel(matrix=flip).epsilon0, 4)
+        1.0986
+    """
+
+    kind: ClassVar[str] = "channel"
+    matrix: Channel
+
+    def __post_init__(self) -> None:
+        instance_of(Channel, matrix=self.matrix)
+        if len(self.matrix.inputs) < 2:
+            raise invalid("a channel with two inputs or more", matrix=f"{len(self.matrix.inputs)} input")
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """The largest log-ratio of two entries of a column, rounded up; infinite where one of them alone is 0."""
+        epsilon = self.matrix.epsilon()
+        return LocalDP(epsilon=(epsilon + (self._rounding if epsilon else 0.0)) * _LOSS_GUARD)
+
+    @property
+    def total_variation(self) -> float:
+        """The largest distance of two rows, rounded up."""
+        return min((self.matrix.delta(0.0) + self._rounding) * _LOSS_GUARD, 1.0)
+
+    @property
+    def _rounding(self) -> float:
+        """Bound on what scaling float rows to a sum of 1, as accounting does, adds to a log-ratio."""
+        if self.matrix.is_exact:
+            return 0.0
+        return 1e-15 + 2 * max(abs(math.fsum(row) - 1) for row in self.matrix.matrix.tolist())
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """No reports are of this model: it is a description."""
+        raise _no_reports(self.kind, columns)
+
+    def channel(self, *, exact: bool = False) -> Channel:
+        """The matrix that was given."""
+        if exact or not self.matrix.is_exact:
+            return self.matrix
+        return Channel(self.matrix.matrix.astype(np.float64), self.matrix.inputs, self.matrix.outputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceModel(LocalModel):
+    """A number of [0, 1] with Laplace noise of scale 1/epsilon0 added, in real numbers.
+
+    A description for accounting: with floating-point numbers the noise would not have this law. What runs on devices is
+    `DiscreteLaplaceMean`.
+
+    Args:
+        epsilon0: local privacy loss in nats, above 0 and at most 300.
+
+    Raises:
+        InvalidParameterError: if ``epsilon0`` is out of range.
+
+    Example:
+        >>> round(LaplaceModel(epsilon0=1.0).total_variation, 4)
+        0.3935
+    """
+
+    kind: ClassVar[str] = "laplace"
+    epsilon0: float = field()  # a field of its own, where the base reads it off the guarantee
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.epsilon0, int | float) and 0 < self.epsilon0 <= _LARGEST_EPSILON0):
+            raise invalid(f"above 0 and at most {_LARGEST_EPSILON0:g}", epsilon0=self.epsilon0)
+        object.__setattr__(self, "epsilon0", float(self.epsilon0))
+
+    @classmethod
+    def from_epsilon0(cls, *, epsilon0: float) -> Self:
+        """The model itself: every epsilon0 is representable."""
+        return cls(epsilon0=epsilon0)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Densities of two inputs differ by exp(epsilon0 times their distance) at most."""
+        return LocalDP(epsilon=self.epsilon0)
+
+    @property
+    def total_variation(self) -> float:
+        """Distance between the laws of inputs 0 and 1, 1 - exp(-epsilon0 / 2), rounded up."""
+        return min(-math.expm1(-self.epsilon0 / 2) * _LOSS_GUARD, 1.0)
+
+    @property
+    def laplace_steps(self) -> float:
+        """Real numbers."""
+        return math.inf
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """No reports are of this model: it is a description."""
+        raise _no_reports(self.kind, columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalizedResponseModel(LocalModel):
+    """k-ary randomized response in which people choose their own local loss, a public histogram of which is known.
+
+    A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
+    have no common law, and an estimate would have to weight them.
+
+    Args:
+        domain_size: number k of values, 2 or more.
+        epsilons: the different local losses in nats, each above 0 and at most 300, ascending.
+        counts: how many people have each loss, 1 or more.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    Example:
+        >>> people = PersonalizedResponseModel.from_epsilons(domain_size=4, epsilons=[1.0, 0.5, 1.0])
+        >>> people.epsilons, people.counts
+        ((0.5, 1.0), (1, 2))
+    """
+
+    kind: ClassVar[str] = "k-rr-personalized"
+    domain_size: int
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        integer_at_least(2, domain_size=self.domain_size)
+        instance_of(tuple, epsilons=self.epsilons, counts=self.counts)
+        for epsilon in self.epsilons:
+            positive(epsilons=epsilon)
+        if not self.epsilons or max(self.epsilons) > _LARGEST_EPSILON0:
+            raise invalid(f"at least one number, and at most {_LARGEST_EPSILON0:g}", epsilons=self.epsilons)
+        if any(one >= other for one, other in pairwise(self.epsilons)):
+            raise invalid("different and ascending", epsilons=self.epsilons)
+        for count in self.counts:
+            integer_at_least(1, counts=count)
+        if len(self.counts) != len(self.epsilons):
+            raise invalid(f"one number for each of {len(self.epsilons)} epsilons", counts=self.counts)
+
+    @classmethod
+    def from_epsilons(cls, *, domain_size: int, epsilons: Iterable[float]) -> Self:
+        """The model of people with these losses, one number for each person."""
+        found = sorted(Counter(float(epsilon) for epsilon in epsilons).items())
+        losses, counts = tuple(epsilon for epsilon, _ in found), tuple(count for _, count in found)
+        return cls(domain_size=domain_size, epsilons=losses, counts=counts)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Guarantee of the people with the largest loss."""
+        return LocalDP(epsilon=self.epsilons[-1])
+
+    @property
+    def is_common(self) -> bool:
+        """True if there is one loss only."""
+        return len(self.epsilons) == 1
+
+    @property
+    def personal_losses(self) -> PersonalLosses:
+        """The losses, with their numbers of people."""
+        return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """No reports are of this model: it is a description."""
+        raise _no_reports(self.kind, columns)
+
+
+def _no_reports(kind: str, columns: Mapping[str, NDArray[Any]]) -> UnsupportedModelError:
+    del columns
+    return UnsupportedModelError(f"{kind!r} describes a law for accounting: it has no reports of its own.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdpModel(LocalModel):
+    """The class of all randomizers with a given local guarantee, one and the same for everybody.
+
+    What is stated about it holds for each of them; of a given one, its own model may say more.
+
+    Args:
+        epsilon0: local privacy loss in nats, 0 or more; infinity if nothing is known.
+        delta0: local remainder, from 0 to 1.
+        is_adaptive: whether a report may depend on the reports before it and on its place after the shuffle.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    Example:
+        >>> LdpModel(epsilon0=1.0).guarantee
+        LocalDP(epsilon=1.0, delta=0.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
+    """
+
+    kind: ClassVar[str] = "ldp"
+    epsilon0: float = field()  # a field of its own, where the base reads it off the guarantee
+    delta0: float = 0.0
+    is_adaptive: bool = False
+
+    def __post_init__(self) -> None:
+        nonnegative(epsilon0=self.epsilon0)
+        probability(delta0=self.delta0)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """The guarantee that was given."""
+        return LocalDP(epsilon=self.epsilon0, delta=self.delta0)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """No reports are of this model: it describes a class of randomizers, and is not one."""
+        del columns
+        raise UnsupportedModelError(f"{self.kind!r} describes a class of randomizers: it has no reports of its own.")

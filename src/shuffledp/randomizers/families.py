@@ -1,0 +1,117 @@
+"""Families of randomizers: how a member is made, and the facts that a task file takes from it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.flow import Reports
+from shuffledp.core.local_models import FrequencyModel, MeanModel
+from shuffledp.randomizers.inputs import as_numbers, check_range
+from shuffledp.randomness.sources import RandomSource
+
+
+class Mechanism:
+    """Base of the randomizers that run on a device; the keyword arguments of a subclass are the keys of a task file.
+
+    Attributes:
+        model_type: the class of the models that describe it.
+        answers: what people answer: "category", "number" in a range, or "vector" of length 1.
+        file_form: how files hold its reports: "columns" as they are, a "category" by its name, packed "bits" as bytes.
+        section: the table of a task file that it is written in: "randomizer", or "protocol" where its parameters follow
+            from the whole task.
+        shown: the parameters of the model that its ``repr`` shows.
+        best_for: when to choose it, in a few words, for the table of randomizers.
+    """
+
+    model_type: ClassVar[type[Any]]
+    answers: ClassVar[str]
+    file_form: ClassVar[str] = "columns"
+    section: ClassVar[str] = "randomizer"
+    shown: ClassVar[tuple[str, ...]]
+    best_for: ClassVar[str] = ""
+    model: Any
+
+    @classmethod
+    def from_model(cls, model: Any) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        validate.instance_of(cls.model_type, model=model)
+        randomizer = cls.__new__(cls)
+        randomizer.model = model
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self.model, name)!r}' for name in self.shown)})"
+
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
+        """One report (or ``num_messages`` of them) per value, in the order of the values."""
+        raise NotImplementedError
+
+
+class CategoryRandomizer(Mechanism):
+    """Family of the randomizers of categories, which are solved from a loss and the number of categories."""
+
+    answers: ClassVar[str] = "category"
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "domain_size")
+    model: FrequencyModel
+
+    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
+        self.model = self.model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeModel(MeanModel):
+    """Description of a randomizer of numbers in a range; subclasses add how a number is randomized.
+
+    Args:
+        lower: least value, from -1e100 to 1e100.
+        upper: largest value, above ``lower`` by 1e-100 or more, up to 1e100.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+    """
+
+    dimension = 1
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        check_range(self.lower, self.upper)
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+
+
+class RangeRandomizer(Mechanism):
+    """Family of the randomizers of numbers in a range: a model, and what to do with values outside its range."""
+
+    answers: ClassVar[str] = "number"
+    shown: ClassVar[tuple[str, ...]] = ("epsilon0", "lower", "upper")
+    clip: bool
+
+    def __init__(self, *, epsilon0: float, lower: float, upper: float, clip: bool = False) -> None:
+        self.model = self.model_type.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper)
+        self.clip = clip
+
+    @classmethod
+    def from_model(cls, model: Any, *, clip: bool = False) -> Self:
+        """The randomizer that a model describes.
+
+        Raises:
+            InvalidParameterError: for the model of another randomizer.
+        """
+        randomizer = super().from_model(model)
+        randomizer.clip = clip
+        return randomizer
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, clip={self.clip})"
+
+    def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
+        """A fresh column of numbers in the range."""
+        return as_numbers(values, lower=self.model.lower, upper=self.model.upper, clip=self.clip)

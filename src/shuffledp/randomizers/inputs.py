@@ -1,0 +1,298 @@
+"""Checks of what people answer: categories, numbers in a range, vectors; refused or clipped, never shown."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+
+_LARGEST = 1e100  # of either end of a range: what is squared stays far from the largest float
+_LEAST_WIDTH = 1e-100  # and from the subnormal ones, which hold no digits
+NORM_TOLERANCE = 1e-6  # how far the length of a unit vector may be from 1
+_TOLERANCE = 1e-9  # by which the sum of coordinates may exceed its limit, in units of it
+
+# ---- categories -----------------------------------------------------------------------------------------------------
+
+
+def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
+    """The values as an array of integers.
+
+    Args:
+        values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column; also
+            truth values, if there are two possible answers.
+        domain_size: number of possible answers.
+
+    Returns:
+        Integers of the type that came, shape (n,).
+
+    Raises:
+        InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+    """
+    validate.unmasked(values=values)
+    try:
+        answers = np.asarray(values)
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
+    if answers.ndim != 1:
+        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={answers.shape}.")
+    if len(answers) == 0:
+        return answers.astype(np.uint8)
+    if answers.dtype == np.bool_ and domain_size == 2:
+        return answers.astype(np.uint8)
+    _refuse_missing(answers)
+    if answers.dtype.kind not in "iu":
+        # Not the dtype itself: that of texts tells how long the longest is.
+        kind = answers.dtype.type.__name__
+        raise InvalidParameterError(
+            f"values must be integers in range({domain_size}), one number for each category; got values of type {kind}."
+        )
+    check_categories(answers, domain_size, "values")
+    return answers
+
+
+def _refuse_missing(answers: NDArray[Any]) -> None:
+    """Columns with gaps reach numpy as floats with NaN or as objects with None; say so, instead of naming the type."""
+    if answers.dtype.kind == "f":
+        missing = np.isnan(answers)
+    elif answers.dtype.kind == "O":
+        missing = np.array([_is_missing(answer) for answer in answers.tolist()], dtype=np.bool_)
+    else:
+        return
+    if missing.any():
+        count, first = int(missing.sum()), int(missing.argmax())
+        raise InvalidParameterError(f"values must be complete; {count} missing, first values[{first}].")
+
+
+def _is_missing(answer: object) -> bool:
+    return answer is None or (isinstance(answer, float) and math.isnan(answer))
+
+
+def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
+    """Refuse integers outside range(domain_size), naming the first place and the number of them, never the value."""
+    if len(values) and not (values.min() >= 0 and values.max() < domain_size):
+        outside = np.flatnonzero((values < 0) | (values >= domain_size))
+        raise InvalidParameterError(
+            f"{name} must be integers in range({domain_size}); {len(outside)} outside, first {name}[{outside[0]}]."
+        )
+
+
+# ---- numbers
+
+
+def check_range(lower: float, upper: float) -> None:
+    """Refuse what is not a range of numbers.
+
+    Raises:
+        InvalidParameterError: unless both are from -1e100 to 1e100, and ``upper`` is above ``lower`` by 1e-100 or more.
+    """
+    for name, value in (("lower", lower), ("upper", upper)):
+        plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
+        if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
+            raise invalid(f"a finite number from {-_LARGEST:g} to {_LARGEST:g}", **{name: value})
+    if not lower < upper:
+        raise InvalidParameterError(f"upper must be above lower; got lower={lower!r}, upper={upper!r}.")
+    if float(upper) - float(lower) < _LEAST_WIDTH:
+        raise InvalidParameterError(f"upper - lower must be {_LEAST_WIDTH:g} or more; got {lower=}, {upper=}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = False) -> NDArray[np.float64]:
+    """A fresh column of numbers from ``lower`` to ``upper``.
+
+    Args:
+        values: numbers, shape (n,): a list, numpy array, Arrow, pandas or polars column.
+        lower: least value.
+        upper: largest value.
+        clip: move numbers outside the range to its nearer end, instead of refusing them.
+
+    Raises:
+        InvalidParameterError: for anything but a column of finite numbers, and for numbers outside the range unless
+            they are clipped. The message gives places only.
+    """
+    numbers, outside = _numbers_and_outside(values, lower, upper)
+    places = np.flatnonzero(outside)
+    if len(places) and not clip:
+        raise InvalidParameterError(
+            f"values must be numbers from {lower!r} to {upper!r}; {len(places)} outside, first values[{places[0]}]. "
+            "To move them to the nearer end, use clip=True."
+        )
+    return np.clip(numbers, lower, upper, out=numbers)
+
+
+def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDArray[np.float64], int]:
+    """Numbers outside a range moved to its nearer end, and how many they were.
+
+    The count depends on people's values and is not protected by anything: do not publish it.
+
+    Args:
+        values: finite numbers, shape (n,).
+        lower: least value.
+        upper: largest value.
+
+    Returns:
+        float64 array of shape (n,), and the number of values that were outside.
+
+    Raises:
+        InvalidParameterError: for anything but a column of finite numbers, or a range that is none.
+
+    Example:
+        >>> clip_to_range([3.0, 120.0, 45.0], lower=18, upper=99)
+        (array([18., 99., 45.]), 2)
+    """
+    check_range(lower, upper)
+    numbers, outside = _numbers_and_outside(values, lower, upper)
+    return np.clip(numbers, lower, upper, out=numbers), int(outside.sum())
+
+
+def _numbers_and_outside(
+    values: ArrayLike, lower: float, upper: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    validate.unmasked(values=values)
+    try:
+        column = np.asarray(values)
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
+    if column.ndim != 1:
+        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={column.shape}.")
+    if len(column) and column.dtype.kind not in "iuf":
+        if column.dtype.kind == "O":
+            others = [place for place, value in enumerate(column) if not _is_number(value)]
+            found = f"{len(others)} are something else, first values[{others[0]}]" if others else "got Python objects"
+            raise InvalidParameterError(f"values must be numbers, of a numeric type; {found}.")
+        # Not the dtype itself: that of texts tells how long the longest is.
+        raise InvalidParameterError(f"values must be numbers; got values of type {column.dtype.type.__name__}.")
+    with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused below
+        numbers = column.astype(np.float64)
+    places = np.flatnonzero(~np.isfinite(numbers))
+    if len(places):
+        raise InvalidParameterError(f"values must be finite numbers; {len(places)} are not, first values[{places[0]}].")
+    return numbers, (numbers < lower) | (numbers > upper)
+
+
+# ---- vectors
+
+
+def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """A fresh array of vectors, shape (n, dimension), from an array or a column of lists.
+
+    Raises:
+        InvalidParameterError: for anything else; the message shows no value.
+    """
+    validate.unmasked(values=values)
+    if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
+        for row in values:  # numpy would drop their masks
+            validate.unmasked(values=row)
+    try:
+        array = np.asarray(values)
+        if array.dtype == object and array.ndim == 1:  # a column of lists or arrays
+            array = np.array([np.asarray(row) for row in array])
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError(
+            f"values must be vectors of {dimension} coordinates; got rows of different lengths."
+        ) from None
+    if array.ndim >= 1 and len(array) == 0:
+        return np.empty((0, dimension))
+    if array.dtype.kind not in "iuf":
+        kind = array.dtype.type.__name__
+        raise InvalidParameterError(f"values must be vectors of {dimension} numbers; got values of type {kind}.")
+    if array.ndim != 2 or array.shape[1] != dimension:
+        raise InvalidParameterError(
+            f"values must be vectors of {dimension} coordinates, shape (n, {dimension}); got shape {array.shape}."
+        )
+    with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused
+        return array.astype(np.float64)
+
+
+def as_vectors(
+    values: ArrayLike, dimension: int, *, lower: float, upper: float, clip: bool = False
+) -> NDArray[np.float64]:
+    """A fresh array of vectors whose coordinates are from ``lower`` to ``upper``, shape (n, dimension).
+
+    Args:
+        values: vectors, as `as_rows` takes them.
+        dimension: coordinates of a vector.
+        lower: least coordinate.
+        upper: largest coordinate.
+        clip: move coordinates outside the range to its nearer end, instead of refusing their vectors.
+
+    Raises:
+        InvalidParameterError: for other vectors; the message gives places only.
+    """
+    vectors = as_rows(values, dimension)
+    _refuse(~np.isfinite(vectors).all(axis=1), "vectors of finite numbers")
+    outside = ((vectors < lower) | (vectors > upper)).any(axis=1)
+    if not clip:
+        _refuse(outside, f"vectors of numbers from {lower!r} to {upper!r}", hint=" To move them inside, use clip=True.")
+    return np.clip(vectors, lower, upper, out=vectors)
+
+
+def as_simplex_vectors(
+    values: ArrayLike, dimension: int, *, upper: float, integer: bool = False, clip: bool = False
+) -> NDArray[np.float64]:
+    """A fresh array of vectors with coordinates of 0 or more that add up to ``upper`` at most, shape (n, dimension).
+
+    Not only in floats: what is returned adds up to no more exactly, and so do the floats x / upper. For that a vector
+    within 4 (dimension + 4) roundings of the limit is shortened by as much; integers need no such care.
+
+    Args:
+        values: vectors, as `as_rows` takes them; their sums may exceed ``upper`` by one part in 10^9, unless
+            they are integers.
+        dimension: coordinates of a vector.
+        upper: the limit of their sums.
+        integer: coordinates are integers; those of vectors that are shortened become integers again.
+        clip: replace coordinates below 0 by 0 and shorten vectors that are too long, instead of refusing them.
+
+    Raises:
+        InvalidParameterError: for other vectors; the message gives places only.
+    """
+    vectors = as_rows(values, dimension)
+    _refuse(~np.isfinite(vectors).all(axis=1), "vectors of finite numbers")
+    tolerated = upper if integer else upper * (1 + _TOLERANCE)
+    if not clip:
+        with np.errstate(over="ignore"):
+            outside = (vectors < 0).any(axis=1) | (vectors.sum(axis=1) > tolerated)
+        condition = f"vectors of numbers of 0 or more that add up to {upper!r} at most"
+        _refuse(outside, condition, hint=" To move them inside, use clip=True.")
+    # Nothing larger than the limit is needed to tell directions of what is clipped, but for overflow.
+    np.clip(vectors, 0.0, np.finfo(np.float64).max / (2 * dimension), out=vectors)
+    sums, limit = vectors.sum(axis=1), upper if integer else upper * (1 - (dimension + 4) * 2.0**-51)
+    long = sums > limit
+    shortened = vectors[long] * (limit / sums[long])[:, None]
+    vectors[long] = np.floor(shortened) if integer else shortened
+    return vectors
+
+
+def as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """A fresh array of vectors of length 1, shape (n, dimension)."""
+    vectors = as_rows(values, dimension)
+    vectors /= check_norms(vectors, dimension, "values")[:, None]
+    return vectors
+
+
+def check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:
+    """The lengths of vectors; refuses those that are not 1, naming the first place and their number, never a vector."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        wrong = np.flatnonzero(~(np.abs(lengths - 1) <= NORM_TOLERANCE))
+    if len(wrong):
+        raise InvalidParameterError(
+            f"{name} must be vectors of {dimension} finite numbers and of length 1 (within {NORM_TOLERANCE:g}); "
+            f"{len(wrong)} are not, first {name}[{wrong[0]}]."
+        )
+    return lengths
+
+
+def _refuse(wrong: Any, condition: str, *, hint: str = "") -> None:
+    places = np.flatnonzero(wrong)
+    if len(places):
+        raise InvalidParameterError(
+            f"values must be {condition}; {len(places)} are not, first values[{places[0]}].{hint}"
+        )

@@ -1,0 +1,4 @@
+"""Exact samplers that several randomizers share.
+
+In reading order: coins (out of 2^64 words), discrete_laplace, polya (shares of that noise).
+"""

@@ -1,0 +1,178 @@
+"""Permutations of 0, ..., n - 1 as int64 arrays: exact uniform ones, and the algebra of the rest.
+
+Convention: a permutation p is the array of its images, i -> p[i], and ``items[p]`` puts item p[i] into place i.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.validate import integer_at_least
+from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
+
+_CHUNK_WORDS = 2**16
+_ONE = np.uint64(1)
+
+
+def random_permutation(num_items: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
+    """A permutation drawn uniformly from all ``num_items``! of them.
+
+    Fisher and Yates's shuffle (Durstenfeld's form): for i = n - 1, ..., 1 the item in place i is exchanged with the one
+    in a place that is uniform on 0, ..., i, drawn as in `shuffledp.randomness.sources.uniform_integers`. Time
+    O(n), and memory for the result alone. The first million items of a process are exchanged in plain Python, the
+    others by a compiled kernel; both give the same permutation for the same words.
+
+    Guarantees:
+        1. Every permutation has the same probability, exactly, if the words are uniform: integers are compared and
+           rejected, and no float occurs.
+        2. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
+
+    Args:
+        num_items: number of items n, 0 or more.
+        source: None is the cryptographic source.
+
+    Returns:
+        int64 array of shape (num_items,).
+
+    Raises:
+        InvalidParameterError: if ``num_items`` is not an integer of 0 or more.
+
+    References:
+        R. Durstenfeld, "Algorithm 235: Random permutation", CACM 7(7), 1964.
+
+    Example:
+        >>> sorted(random_permutation(4).tolist())
+        [0, 1, 2, 3]
+    """
+    integer_at_least(0, num_items=num_items)
+    source = resolve_source(source)
+    items: Any = np.arange(num_items, dtype=np.int64)
+    exchange = _exchange_for(items.size)
+    if exchange is _exchange_plainly:
+        items = items.tolist()
+    position = len(items) - 1
+    scratch = np.empty(min(max(position, 0), _CHUNK_WORDS), dtype=np.uint64)
+    while position > 0:
+        words = scratch[:position]  # every place takes at least one word, so none is fetched in vain
+        source.fill(words)
+        position = exchange(items, position, words)
+    scratch.fill(0)
+    return np.asarray(items, dtype=np.int64)
+
+
+def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
+    """Plain `_exchange`, in integers without limit; returns the place that comes next."""
+    for word in words.tolist():
+        product = word * (position + 1)
+        if product % 2**64 < 2**64 % (position + 1):
+            continue
+        chosen = product >> 64
+        items[position], items[chosen] = items[chosen], items[position]
+        position -= 1
+    return position
+
+
+def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
+    """Compiled `_exchange_plainly`, in 64 bits."""
+    for word in words:
+        bound = np.uint64(position) + _ONE
+        lower = word * bound
+        # 2^64 mod bound is below bound, so the division is rare.
+        if lower < bound and lower < (~bound + _ONE) % bound:
+            continue
+        chosen = high_product(word, bound)
+        items[position], items[chosen] = items[chosen], items[position]
+        position -= 1
+    return position
+
+
+_exchange_compiled = compiled(_exchange, calls=(high_product,))
+_exchange_for: Callable[[int], Callable[[Any, int, NDArray[np.uint64]], int]] = plain_until_worth_compiling(
+    _exchange_plainly, _exchange_compiled, items=1_000_000
+)
+
+
+def is_permutation(candidate: ArrayLike) -> bool:
+    """Whether an array holds each of 0, ..., n - 1 once, n being its length.
+
+    Args:
+        candidate: anything numpy makes an array of.
+
+    Returns:
+        False also for arrays of floats and for arrays that do not have one dimension.
+
+    Example:
+        >>> is_permutation([2, 0, 1]), is_permutation([0, 0, 1])
+        (True, False)
+    """
+    array = np.asarray(candidate)
+    if array.ndim != 1 or (array.size > 0 and not np.issubdtype(array.dtype, np.integer)):
+        return False
+    if array.size == 0:
+        return True
+    if array.min() < 0 or array.max() >= array.size:
+        return False
+    seen = np.zeros(array.size, dtype=np.bool_)
+    seen[array] = True
+    return bool(seen.all())
+
+
+def invert(permutation: ArrayLike) -> NDArray[np.int64]:
+    """The inverse q of p: q[p[i]] = i.
+
+    Args:
+        permutation: integer array of shape (n,).
+
+    Returns:
+        int64 array of shape (n,).
+
+    Raises:
+        InvalidParameterError: if the array is not a permutation of 0, ..., n - 1.
+
+    Example:
+        >>> invert([2, 0, 1]).tolist()
+        [1, 2, 0]
+    """
+    images = _checked(permutation=permutation)
+    inverse = np.empty(images.size, dtype=np.int64)
+    inverse[images] = np.arange(images.size, dtype=np.int64)
+    return inverse
+
+
+def compose(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+    """The product of two permutations, b first: ``compose(a, b)[i] = a[b[i]]``.
+
+    So ``items[compose(a, b)]`` is ``items[a][b]``, and ``compose(p, invert(p))`` is the identity.
+
+    Args:
+        a: integer array of shape (n,), a permutation.
+        b: the same.
+
+    Returns:
+        int64 array of shape (n,).
+
+    Raises:
+        InvalidParameterError: if one is not a permutation, or the lengths differ.
+
+    Example:
+        >>> compose([2, 0, 1], [1, 0, 2]).tolist()
+        [0, 2, 1]
+    """
+    outer, inner = _checked(a=a), _checked(b=b)
+    if outer.size != inner.size:
+        raise InvalidParameterError(f"a and b must have the same length; got {outer.size} and {inner.size}.")
+    return outer[inner]
+
+
+def _checked(**named: ArrayLike) -> NDArray[np.int64]:
+    ((name, candidate),) = named.items()
+    array = np.asarray(candidate)
+    if not is_permutation(array):  # which one it is may be secret, so the message does not show it
+        raise InvalidParameterError(
+            f"{name} must hold each of 0, ..., n - 1 once; got an array of shape {array.shape}."
+        )
+    return array.astype(np.int64, copy=False)

@@ -1,0 +1,137 @@
+"""How losses of the same people add up: over the private columns of a task, and over releases."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.statement_terms import Kind
+from shuffledp.core.statements import Part, PrivacyStatement, compose
+from shuffledp.survey.columns import Column
+from shuffledp.survey.order_losses import OrderShare, added_up, loss_in_words, order_in, orders_together
+from shuffledp.survey.task import Task
+
+if TYPE_CHECKING:
+    from shuffledp.survey.earlier import EarlierRelease
+
+
+Statements = tuple[PrivacyStatement, ...]
+
+_SAME_ROWS = ", as long as the rows of all releases are the same people in the same order"
+
+
+def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Statements]:
+    """Statements about what is released, and those about what leaves a person's device."""
+    local = [isinstance(statement.claimed or statement.guarantee, LocalDP) for statement in statements]
+    pairs = list(zip(statements, local, strict=True))
+    return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
+
+
+def composed_columns(
+    columns: Sequence[Column], statements: Sequence[Statements], *, largest_group: int = 0, same_people: bool = True
+) -> Statements:
+    """What holds for one person, over all private columns.
+
+    Args:
+        columns: of one task, one or more.
+        statements: for each what is stated of it: headline first, and what is about devices.
+        largest_group: people in the largest of the groups that they are about; 0 if there are none.
+        same_people: whether the same people answered in all columns.
+
+    Returns:
+        The composition of the headlines, whose parts are what each column takes; the lower bounds of columns, which are
+        lower bounds for all of them; what all lose of the order inside groups, if that is known; and the composition of
+        the local guarantees. For a single column its own.
+    """
+    if len(columns) == 1:
+        return statements[0]
+    observed, labels = [by_observer(each) for each in statements], [column.label for column in columns]
+    shares = "; ".join(
+        f"{label} takes {loss_in_words(released[0])} (epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g})"
+        for label, column, (released, _) in zip(labels, columns, observed, strict=True)
+    )
+    headline = compose([released[0] for released, _ in observed], labels=labels).remarking(
+        f"One person answers in {len(columns)} columns, {_kept_apart(columns)}; their losses add up: {shares}."
+    )
+    lower = [
+        statement
+        for label, (released, _) in zip(labels, observed, strict=True)
+        for statement in _seen_in(label, released)
+    ]
+    owns = [_own_share(label, *both) for label, both in zip(labels, observed, strict=True)]
+    order, unknown = orders_together(owns, largest_group, same_people=same_people)
+    sent = compose([devices[0] for _, devices in observed], labels=labels)
+    sent = sent.remarking("This is about the reports of all columns.")
+    return (headline.remarking(*unknown), *lower, *order, sent)
+
+
+def _kept_apart(columns: Sequence[Column]) -> str:
+    """How the reports of one person in several columns are kept apart, if they are."""
+    if all(column.shuffler.is_uniform for column in columns):
+        return "each randomized and shuffled by itself, so that nobody can link them"
+    if any(column.shuffler.kind == "none" for column in columns):
+        return "each randomized by itself and not shuffled, so that everybody can link them"
+    return "each randomized and shuffled by itself"
+
+
+def composed_with(
+    task: Task,
+    earlier: "Sequence[EarlierRelease]",
+    statements: Sequence[PrivacyStatement],
+    *,
+    largest_group: int = 0,
+) -> Statements:
+    """The statements of a release, with what holds for it and the earlier ones together.
+
+    Args:
+        task: of the release.
+        earlier: releases about the same people; without any, nothing changes.
+        statements: of the release: what is about everything released, headline first, and what is about devices.
+        largest_group: people in the largest group of this release; 0 if it has none.
+
+    Returns:
+        The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
+        bounds, which bound all of them; what all of them lose of the order inside the groups of this one, if that is
+        known; and the composition of the local guarantees.
+    """
+    if not earlier:
+        return tuple(statements)
+    released, devices = by_observer(statements)
+    label = f"this release of task {task.sha256[:12]} ({task.name})"
+    parts = _once([Part(label=label, statement=released[0]), *_shares(earlier, local=False)])
+    shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
+    remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
+    own = _own_share(label, released, devices)
+    others = [release.order_share for release in earlier] if own.orders else []
+    order, unknown = orders_together([own, *others], largest_group, condition=_SAME_ROWS)
+    sent = added_up(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
+    sent = sent.remarking("This is about all that one person sent, for this release and the earlier ones.")
+    return (added_up(parts).remarking(remark, *unknown), *_seen_in(label, released), *order, sent)
+
+
+def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
+    """What a column or this release tells about the order inside groups."""
+    order = order_in(released)
+    orders = () if order is None else (Part(label=label, statement=order),)
+    return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
+
+
+def _shares(earlier: "Sequence[EarlierRelease]", *, local: bool) -> list[Part]:
+    """What all releases take that the earlier ones cover, of what is released or of what devices sent."""
+    pairs = [(release, release.local if local else release.headline) for release in earlier]
+    return [share for release, statement in pairs if statement for share in release.shares(statement)]
+
+
+def _once(parts: Sequence[Part]) -> list[Part]:
+    """A release that several others cover counts once."""
+    return list(dict.fromkeys(parts))
+
+
+def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
+    """The lower bounds for a part, as ones for all, of which nothing less can be lost; no upper bound is one."""
+    seen = f"So much is lost by {label} alone, and no less by all together."
+    return [
+        replace(statement, remarks=(seen, *(f"About {label}: {remark}" for remark in statement.remarks)))
+        for statement in released
+        if statement.kind is Kind.LOWER_BOUND
+    ]

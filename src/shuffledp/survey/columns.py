@@ -1,0 +1,310 @@
+"""A private column and all that its task fixes for it: how it is randomized, shuffled and released."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
+from shuffledp.core.flow import Shuffler
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.text import printable
+from shuffledp.core.validate import invalid
+from shuffledp.pipeline import Pipeline
+from shuffledp.survey.groups import GroupsSection
+from shuffledp.survey.network_section import NetworkSection
+from shuffledp.survey.protocol_section import as_written, with_protocol
+from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.section import Circumstances, Section, one_line, some_text
+from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+class Missing(StrEnum):
+    """What to do with people who did not answer."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleSection(Section):
+    """Who takes part.
+
+    Args:
+        id: the column that names people; joins public structure and shows that nobody answers twice; never released.
+        expected: planned number of people.
+        earlier: SHA-256 of the earlier tasks that the same people answered; the statement composes with theirs.
+    """
+
+    title: ClassVar[str] = "[people]"
+    id: str | None = None
+    expected: int | None = None
+    earlier: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            some_text(id=self.id)
+        if self.expected is not None:
+            validate.integer_at_least(1, expected=self.expected)
+        for sha256 in self.earlier:
+            require_sha256(earlier=sha256)
+        if len(set(self.earlier)) != len(self.earlier):
+            raise invalid("all different", earlier=list(self.earlier))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSection(Section):
+    """What is stated and when nothing may be released.
+
+    Args:
+        delta: the remainder of central guarantees, strictly between 0 and 1.
+        minimum_batch: with fewer reports nothing is released.
+        level: coverage of the intervals.
+    """
+
+    title: ClassVar[str] = "[release]"
+    delta: float
+    minimum_batch: int = 1
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        validate.open_probability(delta=self.delta, level=self.level)
+        validate.integer_at_least(1, minimum_batch=self.minimum_batch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Described):
+    """A private column, with all that its task fixes.
+
+    Args:
+        name: that of the task, for people to read.
+        value: the private column's name in the input.
+        public: public columns that travel along, if the shuffler keeps them.
+        missing: what to do with people who did not answer.
+        missing_values: texts in the private column that mean "did not answer", besides nulls.
+        people: who takes part.
+        randomizer: how each answer is randomized; the table [protocol] in the file, for a protocol.
+        shuffler: how reports are shuffled.
+        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
+        release: what is stated, and when nothing may be released.
+        part_of: SHA-256 of the task, if it has blocks of private columns, of which this is one.
+
+    Raises:
+        InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, a
+            category is also a text that means "did not answer", or the groups do not fit the rest.
+
+    Example:
+        >>> column = Column.from_dict({
+        ...     "name": "survey", "value": "cheated",
+        ...     "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]},
+        ...     "release": {"delta": 1e-6},
+        ... })
+        >>> column.shuffler.kind, len(column.sha256)
+        ('uniform', 64)
+    """
+
+    title: ClassVar[str] = "the task"
+    name: str
+    value: str
+    public: tuple[str, ...] = ()
+    missing: Missing = Missing.REFUSE
+    missing_values: tuple[str, ...] = ("",)
+    people: PeopleSection = field(default_factory=PeopleSection)
+    randomizer: RandomizerSection
+    shuffler: ShufflerSection = field(default_factory=uniform_section)
+    groups: GroupsSection | None = None
+    release: ReleaseSection
+    part_of: str | None = None
+
+    def __post_init__(self) -> None:
+        one_line(name=self.name)
+        some_text(value=self.value)
+        if self.part_of is not None:
+            require_sha256(part_of=self.part_of)
+        for column in self.public:
+            some_text(public=column)
+        for text in filter(None, self.missing_values):
+            some_text(missing_values=text)
+        named = [self.value, *self.public, *([self.people.id] if self.people.id else [])]
+        if len(set(named)) != len(named):
+            raise invalid("different columns for value, public and people.id", columns=", ".join(named))
+        answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
+        self._check_groups()
+        self._check_graph()
+        both = sorted(set(self.missing_values).intersection(answers))
+        if both:
+            raise invalid("texts that are no categories", missing_values=", ".join(both))
+        here = Circumstances(
+            num_users=self.people.expected,
+            imperfection=self.shuffler.gamma,
+            delta=self.release.delta,
+            shuffler=self.shuffler.kind,
+        )
+        object.__setattr__(self, "randomizer", self.randomizer.within(here))
+        if self.missing is Missing.CATEGORY:
+            object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
+        elif self.randomizer.missing_category:
+            raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
+
+    def _check_groups(self) -> None:
+        """Groups are for shufflers that hide the order inside them, and from columns that are released anyway."""
+        if (self.groups is not None) != self.shuffler.needs_groups:
+            verb = "have" if self.shuffler.needs_groups else "be without"
+            raise InvalidParameterError(
+                f"a task with shuffler kind {self.shuffler.kind!r} must {verb} a table [groups]."
+            )
+        if self.groups is None:
+            return
+        hidden = [column for column in self.groups.public_columns if column not in self.public]
+        if hidden:
+            raise invalid(
+                "among the task's public columns, since groups are public and the columns are released beside the "
+                "reports",
+                groups=hidden,
+            )
+        order = self.shuffler.order if isinstance(self.shuffler, GroupedSection) else ""
+        if order == "coordinate" and not self.groups.columns:
+            raise InvalidParameterError(
+                f"[shuffler] must have another order than 'coordinate' where [groups] has {self.groups.way}, which "
+                "gives no numbers to sort by; got order = 'coordinate'."
+            )
+        if self.groups.file is not None and self.missing is Missing.DROP:
+            raise InvalidParameterError(
+                f"missing must be 'refuse' or 'category' where [groups] has {self.groups.way}, whose numbers are those "
+                "of the rows; got missing='drop'."
+            )
+
+    def _check_graph(self) -> None:
+        """Nobody is left out of a graph whose nodes are the rows of the input."""
+        if isinstance(self.shuffler, NetworkSection) and self.shuffler.files and self.missing is Missing.DROP:
+            raise InvalidParameterError(
+                "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
+                "rows of the input: whoever is left out passes nothing on; got missing='drop'."
+            )
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The column that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key, or both a randomizer and a protocol.
+        """
+        return super(Column, cls).from_dict(with_protocol(cls.title, data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of a task file of one column, defaults included; without ``groups`` where there are none."""
+        return as_written(without_none(super(Column, self).to_dict(), "groups"), self.randomizer)
+
+    def require_people(self, num_users: int, *, planned: bool = False) -> None:
+        """Refuse to release anything about too few people for the protocol.
+
+        Args:
+            num_users: people who have sent reports, or are planned for.
+            planned: whether they are only planned for.
+
+        Raises:
+            BatchTooSmallError: if the noise of these people is not enough.
+        """
+        least = self.randomizer.least_people
+        if num_users < least:
+            outcome = "Nothing would be released" if planned else "Nothing was released"
+            raise BatchTooSmallError(
+                f"a release by {self.randomizer.kind!r} needs the noise of at least {least} people in column "
+                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. {outcome}."
+            )
+
+    def require_batch(self, num_reports: int) -> None:
+        """Refuse to release too few reports, or those of more people than were planned for where that matters."""
+        messages = self.randomizer.randomizer().model.num_messages
+        people, counted = num_reports // messages, "reports of" if messages == 1 else "people in"
+        if people < self.release.minimum_batch:
+            raise BatchTooSmallError(
+                f"a release needs at least minimum_batch = {self.release.minimum_batch} {counted} column "
+                f"{self.value!r}; got {people}. Nothing was released."
+            )
+        self.require_people(people)
+        self.require_room(people)
+
+    def require_room(self, num_users: int) -> None:
+        """Refuse more people than were planned for.
+
+        Raises:
+            InputDataError: if they are more than the protocol has room for.
+        """
+        most = self.randomizer.most_people
+        if most is not None and num_users > most:
+            raise InputDataError(
+                f"column {self.value!r} must hold the answers of at most expected = {most} people, which the task was "
+                "planned for; there are more."
+            )
+
+    @property
+    def sha256(self) -> str:
+        """Digest of everything that is fixed for the column, defaults included."""
+        return digest(self.to_dict())
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One name per row of the estimate."""
+        return self.randomizer.targets_of(self.label)
+
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """The columns that go to the shuffler beside each report: those it keeps, or the number of the row."""
+        if self.shuffler.keeps_public:
+            return self.public
+        return () if self.shuffler.num_rows is None else (ROW,)
+
+    @property
+    def detached(self) -> tuple[str, ...]:
+        """The public columns that the shuffle takes off."""
+        return () if self.shuffler.keeps_public else self.public
+
+    @property
+    def label(self) -> str:
+        """The column's name where it stands among others."""
+        return printable(self.value)
+
+    def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
+        """The randomizer, shuffler and analyzer of the column.
+
+        Args:
+            shuffler: what the section of the shuffler makes of the people's groups, or of the graph that reports walk
+                along; None where it needs neither.
+        """
+        randomizer = self.randomizer.randomizer()
+        return Pipeline(
+            randomizer=randomizer,
+            shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
+            analyzer=self.randomizer.analyzer(level=self.release.level),
+        )
+
+    def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:
+        """The public description of the whole protocol for this many users; ``shuffler`` is as in `pipeline`."""
+        return self.pipeline(shuffler).model(num_users)
+
+
+def require_sha256(**values: str) -> None:
+    """Refuse what is no digest."""
+    for name, sha256 in values.items():
+        if not _SHA256.fullmatch(sha256):
+            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
+
+
+def digest(task: Mapping[str, Any]) -> str:
+    """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
+    canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A table less a key that says nothing: tasks from before there was such a key keep their digests."""
+    return {name: value for name, value in table.items() if name != key or value is not None}

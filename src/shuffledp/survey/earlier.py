@@ -1,0 +1,270 @@
+"""Earlier releases about the same people: read, checked, and matched with what a task names."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from shuffledp.accounting import best_lower_bound, epsilon_of
+from shuffledp.core.described import Described
+from shuffledp.core.errors import IncomparableError, InvalidParameterError
+from shuffledp.core.guarantees import DifferentialPrivacy
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.statements import Part, PrivacyStatement, compose
+from shuffledp.core.text import has_controls
+from shuffledp.survey.budget import by_observer
+from shuffledp.survey.columns import Column, digest, require_sha256
+from shuffledp.survey.order_losses import OrderShare, order_in
+from shuffledp.survey.section import one_line
+from shuffledp.survey.task import Task
+
+_ROUNDING = 1e-6  # of the loss of a randomizer, between versions
+_LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedRelease(Described):
+    """A release whose loss is in a statement.
+
+    Args:
+        task_sha256: of its task.
+        statement_sha256: of its ``statement.json``, which tells it from other releases of the same task.
+    """
+
+    task_sha256: str
+    statement_sha256: str
+
+    def __post_init__(self) -> None:
+        for name in ("task_sha256", "statement_sha256"):
+            require_sha256(**{name: getattr(self, name)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRelease:
+    """What an earlier release states about the people who took part in it.
+
+    Args:
+        name: of its task.
+        task_sha256: of its task.
+        file_sha256: of its ``statement.json``, which tells it from other releases of the same task.
+        headline: its first statement, about everything released; it covers the releases in ``earlier``.
+        local: what all reports of one person guarantee by themselves.
+        earlier: the releases before it whose losses are in its statements.
+        order: what all of that loses of the order inside its groups; None if it does not say, or not of all.
+    """
+
+    name: str
+    task_sha256: str
+    file_sha256: str
+    headline: PrivacyStatement
+    local: PrivacyStatement
+    earlier: tuple["CountedRelease", ...] = ()
+    order: PrivacyStatement | None = None
+
+    @property
+    def counted(self) -> tuple["CountedRelease", ...]:
+        """All releases whose losses are in its statements: itself, and those before it."""
+        return (CountedRelease(task_sha256=self.task_sha256, statement_sha256=self.file_sha256), *self.earlier)
+
+    def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
+        """What each release takes that a statement of this one covers, this one first.
+
+        Args:
+            statement: the headline, the local one, or the one about orders.
+        """
+        first, *others = statement.parts or (Part(label="", statement=statement),)
+        if not self.earlier or not others or not _is_sum(statement):
+            return (Part(label=self.label, statement=statement),)
+        return (replace(first, label=self.label), *others)
+
+    @property
+    def order_share(self) -> OrderShare:
+        """What it loses of the order inside groups, each release that it covers by itself."""
+        orders = () if self.order is None else self.shares(self.order)
+        return OrderShare(label=self.label, sent=self.shares(self.local), orders=orders)
+
+    @property
+    def label(self) -> str:
+        """What its share is called where releases are put together."""
+        return f"release {self.file_sha256[:12]} of task {self.task_sha256[:12]} ({self.name})"
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The release whose ``statement.json`` this is.
+
+        Raises:
+            InvalidParameterError: if the file cannot be read, is not one, names another task than it describes, or
+                promises nothing: it is seeded, its first statement is withdrawn, or no upper bound, or needs less trust
+                than there is in any statement like it; if it does not say what reports guarantee by themselves, or says
+                less than the randomizers of its task lose; or if a text in it has control characters.
+        """
+        try:
+            content = path.read_bytes()
+            data = json.loads(content.decode("utf-8"))
+        except OSError as error:
+            raise _refused(path, f"be readable: {error.strerror}") from None
+        except (ValueError, RecursionError):
+            raise _refused(path, "be JSON, as a release's statement.json is") from None
+        try:
+            task, sha256, written = dict(data["task"]), data["task_sha256"], list(data["statements"])
+            one_line(name=task["name"])
+            statements = [PrivacyStatement.from_dict(each) for each in written]
+            earlier = tuple(CountedRelease.from_dict(each) for each in data["earlier"])
+            headline = statements[0]
+        except InvalidParameterError as error:
+            raise _refused(path, f"hold the statements of a release: {error}") from None
+        except (LookupError, TypeError, ValueError):
+            raise _refused(path, "be the statement.json of a release") from None
+        if digest(task) != sha256:
+            raise _refused(path, "name the task that it describes; it was changed, or belongs to another task")
+        if any(map(has_controls, _texts(written))):
+            raise _refused(path, "hold statements without control characters")
+        _check_promise(path, data, statements)
+        if earlier and not headline.parts:
+            raise _refused(path, "begin with the sum over the earlier releases that it names")
+        local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
+        if local is None:
+            raise _refused(path, "say what the reports guarantee by themselves, without any shuffle")
+        order = _order(data, statements, earlier)
+        for statement in (headline, local, *([] if order is None else [order])):
+            for each in (statement, *(leaf.statement for leaf in statement.leaves())):
+                _check_trust(path, each)
+        _check_loss(path, data, headline, local)
+        return cls(
+            name=task["name"],
+            task_sha256=sha256,
+            file_sha256=hashlib.sha256(content).hexdigest(),
+            headline=headline,
+            local=local,
+            earlier=earlier,
+            order=order,
+        )
+
+
+def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
+    """The earlier releases about the same people: those of tasks that a task names, and earlier ones of its own.
+
+    A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
+
+    Args:
+        task: the task.
+        files: the ``statement.json`` of each release, in any order; of one task there may be several.
+
+    Returns:
+        The releases in the order of the files, but none whose loss is in the statements of another one of them.
+
+    Raises:
+        InvalidParameterError: if the loss of no release of a task that is named is in any of the files, or there is a
+            file of a task that is not named, or the same file twice; or as `EarlierRelease.read` does.
+    """
+    wanted = task.people.earlier
+    releases: dict[str, EarlierRelease] = {}
+    for path in files:
+        release = EarlierRelease.read(path)
+        if release.task_sha256 not in (*wanted, task.sha256):
+            raise _refused(
+                path, f"be of this task or of one named in [people] earlier; it is of {release.task_sha256[:12]}"
+            )
+        if release.file_sha256 in releases:
+            raise _refused(path, "be given once: it is the same release as another --earlier, whose loss counts once")
+        releases[release.file_sha256] = release
+    counted = {each.task_sha256 for release in releases.values() for each in release.counted}
+    absent = [sha256[:12] for sha256 in wanted if sha256 not in counted]
+    if absent:
+        raise InvalidParameterError(
+            "--earlier FILE must be given for each task in [people] earlier, with the statement.json of its release or "
+            f"of one that counts it already; none is given of {', '.join(absent)}."
+        )
+    within = {each.statement_sha256 for release in releases.values() for each in release.earlier}
+    return tuple(release for sha256, release in releases.items() if sha256 not in within)
+
+
+def _order(
+    data: Mapping[str, Any], statements: Sequence[PrivacyStatement], earlier: Sequence[CountedRelease]
+) -> PrivacyStatement | None:
+    """What a release loses of the order inside its groups, if it is said once, and of all its columns and releases."""
+    order, several = order_in(statements), len(data.get("columns", ())) > 1 or bool(earlier)
+    return None if order is None or (several and not (order.parts and _is_sum(order))) else order
+
+
+def _is_sum(statement: PrivacyStatement) -> bool:
+    """Whether a statement is what its parts add up to, so that they may be counted one by one."""
+    try:
+        return compose([part.statement for part in statement.parts]).guarantee == statement.guarantee
+    except IncomparableError:
+        return False
+
+
+def _check_trust(path: Path, statement: PrivacyStatement) -> None:
+    """Refuse a statement that asks people to trust less than every statement by its theorems does."""
+    if Trust.OWN_DEVICE not in statement.trust:
+        raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
+    others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.OPERATOR}
+    rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
+    if not others and rests_on - _LOCAL:
+        raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")
+
+
+def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[PrivacyStatement]) -> None:
+    """Refuse what promises nothing."""
+    headline = statements[0]
+    if headline.withdrawn is not None:
+        raise _refused(path, f"promise something; its first statement is withdrawn, because {_reason(headline)}")
+    if not headline.kind.promises:
+        raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
+    if data.get("seeded") is not False or any(each.withdrawn for each in statements):
+        raise _refused(path, "promise something; it does not say that its randomness came from no seed")
+
+
+def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement) -> None:
+    """Refuse losses below what the task, which its digest fixes, costs anybody: no version can have proven less."""
+    try:
+        columns = Task.from_dict(data["task"]).columns
+    except InvalidParameterError:
+        return  # of another version, whose tasks this one cannot read
+    sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in columns)
+    if epsilon_of(local.guarantee) < sent * (1 - _ROUNDING):
+        raise _refused(
+            path, f"state no less than its randomizers lose, epsilon = {sent:g}, about the reports themselves"
+        )
+    try:
+        counts = [each["num_reports"] for each in data.get("columns", [data])]
+        released = max(_least_released(*each, headline) for each in zip(columns, counts, strict=True))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise _refused(path, "say how many reports were released") from None
+    if epsilon_of(headline.guarantee) < released * (1 - _ROUNDING):
+        raise _refused(path, f"state no less than can be proven to be lost, epsilon = {released:g}, at the beginning")
+
+
+def _least_released(column: Column, num_reports: int, headline: PrivacyStatement) -> float:
+    """The largest lower bound on what one column loses, at the delta of the headline."""
+    delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
+    local = column.randomizer.randomizer().model
+    if not column.shuffler.is_uniform or not 0 < delta < 1:
+        return 0.0
+    model = ProtocolModel(local=local, shuffle=column.shuffler.shuffler().model(local.num_users_of(num_reports)))
+    lower = best_lower_bound(model, delta)
+    return 0.0 if lower is None else epsilon_of(lower.guarantee)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Every text in what was read from JSON, keys included."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list):
+        for item in data:
+            yield from _texts(item)
+    elif isinstance(data, dict):
+        for item in (*data, *data.values()):
+            yield from _texts(item)
+
+
+def _reason(statement: PrivacyStatement) -> str:
+    return statement.withdrawn.text if statement.withdrawn else ""
+
+
+def _refused(path: Path, condition: str) -> InvalidParameterError:
+    return InvalidParameterError(f"the earlier release {path} must {condition.rstrip('.')}.")

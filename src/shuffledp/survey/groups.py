@@ -1,0 +1,194 @@
+"""The ``[groups]`` section: which people belong together, by public information alone."""
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import count_of
+from shuffledp.core.validate import invalid
+from shuffledp.people.groups import Groups, reference_order
+from shuffledp.people.groups.public_points import METRICS
+from shuffledp.survey.section import Section, some_text
+
+_WAYS = ("columns", "column", "graph", "lists")
+_KEYS = {  # which keys go with each way, and which of them exactly one must be given of
+    "columns": (("metric",), ("radius", "neighbors")),
+    "column": ((), ()),
+    "graph": (("sha256",), ("hops", "neighbors")),
+    "lists": (("sha256",), ()),
+}
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsSection(Section):
+    """Groups of people, in exactly one of four ways; people of overlapping groups are fine.
+
+    Args:
+        columns: public columns of numbers, which are coordinates; with ``radius`` or ``neighbors``.
+        metric: of coordinates: "euclidean" (the default), "manhattan", or "haversine" for latitude and longitude in
+            degrees, whose distances are kilometers.
+        radius: everybody within this distance is in a person's group; 0 or more.
+        neighbors: number of the nearest others, or with a graph of the strongest ties; 1 or more.
+        column: a public column; people with the same label form a group.
+        graph: a file with the edges of a graph, whose nodes are the rows of the input from 0; with ``hops`` or
+            ``neighbors``. Its place is relative to that of the task file.
+        hops: everybody whom a path of this many edges leads to; 0 or more.
+        lists: a file of explicit groups of rows of the input, from 0. Its place is relative to that of the task file.
+        sha256: digest of the file; reading a task file computes it if it is left out, and checks it if it is there.
+
+    Raises:
+        InvalidParameterError: unless exactly one way is given, with the keys that belong to it.
+    """
+
+    title: ClassVar[str] = "[groups]"
+    columns: tuple[str, ...] = ()
+    metric: str | None = None
+    radius: float | None = None
+    neighbors: int | None = None
+    column: str | None = None
+    graph: str | None = None
+    hops: int | None = None
+    lists: str | None = None
+    sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in _WAYS if getattr(self, name)]
+        if len(given) != 1:
+            raise InvalidParameterError(
+                f"[groups] must have exactly one of {', '.join(_WAYS)}; got {' and '.join(given) or 'none'}."
+            )
+        self._check_keys(given[0])
+        for column in self.public_columns:
+            some_text(columns=column)
+        if len(set(self.columns)) != len(self.columns):
+            raise invalid("different columns", columns=", ".join(self.columns))
+        if self.metric is not None:
+            validate.one_of(METRICS, metric=self.metric)
+        if self.metric == "haversine" and len(self.columns) != 2:
+            raise invalid("two, latitude and longitude, for metric = 'haversine'", columns=", ".join(self.columns))
+        if self.radius is not None:
+            validate.nonnegative(radius=self.radius)
+        if self.neighbors is not None:
+            validate.integer_at_least(1, neighbors=self.neighbors)
+        if self.hops is not None:
+            validate.integer_at_least(0, hops=self.hops)
+        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256):
+            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", sha256=self.sha256)
+
+    def _check_keys(self, way: str) -> None:
+        """Refuse keys that belong to another way, and reaches that are missing or given twice."""
+        others, reaches = _KEYS[way]
+        for key in ("metric", "radius", "neighbors", "hops", "sha256"):
+            if getattr(self, key) is not None and key not in (*others, *reaches):
+                raise InvalidParameterError(
+                    f"[groups] must be without {key} where groups are made from {way}; got {key} = "
+                    f"{getattr(self, key)!r}."
+                )
+        chosen = [key for key in reaches if getattr(self, key) is not None]
+        if reaches and len(chosen) != 1:
+            raise InvalidParameterError(
+                f"[groups] must have exactly one of {' and '.join(reaches)} beside {way}; "
+                f"got {' and '.join(chosen) or 'none'}."
+            )
+
+    @property
+    def way(self) -> str:
+        """The key that says how groups are made: "columns", "column", "graph" or "lists"."""
+        return next(name for name in _WAYS if getattr(self, name))
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        """The columns of the input that groups are made from."""
+        return self.columns if self.column is None else (self.column,)
+
+    @property
+    def file(self) -> str | None:
+        """The file that groups are made from, if they are made from one; its nodes are rows of the input."""
+        return self.graph or self.lists
+
+    def pinned(self, folder: Path) -> "GroupsSection":
+        """The section with the digest of its file, if it has one, so that the task's own digest covers the file.
+
+        Args:
+            folder: that of the task file.
+
+        Raises:
+            InvalidParameterError: if the file cannot be read, or its digest is not the one that is given.
+        """
+        if self.file is None:
+            return self
+        found = self.digest_of_file(folder)
+        if self.sha256 not in (None, found):
+            raise InvalidParameterError(
+                f"[groups] {self.way} must be the file with the sha256 that the task gives; {self.file} has "
+                f"{found[:12]}..., not {str(self.sha256)[:12]}..."
+            )
+        return replace(self, sha256=found)
+
+    def digest_of_file(self, folder: Path) -> str:
+        """SHA-256 of the file that groups are made from.
+
+        Raises:
+            InvalidParameterError: if it cannot be read.
+        """
+        path = folder / str(self.file)
+        try:
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no path"
+        raise InvalidParameterError(
+            f"[groups] {self.way} must be a file that can be read, beside the task file; got {self.file!r}: {reason}."
+        )
+
+    @property
+    def words(self) -> str:
+        """Whom a person's group holds besides that person."""
+        named = " and ".join(self.columns)
+        if self.way == "column":
+            return f"everybody with the same {self.column}"
+        if self.way == "lists":
+            return f"those who are listed with them in {self.lists}"
+        if self.way == "graph" and self.hops is not None:
+            return f"everybody at most {count_of(self.hops, 'edge')} away in {self.graph}"
+        if self.way == "graph":
+            ties = f"the {self.neighbors} people with the strongest ties to them in {self.graph}"
+            return f"{ties}, and all whose tie is as strong"
+        if self.radius is not None:
+            return f"everybody within {self.radius:g}{self.unit} of them by {named}"
+        return f"the {self.neighbors} people nearest to them by {named}, and all who are as near as the last of these"
+
+    @property
+    def unit(self) -> str:
+        """What follows a radius: kilometers on the globe, else the columns' own unit."""
+        return " km" if self.metric == "haversine" else ""
+
+    @property
+    def unit_of_distances(self) -> str:
+        """What follows a distance between people: kilometers, else the columns that it is measured in."""
+        return self.unit or f" ({', '.join(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The groups of the people of one input, and where these people are.
+
+    Args:
+        groups: the groups.
+        coordinates: float64 array of shape (people, columns) that the groups were made from, or None.
+    """
+
+    groups: Groups
+    coordinates: NDArray[np.float64] | None = None
+
+    def order(self, method: str) -> NDArray[np.int64]:
+        """The reference order that a method of `shuffledp.people.groups.reference_order` finds."""
+        return reference_order(self.groups, coordinates=self.coordinates, method=method)

@@ -1,0 +1,278 @@
+"""The ``[shuffler]`` section of network shuffling: whose reports pass through whose hands, and how often."""
+
+import hashlib
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from shuffledp import planning
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Randomizer, View
+from shuffledp.core.validate import invalid
+from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
+from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
+from shuffledp.survey.groups import Grouping
+from shuffledp.survey.section import some_text
+from shuffledp.survey.shuffler_section import ShufflerSection
+
+Progress = Callable[[int, int | None], None]
+
+AUTO = "auto"
+_GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_MOST_ROUNDS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSection(ShufflerSection):
+    """Random walks along a graph of people; the keys are those of `shuffledp.RandomWalkShuffler`.
+
+    Args:
+        graph: a file with the edges of a graph, whose nodes are the rows of the input from 0; several, of which round k
+            takes the k-th, and after the last the first again; or "random-regular:8", a random graph in which everybody
+            has eight neighbors. Places of files are relative to that of the task file.
+        rounds: how often every report is passed on, 0 or more; or "auto", the fewest rounds after which the guarantee
+            is within 5 % of that of a uniform shuffle.
+        protocol: "all", "single" or "padded".
+        submissions: how many reports everybody hands in, for "padded".
+        laziness: the chance that a report stays where it is for a round, below 1.
+        dropouts: the chance that a report is lost in a round, below 1.
+        offline: the chance that a person is offline for a round, below 1; for "all" only, and nothing is claimed then.
+        colluding: share of the people who may tell the analyst what passed through their hands, below 1.
+        graph_seed: what a random graph is drawn from, so that all parties have the same one; 0 if left out.
+        sha256: digest of the files, one after the other; reading a task file computes it if it is left out, and checks
+            it if it is there.
+
+    Raises:
+        InvalidParameterError: if a key is out of range, or two do not go together.
+    """
+
+    kind: ClassVar[str] = "network"
+    needs_graph: ClassVar[bool] = True
+    graph: str | tuple[str, ...]
+    rounds: int | float | str = AUTO
+    protocol: str = "all"
+    submissions: int | None = None
+    laziness: float = 0.0
+    dropouts: float = 0.0
+    offline: float = 0.0
+    colluding: float = 0.0
+    graph_seed: int | None = None
+    sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in self._names:
+            some_text(graph=name)
+        if not self._names:
+            raise invalid("one file or more", graph=[])
+        _check_rounds(self.rounds)
+        validate.one_of(PROTOCOLS, protocol=self.protocol)
+        checked_chances(laziness=self.laziness, dropouts=self.dropouts, offline=self.offline)
+        checked_submissions(self.protocol, self.submissions)
+        validate.probability(colluding=self.colluding)
+        if self.colluding == 1:
+            raise invalid("below 1: nobody would be left to protect", colluding=self.colluding)
+        if self.offline and self.protocol != "all":
+            raise invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
+        self._check_auto()
+        self._check_source()
+
+    def _check_auto(self) -> None:
+        for name in ("offline", "colluding"):
+            if self.rounds == AUTO and getattr(self, name):
+                raise InvalidParameterError(
+                    f"rounds must be a number where {name} is above 0: no number of rounds comes near the guarantee of "
+                    f"a uniform shuffle then; got rounds='auto' with {name}={getattr(self, name)}."
+                )
+
+    def _check_source(self) -> None:
+        if self.degree is None:
+            for name in self._names:
+                if name.startswith("random-"):
+                    raise invalid("the name of a file, or random-regular:DEGREE", graph=name)
+            if self.graph_seed is not None:
+                raise invalid("left out where the graph is in a file", graph_seed=self.graph_seed)
+        elif self.degree == 0:
+            raise invalid(
+                "random-regular:DEGREE with a degree of 1 or more: else nobody has a neighbor", graph=self.graph
+            )
+        elif self.sha256 is not None:
+            raise invalid("left out for a random graph, which is in no file", sha256=self.sha256)
+        if self.graph_seed is not None:
+            validate.integer_at_least(0, graph_seed=self.graph_seed)
+        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256):
+            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", sha256=self.sha256)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.graph,) if isinstance(self.graph, str) else self.graph
+
+    @property
+    def degree(self) -> int | None:
+        """Everybody's number of neighbors in a random graph; None for one that is in a file."""
+        found = _GENERATOR.fullmatch(self.graph) if isinstance(self.graph, str) else None
+        return int(found[1]) if found else None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the graphs of the rounds are in; none for a random graph."""
+        return self._names if self.degree is None else ()
+
+    def pinned(self, folder: Path) -> "NetworkSection":
+        """The same with the digest of its files; then the task's own digest covers what is in them.
+
+        Raises:
+            InvalidParameterError: if a file cannot be read, or their digest is not the one that is given.
+        """
+        if not self.files:
+            return self
+        found = self._digest_of_files(folder)
+        if self.sha256 not in (None, found):
+            raise InvalidParameterError(
+                f"[shuffler] graph must be the file with the sha256 that the task gives; {', '.join(self.files)} has "
+                f"{found[:12]}..., not {str(self.sha256)[:12]}..."
+            )
+        return replace(self, sha256=found)
+
+    def _digest_of_files(self, folder: Path) -> str:
+        total = hashlib.sha256()
+        for name in self.files:
+            try:
+                with (folder / name).open("rb") as file:
+                    while part := file.read(1 << 20):
+                        total.update(part)
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or "no path"
+            else:
+                continue
+            raise InvalidParameterError(
+                f"[shuffler] graph must be a file that can be read, beside the task file, or random-regular:DEGREE; "
+                f"got {name!r}: {reason}."
+            )
+        return total.hexdigest()
+
+    def shuffler(self, grouping: Grouping | None = None) -> RandomWalkShuffler:
+        """Refused: the shuffler is one of a graph; see `walking`."""
+        del grouping
+        raise InvalidParameterError(
+            "graphs must be given for a 'network' shuffle, which is about them; got none. The commands `shuffledp "
+            "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
+        )
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether everybody hands in as many reports as the protocol says; the graph is checked where it is read."""
+        shuffle = view.shuffle
+        if view.labels is None or not isinstance(shuffle, RandomWalkShuffleModel) or not self.describes(shuffle):
+            return False
+        held = np.bincount(view.labels, minlength=shuffle.num_users)
+        if self.protocol == "all":
+            return held.sum() <= shuffle.num_users and (self.dropouts > 0 or held.sum() == shuffle.num_users)
+        return bool((held == (self.submissions or 1)).all())
+
+    def describes(self, shuffle: RandomWalkShuffleModel) -> bool:
+        """Whether a shuffle is of this section, on whatever graph."""
+        return (
+            self.rounds in (AUTO, shuffle.num_rounds)
+            and self.protocol == shuffle.protocol
+            and (self.submissions or 0) == shuffle.submissions
+            and (self.laziness, self.dropouts, self.offline) == (shuffle.laziness, shuffle.dropout, shuffle.offline)
+            and self.num_colluding(shuffle.num_users) == shuffle.num_colluding
+        )
+
+    def num_colluding(self, num_users: int) -> int:
+        """People who may collude, rounded up."""
+        return math.ceil(self.colluding * num_users)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """What came of walks along a graph.
+
+    Args:
+        plan: what there was to expect.
+        held: how many people handed in no report, one, two and so on; dummies count.
+    """
+
+    plan: "planning.NetworkPlan"
+    held: tuple[int, ...]
+
+
+def _check_rounds(rounds: float | str) -> None:
+    whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
+    if rounds != AUTO and not whole:
+        raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)
+
+
+def walk_of(section: NetworkSection, graphs: Graphs, randomizer: Randomizer) -> "planning.NetworkShuffle":
+    """The shuffle of a section along given graphs, for any number of rounds.
+
+    Args:
+        section: says how reports walk.
+        graphs: of the first round, the second and so on; after the last the first again.
+        randomizer: of the reports.
+
+    Raises:
+        InvalidParameterError: if the randomizer takes no whole number that dummies could be made of.
+    """
+    try:
+        return planning.NetworkShuffle(
+            graph=graphs,
+            randomizer=randomizer,
+            protocol=section.protocol,
+            submissions=section.submissions,
+            laziness=section.laziness,
+            dropout=section.dropouts,
+            offline=section.offline,
+            colluding=section.colluding,
+        )
+    except InvalidParameterError as error:
+        reason = str(error)
+    raise InvalidParameterError(f"{section.title} {reason}")
+
+
+def along(section: NetworkSection, graphs: Graphs, randomizer: Randomizer, num_rounds: int) -> RandomWalkShuffler:
+    """The shuffler of a section on given graphs, with this number of rounds.
+
+    Raises:
+        InvalidParameterError: if somebody has no neighbor; or as `walk_of`.
+    """
+    return walk_of(section, graphs, randomizer).shuffler(num_rounds)
+
+
+def walking(
+    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
+) -> RandomWalkShuffler:
+    """The shuffler of a section on given graphs, with its rounds found if they are "auto".
+
+    Raises:
+        InvalidParameterError: as `along`; or if no number of rounds is found that comes near a uniform shuffle.
+    """
+    walk = walk_of(section, graphs, randomizer)
+    if isinstance(section.rounds, int):
+        return walk.shuffler(section.rounds)
+    found = planning.fewest_rounds(walk, delta=delta, progress=progress)
+    if found is not None:
+        return walk.shuffler(found)
+    reason = planning.why_no_rounds(walk, delta=delta)
+    raise InvalidParameterError(f"{section.title} rounds must be a number here: {reason}; got rounds={AUTO!r}.")
+
+
+def plan_network(
+    section: NetworkSection,
+    graphs: Graphs,
+    randomizer: Randomizer,
+    delta: float,
+    *,
+    shuffler: RandomWalkShuffler,
+    progress: Progress | None = None,
+) -> "planning.NetworkPlan":
+    """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` has it."""
+    walk, known = walk_of(section, graphs, randomizer), section.rounds == AUTO
+    return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)

@@ -1,0 +1,331 @@
+"""The result of a task or of one of its stages, column by column: counts, estimates, statements and files."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp._version import __version__
+from shuffledp.accounting import ReidentificationBound
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.pipeline import Release
+from shuffledp.planning.group_mixing import Mixing, mixing_warnings
+from shuffledp.survey.columns import Column
+from shuffledp.survey.earlier import EarlierRelease
+from shuffledp.survey.network_section import Walked
+from shuffledp.survey.task import Task
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFlow(Described):
+    """How many people went in and how many reports came out; counts only.
+
+    Args:
+        received: rows in the input; None for a stage that never saw it.
+        missing: rows without an answer that were dropped.
+        released: reports in the view; 0 before there is one.
+        expected: people planned for, if the task says.
+        detached: public columns that the shuffle took off.
+    """
+
+    received: int | None
+    missing: int
+    released: int
+    expected: int | None = None
+    detached: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(0, missing=self.missing, released=self.released)
+        if self.received is not None:
+            validate.integer_at_least(self.missing, received=self.received)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStage:
+    """The reports or the view of a private column, as one stage hands them on to the next.
+
+    Args:
+        column: the column.
+        flow: counts so far.
+        num_reports: reports in the file.
+        seeded: whether the randomness of this stage, or of one before it, can be replayed.
+        is_secret: whether the file gives answers away: reports that guarantee nothing before they are shuffled.
+        files: names of the files written, with their SHA-256 digests.
+    """
+
+    column: Column
+    flow: DataFlow
+    num_reports: int
+    seeded: bool
+    is_secret: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "ColumnStage":
+        """A copy with the digests of more files."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and files."""
+        return {"num_reports": self.num_reports, "flow": self.flow.to_dict(), "files": dict(self.files)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """The result of a stage that hands files on to the next one.
+
+    Args:
+        stage: "randomize" or "shuffle".
+        task: the task.
+        columns: the result of each private column by the name of its folder in a release, which is "" without blocks.
+    """
+
+    stage: str
+    task: Task
+    columns: dict[str, ColumnStage]
+
+    @property
+    def column(self) -> ColumnStage:
+        """The result of the only private column."""
+        return _only(self.task, self.columns)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness of any column can be replayed."""
+        return any(column.seeded for column in self.columns.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that the stage's command prints with ``--json``, as docs/schema.json has it.
+
+        That is ``stage``, or ``joint_stage`` where the task has blocks.
+        """
+        head = {"stage": self.stage, "task_sha256": self.task.sha256, "library_version": __version__}
+        if not self.task.in_blocks:
+            return {**head, **self.column.to_dict(), "seeded": self.seeded}
+        columns = [
+            {"value": each.column.value, "task_sha256": each.column.sha256, **each.to_dict()}
+            for each in self.columns.values()
+        ]
+        return {**head, "columns": columns, "seeded": self.seeded}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regional:
+    """What a shuffle near a reference order lets one learn by place.
+
+    Args:
+        estimate: one row per region and target, with ``where``.
+        unshuffled_error: the standard error of each row if nothing were shuffled, at most, shape (rows,).
+        people: how many people's slots are in each region.
+        mixing: what the shuffle does to the groups.
+        left_out: people who are too few, and too far away from others, for an estimate of their own.
+        of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
+        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
+            theorem says.
+        hidden_by_smallest: the same from the smallest group, of those whose people are not alone.
+        hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
+            is not known, or too much to compute.
+    """
+
+    estimate: Estimate
+    unshuffled_error: NDArray[np.float64]
+    people: NDArray[np.int64]
+    mixing: Mixing
+    left_out: int = 0
+    of_slot: NDArray[np.int64] | None = None
+    hidden_by_group: ReidentificationBound | None = None
+    hidden_by_smallest: ReidentificationBound | None = None
+    hidden_by_all: ReidentificationBound | None = None
+
+    @property
+    def reidentification(self) -> dict[str, Any]:
+        """The odds as dictionaries that JSON can hold, without those that are not known."""
+        found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
+        return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
+        errors = self.unshuffled_error.tolist()
+        return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnOutcome:
+    """The result of a private column, ready to be written and drawn.
+
+    Args:
+        column: the column.
+        flow: counts.
+        release: estimate (rows named as the task's categories) and statements about it alone.
+        regional: estimates by place, if the shuffle is one near a reference order.
+        walked: what came of walks along a graph, if the shuffle is one of them.
+        composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
+        earlier: releases about the same people before this one, which ``composed`` covers.
+        files: names of the files written so far, with their SHA-256 digests.
+    """
+
+    column: Column
+    flow: DataFlow
+    release: Release
+    regional: Regional | None = None
+    walked: Walked | None = None
+    composed: tuple[PrivacyStatement, ...] = ()
+    earlier: tuple[EarlierRelease, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "ColumnOutcome":
+        """A copy with the digests of more files."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    @property
+    def statements(self) -> tuple[PrivacyStatement, ...]:
+        """What is guaranteed to one person, headline first."""
+        return self.composed or self.release.statements
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness can be replayed."""
+        return self.release.seeded
+
+    @property
+    def model(self) -> ProtocolModel:
+        """The public description of what was run."""
+        return self.release.model
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
+        return self.release.estimate.rows() + (self.regional.rows() if self.regional else [])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever reads the estimates should know first; empty if there is nothing."""
+        by_place = mixing_warnings(self.regional.mixing, [self.model]) if self.regional else ()
+        of_walks = self.walked.plan.warnings if self.walked else ()
+        return (*self.model.local.warnings, *by_place, *of_walks)
+
+    def _about_groups(self) -> dict[str, Any]:
+        if self.regional is None:
+            return {}
+        odds = {} if self.seeded else {"reidentification": self.regional.reidentification}
+        mixing = self.regional.mixing.to_dict() | ({"alpha": "inf", "delta": 0.0} if self.seeded else {})
+        return {"mixing": mixing, **odds}
+
+    def _about_walks(self) -> dict[str, Any]:
+        if self.walked is None:
+            return {}
+        return {"network": {"held": list(self.walked.held), **self.walked.plan.to_dict()}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``statement.json`` beside the view says (``release`` in docs/schema.json)."""
+        return {
+            "task": self.column.to_dict(),
+            "task_sha256": self.column.sha256,
+            "library_version": __version__,
+            **self.release.to_dict(),
+            "estimates": self.rows(),
+            **self._about_groups(),
+            **self._about_walks(),
+            "warnings": list(self.warnings),
+            "statements": [statement.to_dict() for statement in self.statements],
+            "earlier": _counted(self.earlier),
+            "flow": self.flow.to_dict(),
+            "model": self.model.to_dict(),
+            "files": dict(self.files),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """The result of a task.
+
+    Args:
+        task: the task.
+        columns: the outcome of each private column by the name of its folder, which is "" without blocks.
+        statements: about one person, over all columns and earlier releases.
+        earlier: releases about the same people before this one, which they cover.
+        files: names of the files written beside the folders of columns, with their SHA-256 digests.
+    """
+
+    task: Task
+    columns: dict[str, ColumnOutcome]
+    statements: tuple[PrivacyStatement, ...]
+    earlier: tuple[EarlierRelease, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
+        """A copy with the digests of more files beside the folders."""
+        return replace(self, files=self.files | _digests(folder, names))
+
+    @property
+    def column(self) -> ColumnOutcome:
+        """The outcome of the only private column."""
+        return _only(self.task, self.columns)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the randomness of any column can be replayed."""
+        return any(column.seeded for column in self.columns.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that `run` and `analyze` print with ``--json``, as docs/schema.json has it.
+
+        That is ``release``, or ``joint_release`` where the task has blocks.
+        """
+        if not self.task.in_blocks:
+            return self.column.to_dict()
+        columns = self.columns.values()
+        inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "estimates": [{"value": part.column.value, **row} for part in columns for row in part.rows()],
+            "statements": [statement.to_dict() for statement in self.statements],
+            "earlier": _counted(self.earlier),
+            "warnings": list(dict.fromkeys(each for part in columns for each in part.warnings)),
+            "seeded": self.seeded,
+            "columns": [
+                {
+                    "value": part.column.value,
+                    "folder": name,
+                    "task_sha256": part.column.sha256,
+                    "num_reports": part.release.num_reports,
+                    "flow": part.flow.to_dict(),
+                    "model": part.model.to_dict(),
+                }
+                for name, part in self.columns.items()
+            ],
+            "files": inside | self.files,
+        }
+
+
+def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
+    """The result of the only private column.
+
+    Raises:
+        InvalidParameterError: if there are several.
+    """
+    return list(columns.values())[task.columns.index(task.column)]
+
+
+def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
+    """All releases before this one whose losses are in its statements, each once."""
+    return list({each: each.to_dict() for release in earlier for each in release.counted}.values())
+
+
+def _digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of each file, in hexadecimal."""
+    digests = {}
+    for name in names:
+        with (folder / name).open("rb") as file:
+            digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests

@@ -1,0 +1,316 @@
+"""The ``[protocol]`` section, in place of ``[randomizer]``: one class per kind, whose fields are the keys.
+
+A protocol is a randomizer whose parameters follow from the whole task: how many people are planned for, how good the
+shuffler is, and which delta is stated. So it is complete only as a part of a task.
+"""
+
+import math
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from shuffledp.analyzers import SumAnalyzer
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
+from shuffledp.planning.randomizer_choice import ExpectedError
+from shuffledp.randomizers import SplitAndMix
+from shuffledp.randomizers.families import Mechanism
+from shuffledp.survey.randomizer_section import MeanSection, RandomizerSection
+from shuffledp.survey.section import Circumstances, OutOfRange
+
+if TYPE_CHECKING:
+    from shuffledp.core.shuffle_models import ShuffleModel
+
+
+STATISTICS = ("mean", "sum")
+
+# Parameters of the calibration that are not keys of [protocol], and where a task file has them.
+_ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolPlan(Described):
+    """Plan of a protocol, before a collection.
+
+    Args:
+        certificate: how many messages each person sends, what that makes certain, and what others would have said.
+        least_people: with fewer nothing is released, since their noise is too little.
+        wrap_probability: at most so likely a sum is decoded as a quite different one.
+        noise_error: standard error of the noise alone, without the most that rounding can add.
+        central_error: standard error of a trusted curator, who adds Laplace noise of the same epsilon.
+        local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
+    """
+
+    certificate: SplitAndMixCertificate
+    least_people: int
+    wrap_probability: float
+    noise_error: float
+    central_error: float
+    local_errors: dict[str, float]
+
+
+class ProtocolSection(MeanSection):
+    """Choice of how answers are split into messages for several shuffles; ``kind`` names the subclass."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    title: ClassVar[str] = "[protocol]"
+    key: ClassVar[str] = "protocol"
+    needs_expected: ClassVar[bool] = True
+
+    @classmethod
+    def members(cls) -> dict[str, type[Self]]:
+        """The sections of all kinds, sorted by kind: written by hand, since each is solved from the whole task."""
+        return super(RandomizerSection, cls).members()
+
+    @abstractmethod
+    def plan(self, shuffle: "ShuffleModel") -> ProtocolPlan:
+        """The plan of a collection that goes through this shuffle."""
+
+    @abstractmethod
+    def central_error(self, num_users: int) -> float:
+        """Standard error of the same statistic where a trusted curator adds noise to it, with the same epsilon."""
+
+    @abstractmethod
+    def local_errors(self, num_users: int) -> dict[str, float]:
+        """By kind, those of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitAndMixSection(ProtocolSection):
+    """Split and mix: sums and means with the error of a trusted curator.
+
+    Args:
+        epsilon: central privacy loss in nats, over all coordinates together; nothing is guaranteed before shuffling.
+        lower: least value (of each coordinate); public, so fixed beforehand.
+        upper: largest value; with ``l1_bounded``, of the sum of all coordinates.
+        statistic: "mean" or "sum".
+        dimension: numbers in each list of the private column; 1 for plain numbers.
+        l1_bounded: lists hold numbers of 0 or more that add up to ``upper`` at most.
+        integer: values are whole numbers, and nothing is rounded.
+        precision: steps of the grid between the ends of the range; None is the root of the people planned for, rounded
+            up, or the width of the range for whole numbers.
+        dropout_fraction: share of the people planned for who may stay away, or work together with the analyst.
+        out_of_range: whether a value outside the range stops the run, or is moved into it.
+        circumstances: set by the task.
+
+    Raises:
+        InvalidParameterError: as `shuffledp.planning.calibrate.split_and_mix` does, once it is part of a task.
+    """
+
+    kind: ClassVar[str] = "split-and-mix"
+    mechanism: ClassVar[type[Mechanism]] = SplitAndMix
+    answers: ClassVar[str] = "number"
+    epsilon: float
+    lower: float
+    upper: float
+    statistic: str = "mean"
+    dimension: int = 1
+    l1_bounded: bool = False
+    integer: bool = False
+    precision: int | None = None
+    dropout_fraction: float = 0.0
+    out_of_range: OutOfRange = OutOfRange.REFUSE
+    circumstances: Circumstances | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        validate.one_of(STATISTICS, statistic=self.statistic)
+        validate.integer_at_least(1, dimension=self.dimension)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the table; what the rest of the task says is not among them."""
+        table = super(SplitAndMixSection, self).to_dict()
+        return {key: value for key, value in table.items() if key != "circumstances"}
+
+    def within(self, circumstances: Circumstances) -> Self:
+        """The section as part of a task; refuses what cannot be certified there, before anything is collected.
+
+        Raises:
+            InvalidParameterError: for a shuffler whose imperfection is not known, or as the calibration does.
+        """
+        if circumstances.imperfection is None:
+            raise InvalidParameterError(
+                f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
+                f"kind 'uniform' or 'imperfect'; got kind {circumstances.shuffler!r}, which would let the analyst add "
+                "up each person's messages."
+            )
+        placed = replace(self)
+        object.__setattr__(placed, "circumstances", circumstances)
+        if circumstances.num_users is not None:
+            try:
+                placed.randomizer()
+            except InvalidParameterError as error:
+                message = str(error)
+            else:
+                return placed
+            raise InvalidParameterError(f"{self.title} {message}{_where_else(message)}")
+        return placed
+
+    def randomizer(self) -> SplitAndMix:
+        """The randomizer with the fewest messages that are certified.
+
+        Raises:
+            InvalidParameterError: if it is not known how many people are planned for.
+        """
+        if self.circumstances is None or self.circumstances.num_users is None:
+            raise InvalidParameterError(
+                "[people] must say expected, the number of people planned for, in a task with a [protocol]: everybody "
+                "adds a share of the noise that depends on it; got none."
+            )
+        return _solved(self, self.circumstances)
+
+    def analyzer(self, *, level: float) -> SumAnalyzer:
+        """The sum or the mean."""
+        return SumAnalyzer(statistic=self.statistic, level=level)
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """Errors from the noise and the most that rounding can add, whatever the values are."""
+        unit = self.unit_of(num_users)
+        noise = math.sqrt(self.randomizer().model.sum_variance(num_users))
+        return ExpectedError(
+            at=self.expected_values,
+            standard_error=noise * unit / num_users,
+            sampling_error=math.sqrt(self.expected_spread / num_users) * unit,
+        )
+
+    def unit_of(self, num_users: int) -> float:
+        """1 for a mean, the number of people for a sum."""
+        return float(num_users) if self.statistic == "sum" else 1.0
+
+    def plan(self, shuffle: "ShuffleModel") -> ProtocolPlan:
+        """The certificate for this shuffle, and errors beside those of others."""
+        model, people = self.randomizer().model, shuffle.num_users
+        delta = None if self.circumstances is None else self.circumstances.delta
+        return ProtocolPlan(
+            certificate=split_and_mix_certificate(model, shuffle, delta=delta),
+            least_people=self.least_people,
+            wrap_probability=model.wrap_probability,
+            noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
+            central_error=self.central_error(people),
+            local_errors=self.local_errors(people),
+        )
+
+    def central_error(self, num_users: int) -> float:
+        """Standard error of Laplace noise that a trusted curator adds to the exact statistic, with the same epsilon."""
+        coordinates = min(self.dimension, 2) if self.l1_bounded else self.dimension
+        scale = coordinates * (self.upper - self.lower) / self.epsilon
+        return math.sqrt(2) * scale * self.unit_of(num_users) / num_users
+
+    def local_errors(self, num_users: int) -> dict[str, float]:
+        """Standard errors of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""
+        found = {}
+        for kind, member in RandomizerSection.members().items():
+            if member.answers == self.reads:
+                try:
+                    error = self.instead(member).expected_error(num_users)
+                except InvalidParameterError:
+                    continue
+                found[kind] = error.standard_error * self.unit_of(num_users)
+        return found
+
+    def shared(self) -> dict[str, Any]:
+        """The range, and the same loss for each person alone."""
+        return {"epsilon0": self.epsilon, **super(SplitAndMixSection, self).shared()}
+
+    @property
+    def reads(self) -> str:
+        """Numbers, or lists of numbers."""
+        return "number" if self.dimension == 1 else "list"
+
+    @property
+    def least_people(self) -> int:
+        """People whose noise is enough: those planned for, less the share that may stay away."""
+        return self.randomizer().model.noise_users
+
+    @property
+    def most_people(self) -> int:
+        """Those planned for."""
+        return self.randomizer().model.num_users
+
+    @property
+    def clips(self) -> bool:
+        """Whether values outside the range are moved into it."""
+        return self.out_of_range is OutOfRange.CLIP
+
+    @property
+    def clipping(self) -> str:
+        """A sentence on values outside the range."""
+        if not self.clips:
+            return ""
+        if self.l1_bounded:
+            return f"Lists that add up to more than {self.upper:g} are shortened, and numbers below 0 count as 0."
+        return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end."
+
+    @property
+    def expected_values(self) -> str:
+        """Evenly spread values."""
+        if self.dimension == 1:
+            return f"values spread evenly from {self.lower:g} to {self.upper:g}"
+        if self.l1_bounded:
+            return f"each coordinate of lists spread evenly over those that add up to {self.upper:g} at most"
+        return f"each coordinate of lists of values spread evenly from {self.lower:g} to {self.upper:g}"
+
+    @property
+    def expected_spread(self) -> float:
+        """Variance of the uniform law on the range, or on the lists that are short enough."""
+        others = self.dimension if self.l1_bounded else 1
+        return (self.upper - self.lower) ** 2 * others / ((others + 1) ** 2 * (others + 2))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One row, or the numbers of the coordinates."""
+        return ("value",) if self.dimension == 1 else tuple(str(coordinate) for coordinate in range(self.dimension))
+
+
+@lru_cache(maxsize=64)
+def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
+    if here.num_users is None or here.imperfection is None:
+        raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
+    with warnings.catch_warnings():  # plans and releases have warnings of their own
+        warnings.simplefilter("ignore")
+        return split_and_mix(
+            num_users=here.num_users,
+            epsilon=section.epsilon,
+            delta=here.delta,
+            imperfection=here.imperfection,
+            lower=section.lower,
+            upper=section.upper,
+            dropout_fraction=section.dropout_fraction,
+            dimension=section.dimension,
+            l1_bounded=section.l1_bounded,
+            integer=section.integer,
+            precision=section.precision,
+            clip=section.clips,
+        )
+
+
+def _where_else(message: str) -> str:
+    """For a message of the calibration, under which names a task file has the parameters that it speaks of."""
+    found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
+    return f" In the task file {', '.join(found)}." if found else ""
+
+
+def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A table of the task file, with its protocol (if it has one) in the place of the randomizer.
+
+    Raises:
+        InvalidParameterError: if it has both, or as the section does.
+    """
+    if not isinstance(data, Mapping) or ProtocolSection.key not in data:
+        return data
+    if RandomizerSection.key in data:
+        raise InvalidParameterError(f"{title} must have a table [randomizer] or [protocol]; got both.")
+    rest = {key: value for key, value in data.items() if key != ProtocolSection.key}
+    return {**rest, RandomizerSection.key: ProtocolSection.from_dict(data[ProtocolSection.key])}
+
+
+def as_written(table: Mapping[str, Any], section: RandomizerSection) -> dict[str, Any]:
+    """Inverse of `with_protocol`: the section under the name that the task file has for it."""
+    return {section.key if key == RandomizerSection.key else key: value for key, value in table.items()}

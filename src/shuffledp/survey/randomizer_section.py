@@ -1,0 +1,324 @@
+"""The table ``[randomizer]``, generated from the registry of randomizers.
+
+Its keys are the keyword arguments of the randomizer that ``kind`` names. A family (categories, numbers, vectors) adds
+what only a task knows: how the private column is read, how files hold reports, which errors are to be expected.
+"""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+
+from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Analyzer, Randomizer
+from shuffledp.core.validate import invalid
+from shuffledp.planning.randomizer_choice import ExpectedError, expected_error
+from shuffledp.randomizers.families import Mechanism
+from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
+from shuffledp.survey.report_form import from_file, to_file
+from shuffledp.survey.section import Circumstances, OutOfRange, Section, one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+Category = str | int | bool
+
+MISSING_CATEGORY = "(missing)"
+
+_MOST_SHOWN = 5
+
+
+class RandomizerSection(Section):
+    """Choice of the randomizer; ``kind`` names it in the registry, which generates a subclass for each."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    title: ClassVar[str] = "[randomizer]"
+    kind: ClassVar[str]
+    mechanism: ClassVar[type[Mechanism]]
+    renamed: ClassVar[Mapping[str, str]] = {}  # its keyword arguments that are no keys, and the property for each
+    key: ClassVar[str] = "randomizer"  # of the section in the task
+    answers: ClassVar[str]  # how the private column is read: "category"
+    needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
+    missing_category: bool  # whether not having answered is an answer too
+
+    @classmethod
+    def members(cls) -> dict[str, type[Self]]:
+        """The sections of all kinds in the registry, sorted by kind, as far as they are of this family."""
+        made = ((kind, section_of(kind, mechanism)) for kind, mechanism in mechanisms("randomizer").items())
+        return {kind: member for kind, member in made if issubclass(member, cls)}
+
+    def within(self, circumstances: Circumstances) -> Self:
+        """The section as part of a task, whose other sections some need to know."""
+        del circumstances
+        return self
+
+    def randomizer(self) -> Randomizer:
+        """The randomizer that runs on the device, from the keys that it has as keyword arguments."""
+        names = keywords_of(self.mechanism)
+        return self.mechanism(**{name: getattr(self, self.renamed.get(name, name)) for name in names})
+
+    @abstractmethod
+    def analyzer(self, *, level: float) -> Analyzer[Any]:
+        """The analyzer that fits its reports, with intervals of this coverage."""
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """The errors to be expected with this number of people, all of whose reports arrive."""
+        return expected_error(self.randomizer().model, num_users)
+
+    @property
+    @abstractmethod
+    def targets(self) -> tuple[str, ...]:
+        """One name per row of the estimate."""
+
+    def targets_of(self, column: str) -> tuple[str, ...]:
+        """One name per row of a release of this private column."""
+        del column
+        return self.targets
+
+    @property
+    def least_people(self) -> int:
+        """With fewer nothing may be released, whatever the task's smallest batch is."""
+        return 1
+
+    @property
+    def most_people(self) -> int | None:
+        """With more nothing can be released; None for any number."""
+        return None
+
+    @property
+    def reads(self) -> str:
+        """Kind of the private column: "category", "number", "vector" or "list"."""
+        return self.answers
+
+    @property
+    def clips(self) -> bool:
+        """Whether answers outside a range are moved to its nearer end."""
+        return False
+
+    @property
+    def clipping(self) -> str:
+        """A sentence on answers outside a range; "" where nothing is changed."""
+        return ""
+
+    def unit_of(self, num_users: int) -> float:
+        """Factor from an average over this number of people to the units of the estimate."""
+        del num_users
+        return 1.0
+
+    def shared(self) -> dict[str, Any]:
+        """Keys that another randomizer may take over from this one."""
+        return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
+
+    def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
+        """Another randomizer with all values of this one that it has keys for, and its defaults for the rest.
+
+        Raises:
+            InvalidParameterError: if it cannot take them, or needs others.
+        """
+        theirs = {field.name for field in fields(cast(Any, member))}
+        shared = {key: value for key, value in self.shared().items() if key in theirs}
+        return RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
+
+    @property
+    @abstractmethod
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """The answers in the private column, in the order of their numbers."""
+
+    def named(self, reports: "pa.Table") -> "pa.Table":
+        """Reports as a file holds them, such as names of categories in place of numbers."""
+        return to_file(reports, form=self.mechanism.file_form, targets=self.targets)
+
+    def numbered(self, reports: "pa.Table") -> "pa.Table":
+        """Reports as the randomizer made them: the inverse of `named`."""
+        return from_file(reports, form=self.mechanism.file_form, targets=self.targets)
+
+    @abstractmethod
+    def with_missing_category(self) -> "RandomizerSection":
+        """The section in which not having answered is an answer too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoricalSection(RandomizerSection):
+    """Family for answers that are one of some named categories, whose frequencies are estimated.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        categories: the possible answers, two or more, all of one type and all different; public, so fixed beforehand.
+        missing_category: whether not having answered is one more category; set by the task's ``missing = "category"``.
+
+    Raises:
+        InvalidParameterError: for fewer than two categories, duplicates, mixed types, or text that is empty or has
+            control characters; and as the randomizer does.
+    """
+
+    answers: ClassVar[str] = "category"
+    renamed: ClassVar[Mapping[str, str]] = {"domain_size": "domain_size"}
+    epsilon0: float
+    categories: tuple[Category, ...]
+    missing_category: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.categories) < 2:
+            raise invalid("two or more", categories=list(self.categories))
+        kinds = sorted({type(category).__name__ for category in self.categories})
+        if kinds not in (["str"], ["int"], ["bool"]):
+            raise InvalidParameterError(
+                f"categories must be all of one type (text, whole numbers or true/false); got {' and '.join(kinds)}."
+            )
+        targets = self.targets
+        for name in targets:
+            one_line(categories=name)
+        duplicates = [repr(name) for name, count in Counter(targets).items() if count > 1]
+        if duplicates:
+            shown = ", ".join(duplicates[:_MOST_SHOWN]) + (", ..." if len(duplicates) > _MOST_SHOWN else "")
+            raise InvalidParameterError(f"categories must be all different; got more than once: {shown}.")
+        self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
+
+    @property
+    def domain_size(self) -> int:
+        """Number of categories, with the one for people who did not answer."""
+        return len(self.categories) + self.missing_category
+
+    def analyzer(self, *, level: float) -> FrequencyAnalyzer:
+        """Frequencies of the categories."""
+        return FrequencyAnalyzer(level=level)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The categories as text."""
+        extra = (MISSING_CATEGORY,) if self.missing_category else ()
+        return (*(_as_text(category) for category in self.categories), *extra)
+
+    @property
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """The categories."""
+        return self.categories
+
+    def with_missing_category(self) -> "CategoricalSection":
+        """One more category, after the others, for people who did not answer."""
+        return replace(self, missing_category=True)
+
+
+class MeanSection(RandomizerSection):
+    """Base of the families whose answers are averaged: a missing answer cannot be one more category."""
+
+    __slots__ = ()
+    missing_category = False
+
+    def analyzer(self, *, level: float) -> Analyzer[Any]:
+        """The mean."""
+        return MeanAnalyzer(level=level)
+
+    def targets_of(self, column: str) -> tuple[str, ...]:
+        """The column, or its coordinates in square brackets."""
+        names = self.targets
+        return (column,) if len(names) == 1 else tuple(f"{column}[{name}]" for name in names)
+
+    @property
+    def categories_of_answers(self) -> tuple[Category, ...]:
+        """An empty tuple: answers are numbers."""
+        return ()
+
+    def with_missing_category(self) -> NoReturn:
+        """Refused: a mean has no place for people who did not answer.
+
+        Raises:
+            InvalidParameterError: always.
+        """
+        raise InvalidParameterError(
+            f"missing must be 'refuse' or 'drop' where answers are averaged, as by {self.kind!r}; "
+            "got missing='category'."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberSection(MeanSection):
+    """Family for numbers in a range.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        lower: least value; public, so fixed beforehand.
+        upper: largest value; public, so fixed beforehand.
+        out_of_range: whether a number outside the range stops the run, or is moved to the nearer end.
+
+    Raises:
+        InvalidParameterError: as the randomizer does.
+    """
+
+    answers: ClassVar[str] = "number"
+    renamed: ClassVar[Mapping[str, str]] = {"clip": "clips"}
+    integer: ClassVar[bool] = False  # whether only whole numbers are answers
+    epsilon0: float
+    lower: float
+    upper: float
+    out_of_range: OutOfRange = OutOfRange.REFUSE
+
+    def __post_init__(self) -> None:
+        self.randomizer()  # refuses what cannot be represented, before anything is collected
+
+    @property
+    def clips(self) -> bool:
+        """Whether numbers outside the range are moved to its nearer end."""
+        return self.out_of_range is OutOfRange.CLIP
+
+    @property
+    def clipping(self) -> str:
+        """A sentence on numbers outside the range."""
+        return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end." if self.clips else ""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """One mean."""
+        return ("value",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSection(MeanSection):
+    """Family for vectors of length 1.
+
+    Args:
+        epsilon0: local privacy loss in nats.
+        dimension: numbers in each list of the private column.
+
+    Raises:
+        InvalidParameterError: as the randomizer does.
+    """
+
+    answers: ClassVar[str] = "vector"
+    epsilon0: float
+    dimension: int
+
+    def __post_init__(self) -> None:
+        self.randomizer()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The numbers of the coordinates."""
+        return tuple(str(coordinate) for coordinate in range(self.dimension))
+
+
+def _as_text(category: Category) -> str:
+    return str(category).lower() if isinstance(category, bool) else str(category)
+
+
+# ---- one section for each kind of the registry ----------------------------------------------------------------------
+
+_FAMILIES: dict[str, type[RandomizerSection]] = {
+    family.answers: family for family in (CategoricalSection, NumberSection, VectorSection)
+}
+
+_MADE: dict[tuple[str, type[Mechanism]], type[RandomizerSection]] = {}  # a class is made once
+
+
+def section_of(kind: str, mechanism: type[Mechanism]) -> type[RandomizerSection]:
+    """The section of one kind: the keys of its family, and what else its randomizer takes, with the same defaults."""
+    if (kind, mechanism) not in _MADE:
+        family = _FAMILIES[mechanism.answers]
+        known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
+        further = [each for name, each in keywords_of(mechanism).items() if name not in known]
+        _MADE[kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
+    return _MADE[kind, mechanism]

@@ -1,0 +1,95 @@
+"""Base of the tables of a task file: errors that name the table, checks of text, and values that tables share."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, make_dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import has_controls, is_misleading
+from shuffledp.core.validate import invalid
+
+
+class Section(Described):
+    """A table of the task file; ``title`` is how the file writes it, such as ``[people]``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The section that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key; the message names the table and the key.
+        """
+        try:
+            return super().from_dict(data)
+        except InvalidParameterError as error:
+            message = str(error)
+        raise InvalidParameterError(message if message.startswith(cls.title) else f"{cls.title} {message}")
+
+    @classmethod
+    def for_kind(cls, kind: str, further: Iterable[inspect.Parameter], **facts: Any) -> type[Self]:
+        """A subclass of this family for one kind of a registry.
+
+        Args:
+            kind: its tag.
+            further: the keyword arguments that become keys beside those of the family, with the same defaults.
+            facts: class variables.
+        """
+        name = "".join(part.capitalize() for part in kind.split("-"))
+        made: type[Self] = make_dataclass(
+            f"{name}Section",
+            [(each.name, each.annotation, _default_of(each)) for each in further],
+            bases=(cls,),
+            namespace={"__doc__": f"Keys of the kind {kind!r} in a task file.", **facts},
+            frozen=True,
+            slots=True,
+            kw_only=True,
+        )
+        setattr(made, cls.tag_key or "", kind)  # afterwards, so that no second registry holds it
+        return made
+
+
+def _default_of(parameter: inspect.Parameter) -> Any:
+    return field() if parameter.default is inspect.Parameter.empty else field(default=parameter.default)
+
+
+class OutOfRange(StrEnum):
+    """Choice of what becomes of numbers outside the range."""
+
+    REFUSE = "refuse"
+    CLIP = "clip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """Facts of the rest of a task that a protocol depends on.
+
+    Args:
+        num_users: people planned for; None if the task does not say.
+        imperfection: gamma of the shuffler; None where it is not known.
+        delta: the remainder that is stated.
+        shuffler: the shuffler's kind.
+    """
+
+    num_users: int | None
+    imperfection: float | None
+    delta: float
+    shuffler: str
+
+
+def some_text(**values: str) -> None:
+    """Text that is not empty, that a file can hold, and that is read as it is written, such as the name of a column."""
+    for name, text in values.items():
+        if not text or is_misleading(text):
+            raise invalid("text that is not empty, without controls of its direction", **{name: text})
+
+
+def one_line(**values: str) -> None:
+    """Text that is not empty and has no control characters, of which some reverse text; they garble what shows it."""
+    for name, text in values.items():
+        if not text or has_controls(text):
+            raise invalid("text that is not empty, in one line and without control characters", **{name: text})

@@ -1,0 +1,215 @@
+"""The table ``[shuffler]``, generated from the registry of shufflers.
+
+Its keys are the keyword arguments of the shuffler that ``kind`` names. A family (about nothing else, about groups of
+people, about a graph of them) adds what only a task knows: what becomes of public columns, and which rows take part.
+"""
+
+import inspect
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.table import Integers
+from shuffledp.people.groups import Groups
+from shuffledp.people.groups.orders import METHODS
+from shuffledp.planning.mechanism_choice import check_choice, least_displaced
+from shuffledp.shufflers import ImperfectShuffler, ParallelShuffler, SlotShuffler, UniformShuffler
+from shuffledp.shufflers.shuffler_kinds import KINDS, ShufflerKind
+from shuffledp.survey.groups import Grouping
+from shuffledp.survey.section import Section
+
+ROW = "row"  # the column beside each report that says which row of the input it comes from
+
+# The registry, and the choice among its kinds that is made for the groups at hand.
+TASK_KINDS: dict[str, ShufflerKind] = KINDS | {"auto": ShufflerKind(least_displaced, "groups", True, check_choice)}
+
+
+class ShufflerSection(Section):
+    """Choice of the shuffler; ``kind`` names it in the registry, which generates a subclass for each."""
+
+    __slots__ = ()
+    tag_key: ClassVar[str] = "kind"
+    title: ClassVar[str] = "[shuffler]"
+    kind: ClassVar[str]
+    is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
+    needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
+    needs_graph: ClassVar[bool] = False  # whether reports walk along a graph, which is read where they do
+
+    @classmethod
+    def members(cls) -> dict[str, type[Self]]:
+        """The sections of all kinds, sorted by kind, as far as they are of this family."""
+        made = ((kind, section_of(kind)) for kind in sorted(TASK_KINDS))
+        return {kind: member for kind, member in made if issubclass(member, cls)}
+
+    def pinned(self, folder: Path) -> "ShufflerSection":
+        """The section with the digest of the files that it is about, if there are any.
+
+        Args:
+            folder: that of the task file.
+        """
+        del folder
+        return self
+
+    @property
+    def gamma(self) -> float | None:
+        """Imperfection that the shuffle promises, 0 for a uniform one; None where nothing is said."""
+        return None
+
+    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
+        """The section's shuffler for people who send several messages each.
+
+        Where one buffer for all of them is an open problem, each message gets a shuffle of its own.
+        """
+        if num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
+            return shuffler
+        return ParallelShuffler(shuffler, num_messages)
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows that the input must have, where the section says something of each of them; None where it does not."""
+        return None
+
+    def shuffler_of(self, rows: NDArray[np.int64]) -> Shuffler:
+        """The shuffler for the people of these rows of the input, counted from 0; see `num_rows`."""
+        del rows
+        return self.shuffler()
+
+    @abstractmethod
+    def shuffler(self, grouping: Grouping | None = None) -> Shuffler:
+        """The shuffler; those that hide the order inside groups are for the people of these groups alone."""
+
+    @property
+    def keeps_public(self) -> bool:
+        """True if public columns stay attached to slots; else they are detached, and never even read."""
+        return TASK_KINDS[self.kind].keeps_public
+
+    @abstractmethod
+    def could_have_made(self, view: View) -> bool:
+        """Whether the shuffler makes such views."""
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keys as keyword arguments."""
+        return {each.name: getattr(self, each.name) for each in fields(cast(Any, self))}
+
+
+class PlainSection(ShufflerSection):
+    """Family of the shufflers that are about nothing but the reports."""
+
+    __slots__ = ()
+    of_rows: ClassVar[tuple[str, ...]] = ()  # keys with a number for each row of the input
+
+    def __post_init__(self) -> None:
+        self.shuffler()
+
+    def shuffler(self, grouping: Grouping | None = None) -> Shuffler:
+        """The shuffler of the keys."""
+        del grouping
+        return TASK_KINDS[self.kind].make(**self.keywords)
+
+    @property
+    def gamma(self) -> float | None:
+        """That of the shuffler's model, which is the same for all numbers of people."""
+        return self.shuffler().model(2).imperfection
+
+    @property
+    def num_rows(self) -> int | None:
+        """As many as a key has numbers for."""
+        return next((len(self.keywords[key]) for key in self.of_rows if self.keywords[key] is not None), None)
+
+    def shuffler_of(self, rows: NDArray[np.int64]) -> Shuffler:
+        """The shuffler for the people of these rows, with their own numbers."""
+        given = {key: self.keywords[key] for key in self.of_rows if self.keywords[key] is not None}
+        theirs = {key: np.asarray(values)[rows] for key, values in given.items()}
+        return TASK_KINDS[self.kind].make(**{**self.keywords, **theirs})
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether the view has the shuffler's model, and where labels are people, each one's messages."""
+        messages = view.reports.model.num_messages
+        if self.keeps_public:
+            each = np.repeat(np.arange(view.reports.num_users), messages)
+            if view.labels is None or not np.array_equal(view.labels, each):
+                return False
+        return view.shuffle == self.in_rounds(self.shuffler(), messages).model(view.reports.num_users)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedSection(ShufflerSection):
+    """Family of the shufflers that hide the order inside groups, and leave every report near its sender.
+
+    Args:
+        order: how the reference order is found, as in `shuffledp.people.groups.reference_order`.
+
+    Raises:
+        InvalidParameterError: as the shuffler does.
+    """
+
+    needs_groups: ClassVar[bool] = True
+    order: str = "auto"
+
+    def __post_init__(self) -> None:
+        validate.one_of(METHODS, order=self.order)
+        check = TASK_KINDS[self.kind].check
+        if check is not None:
+            check(**{key: value for key, value in self.keywords.items() if key != "order"})
+
+    def around(self, groups: Groups, order: Integers) -> SlotShuffler:
+        """The shuffler of these groups around this reference order."""
+        return cast(SlotShuffler, TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
+
+    def shuffler(self, grouping: Grouping | None = None) -> SlotShuffler:
+        """The shuffler of these groups.
+
+        Raises:
+            InvalidParameterError: if there are none.
+        """
+        if grouping is None:
+            raise InvalidParameterError(
+                f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
+                "the input: `shuffledp plan TASK.toml --input FILE` says what to expect."
+            )
+        return self.around(grouping.groups, grouping.order(self.order))
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether each slot has one report; that the description fits the groups is seen where these are made."""
+        return view.labels is not None and len(view) == view.shuffle.num_users
+
+
+# ---- one section for each kind of the registry ----------------------------------------------------------------------
+
+_MADE: dict[str, type[ShufflerSection]] = {}  # a class is made once
+
+
+def section_of(kind: str) -> type[ShufflerSection]:
+    """The section of one kind: the keys of its family, and what else its shuffler takes, with the same defaults."""
+    if kind not in _MADE:
+        _MADE[kind] = _made(kind, TASK_KINDS[kind])
+    return _MADE[kind]
+
+
+def uniform_section() -> ShufflerSection:
+    """The section of a task that says nothing of its shuffler."""
+    return section_of("uniform")()
+
+
+def _made(kind: str, row: ShufflerKind) -> type[ShufflerSection]:
+    if row.about == "graph":
+        from shuffledp.survey.network_section import NetworkSection  # a family above this module, of one kind
+
+        return NetworkSection
+    family: type[ShufflerSection] = GroupedSection if row.about == "groups" else PlainSection
+    known = {"groups", *row.without, *(getattr(family, "__dataclass_fields__", ()))}
+    further = [each for name, each in inspect.signature(row.make).parameters.items() if name not in known]
+    of_rows = tuple(each.name for each in further if each.annotation == _NUMBERS)
+    keys = [each.replace(annotation=_LISTS) if each.name in of_rows else each for each in further]
+    return family.for_kind(kind, keys, is_uniform=row.make is UniformShuffler, of_rows=of_rows)
+
+
+_NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # numbers of any kind are a list of them in a file

@@ -1,0 +1,301 @@
+"""The task file: one private column or more, checked against its schema and hashed before a collection begins."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_none
+from shuffledp.survey.groups import GroupsSection
+from shuffledp.survey.protocol_section import as_written, with_protocol
+from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.section import Section, one_line, some_text
+from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
+
+_NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
+_LONGEST_FOLDER = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueSection(Section):
+    """One block of a private column.
+
+    Args:
+        column: its name in the input.
+        randomizer: how each answer in it is randomized.
+    """
+
+    title: ClassVar[str] = "[[value]]"
+    column: str
+    randomizer: RandomizerSection
+
+    def __post_init__(self) -> None:
+        some_text(column=self.column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the block, defaults included."""
+        return as_written(super(ValueSection, self).to_dict(), self.randomizer)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The block that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key; the message names the column.
+        """
+        try:
+            return super(ValueSection, cls).from_dict(with_protocol(cls.title, data))
+        except InvalidParameterError as error:
+            message = str(error)
+        column = data.get("column") if isinstance(data, Mapping) else None
+        named = f"{cls.title} of column {column!r}" if isinstance(column, str) else cls.title
+        raise InvalidParameterError(message.replace(cls.title, named, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks(Described):
+    """Private columns as ``[[value]]`` blocks of a task file, and what is fixed for all of them.
+
+    Args:
+        name: for people to read.
+        value: the private columns, one or more.
+        public: public columns that travel along with each, if the shuffler keeps them.
+        missing: what to do with people who did not answer, in each column by itself.
+        missing_values: texts in the private columns that mean "did not answer", besides nulls.
+        people: who takes part.
+        shuffler: how the reports of each column are shuffled.
+        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
+        release: what is stated, with this delta for each column; and when nothing may be released.
+
+    Raises:
+        InvalidParameterError: if there is no column, or one twice.
+    """
+
+    title: ClassVar[str] = "the task"
+    name: str
+    value: tuple[ValueSection, ...]
+    public: tuple[str, ...] = ()
+    missing: Missing = Missing.REFUSE
+    missing_values: tuple[str, ...] = ("",)
+    people: PeopleSection = field(default_factory=PeopleSection)
+    shuffler: ShufflerSection = field(default_factory=uniform_section)
+    groups: GroupsSection | None = None
+    release: ReleaseSection
+
+    def __post_init__(self) -> None:
+        one_line(name=self.name)
+        columns = [block.column for block in self.value]
+        if not columns:
+            raise invalid("one block or more", value=columns)
+        if len(set(columns)) != len(columns):
+            raise invalid("different columns", value=columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the task file, defaults included; without the key ``groups`` where there are none."""
+        return without_none(super(Blocks, self).to_dict(), "groups")
+
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, which share everything but the block and name the whole by its digest."""
+        part_of = digest(self.to_dict())
+        return tuple(self._column(block, part_of) for block in self.value)
+
+    def _column(self, block: ValueSection, part_of: str) -> Column:
+        try:
+            return Column(
+                name=self.name,
+                value=block.column,
+                public=self.public,
+                missing=self.missing,
+                missing_values=self.missing_values,
+                people=self.people,
+                randomizer=block.randomizer,
+                shuffler=self.shuffler,
+                groups=self.groups,
+                release=self.release,
+                part_of=part_of,
+            )
+        except InvalidParameterError as error:
+            message = str(error)
+        raise InvalidParameterError(f"{block.title} of column {block.column!r}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A collection, fixed before it begins: one private column or more, answered by the same people.
+
+    Each column goes its own way through a shuffle of its own, so that nobody can tell which reports of two columns
+    belong to one person; the losses of a person add up.
+
+    Args:
+        written: the task as its file has it: a single column, or blocks of columns.
+
+    Attributes:
+        columns: each private column with all that is fixed for it.
+
+    Raises:
+        InvalidParameterError: as `Column` does, of one of the columns.
+
+    Example:
+        >>> randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
+        >>> task = Task.from_dict({
+        ...     "name": "survey", "release": {"delta": 1e-6},
+        ...     "value": [{"column": name, "randomizer": randomizer} for name in ("smokes", "drinks")],
+        ... })
+        >>> [column.value for column in task.columns], len(task.sha256)
+        (['smokes', 'drinks'], 64)
+    """
+
+    written: Column | Blocks
+    columns: tuple[Column, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        columns = self.written.columns() if isinstance(self.written, Blocks) else (self.written,)
+        object.__setattr__(self, "columns", columns)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The task in a TOML file; the digests of the files that groups or graphs are made from become part of it.
+
+        Raises:
+            InvalidParameterError: if the file is absent, is not TOML, or breaks the schema; or a file that it names
+                cannot be read, or has another digest than the task says.
+        """
+        return cls.from_dict(_read_toml(path)).pinned(Path(path).parent)
+
+    def pinned(self, folder: Path) -> Self:
+        """The task with the digests of the files that its groups are made from, or that reports walk along.
+
+        Args:
+            folder: what paths in the task are relative to.
+
+        Raises:
+            InvalidParameterError: if a file cannot be read, or has another digest than the task says.
+        """
+        groups = None if self.groups is None else self.groups.pinned(folder)
+        written = replace(self.written, groups=groups, shuffler=self.shuffler.pinned(folder))
+        return type(self)(written)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The task that ``to_dict`` wrote.
+
+        Raises:
+            InvalidParameterError: for an unknown, missing or wrong key, or both a randomizer and a protocol.
+        """
+        blocks = data.get("value") if isinstance(data, Mapping) else None
+        if not isinstance(blocks, list) or (blocks and not any(isinstance(block, Mapping) for block in blocks)):
+            return cls(Column.from_dict(data))
+        for key in ("randomizer", "protocol"):
+            if blocks and key in data:
+                raise InvalidParameterError(
+                    f"[{key}] must be in each [[value]] block, as [value.{key}], where there are such blocks; got one "
+                    "beside them."
+                )
+        return cls(Blocks.from_dict(data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the task file, defaults included."""
+        return self.written.to_dict()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
+        return digest(self.to_dict())
+
+    @property
+    def name(self) -> str:
+        """What people call the task."""
+        return self.written.name
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Public columns that travel along with each private one, if the shuffler keeps them."""
+        return self.written.public
+
+    @property
+    def people(self) -> PeopleSection:
+        """Who takes part."""
+        return self.written.people
+
+    @property
+    def shuffler(self) -> ShufflerSection:
+        """How the reports of each column are shuffled."""
+        return self.written.shuffler
+
+    @property
+    def groups(self) -> GroupsSection | None:
+        """Whose reports the shuffler mixes, if it is one that hides the order inside groups."""
+        return self.written.groups
+
+    @property
+    def release(self) -> ReleaseSection:
+        """What is stated of each column, and when nothing may be released."""
+        return self.written.release
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the file has ``[[value]]`` blocks, so that each column has a folder, or a file, of its own."""
+        return isinstance(self.written, Blocks)
+
+    @property
+    def column(self) -> Column:
+        """The only private column.
+
+        Raises:
+            InvalidParameterError: if there are several.
+        """
+        if len(self.columns) > 1:
+            raise invalid("of one private column here", task=", ".join(column.label for column in self.columns))
+        return self.columns[0]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """A folder for each column: letters, digits, ``-`` and ``_``, all different in any case; "" without blocks."""
+        if not self.in_blocks:
+            return ("",)
+        names: list[str] = []
+        for column in self.columns:
+            plain = _NOT_IN_FOLDERS.sub("_", column.value).strip("_")[:_LONGEST_FOLDER] or "column"
+            taken, name, number = {each.lower() for each in names}, plain, 1
+            while name.lower() in taken:
+                number += 1
+                name = f"{plain}-{number}"
+            names.append(name)
+        return tuple(names)
+
+    def stage_files(self, output: Path) -> tuple[Path, ...]:
+        """The file of each column between two stages: the output itself, or files in it where there are blocks."""
+        return tuple(output / f"{name}.parquet" if name else output for name in self.folders)
+
+    def expecting(self, num_users: int) -> "Task":
+        """The task with this number of people, where a protocol needs it and the task does not say it."""
+        needed = any(column.randomizer.needs_expected for column in self.columns)
+        if self.people.expected is not None or not needed:
+            return self
+        return Task(replace(self.written, people=replace(self.people, expected=num_users)))
+
+
+def _read_toml(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises:
+        InvalidParameterError: if the file is absent or is not TOML.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        # Without what the parser quotes: the file may be one of answers, given in the wrong place.
+        quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
+        raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None

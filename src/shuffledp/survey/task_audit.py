@@ -1,0 +1,355 @@
+"""A task put to the test before its collection: each statement about it is held against attacks on its pipeline."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scipy.stats import binom
+
+from shuffledp._version import __version__
+from shuffledp.accounting import account_all
+from shuffledp.attacks import DEFAULT_GUESSES, AuditReport, Guessing, Verdict, audit, guess_answers
+from shuffledp.attacks.findings import counted, outcome_of, tally
+from shuffledp.core import validate
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.statement_terms import Kind
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits
+from shuffledp.leakage import Vulnerability, target_vulnerability
+from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.pipeline import Pipeline
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.shufflers import IdentityShuffler
+from shuffledp.survey.columns import Column
+from shuffledp.survey.groups import Grouping
+from shuffledp.survey.network_section import NetworkSection
+from shuffledp.survey.task import Task
+from shuffledp.survey.task_planning import planned_people, require_planned, shuffler_of
+
+_POWER = 0.9  # with which a break is to be found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakageFinding:
+    """What became of the stated vulnerability of one column, for answers that are all equally likely beforehand.
+
+    Args:
+        verdict: refuted, consistent or not audited.
+        reason: why it was not audited; else "".
+        vulnerability: what is stated; None if nothing is.
+        guessing: how often an attacker was right; None if no attack is known.
+        weak: whether it stood because it could hardly have been refuted: not with probability 90 % where the best guess
+            gains twice as much as is claimed, or as much as from a report that is not shuffled, if that is more.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    vulnerability: Vulnerability | None = None
+    guessing: Guessing | None = None
+    weak: bool = False
+
+    def __str__(self) -> str:
+        if self.guessing is not None and not self.reason:
+            return " ".join(filter(None, [str(self.guessing), self.power]))
+        return f"{self.verdict.upper()}: how often one person's answer can be guessed. {self.reason}"
+
+    @property
+    def power(self) -> str:
+        """What the trials could have found, in a sentence; "" where none was held against it."""
+        if self.guessing is None or self.verdict is not Verdict.CONSISTENT:
+            return ""
+        lower, upper = self.guessing.success_limits
+        said = (
+            f"With {self.guessing.trials:,} trials the limits are {in_digits(upper - lower, 'at most', digits=2)} "
+            "apart: if the claim is wrong by less, that may well have gone unseen."
+        )
+        if self.weak:
+            said += (
+                " These are too few to conclude anything: that guesses gain twice as much as is claimed, or as much as "
+                "from reports that are not shuffled, would hardly have been found."
+            )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part of the object that ``shuffledp audit --leakage --json`` prints."""
+        return {
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "vulnerability": None if self.vulnerability is None else self.vulnerability.to_dict(),
+            "guessing": None if self.guessing is None else self.guessing.to_dict(),
+            "weak": self.weak,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnAudit:
+    """What attacks found about one private column.
+
+    Args:
+        value: the column.
+        report: the findings, one for each statement about it.
+        leakage: what became of the stated success of guesses; None if that was not asked for.
+    """
+
+    value: str
+    report: AuditReport
+    leakage: LeakageFinding | None = None
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many claims met each verdict, that about guesses among them."""
+        found = [finding.verdict for finding in self.report.findings]
+        return tally(found if self.leakage is None else [*found, self.leakage.verdict])
+
+    @property
+    def weak(self) -> int:
+        """How many of the consistent ones could hardly have been refuted by so few trials."""
+        return self.report.weak + (self.leakage is not None and self.leakage.weak)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAudit:
+    """What attacks found about a task.
+
+    Args:
+        task: the task.
+        num_users: people who were played.
+        columns: one for each private column.
+        confidence: with which all limits, of all columns, hold together.
+    """
+
+    task: Task
+    num_users: int
+    columns: tuple[ColumnAudit, ...]
+    confidence: float
+
+    @property
+    def refuted(self) -> bool:
+        """True if some claim is refuted."""
+        return self.verdicts[Verdict.REFUTED] > 0
+
+    @property
+    def audited(self) -> bool:
+        """True if a claim is refuted, or one stood that so many trials could have refuted; else nothing is known."""
+        return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many claims met each verdict, those about all columns or several releases among them."""
+        counts = {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
+        counts[Verdict.NOT_AUDITED] += len(self.not_audited)
+        return counts
+
+    @property
+    def weak(self) -> int:
+        """How many of the consistent claims could hardly have been refuted by so few trials."""
+        return sum(column.weak for column in self.columns)
+
+    @property
+    def outcome(self) -> str:
+        """The verdicts in one sentence."""
+        return outcome_of(self.verdicts, self.weak)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the batch that was played."""
+        least, expected, found = self.task.release.minimum_batch, self.task.people.expected, []
+        if self.num_users < least:
+            found.append(
+                f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be "
+                "released. What is claimed here is what would be stated of so few."
+            )
+        drawn = isinstance(self.task.shuffler, NetworkSection) and self.task.shuffler.degree is not None
+        if drawn and expected not in (None, self.num_users):
+            found.append(
+                f"The graph that was played is drawn for {self.num_users:,} people, and is another one than that of "
+                f"the {expected:,} people expected."
+            )
+        return tuple(found)
+
+    @property
+    def seeded(self) -> bool:
+        """True if whoever knows the seed can repeat the runs."""
+        return any(column.report.seeded for column in self.columns)
+
+    @property
+    def not_audited(self) -> tuple[str, ...]:
+        """What a release states besides the statements about each column, and why no attack is held against it."""
+        return tuple(
+            f"What is stated of {what} together is not audited: attacks look at one column of one release."
+            for what, there in (
+                ("all columns", len(self.columns) > 1),
+                ("this and earlier releases", bool(self.task.people.earlier)),
+            )
+            if there
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp audit --json`` prints (``audit`` in docs/schema.json)."""
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "num_users": self.num_users,
+            "confidence": self.confidence,
+            "mode": self.columns[0].report.mode.value,
+            "refuted": self.refuted,
+            "audited": self.audited,
+            "verdicts": {verdict.value: number for verdict, number in self.verdicts.items()},
+            "weak": self.weak,
+            "seeded": self.seeded,
+            "columns": [
+                {
+                    "value": column.value,
+                    "findings": [finding.to_dict() for finding in column.report.findings],
+                    **({} if column.leakage is None else {"leakage": column.leakage.to_dict()}),
+                }
+                for column in self.columns
+            ],
+            "remarks": list(self.remarks),
+            "not_audited": list(self.not_audited),
+        }
+
+
+def audit_task(
+    task: Task,
+    num_users: int | None = None,
+    *,
+    trials: int | None = None,
+    confidence: float = 0.99,
+    mode: str = "pipeline",
+    leakage: bool = False,
+    grouping: Grouping | None = None,
+    graphs: Graphs | None = None,
+    source: RandomSource | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> TaskAudit:
+    """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
+
+    Several columns share the confidence. What is stated of all of them together, or of earlier releases too, is not
+    audited: each column of this release is, by itself. A batch below ``minimum_batch`` is played all the same, and
+    said to be one.
+
+    Args:
+        task: the task; nothing needs to have been collected.
+        num_users: people to play, 1 or more; None is what the task expects. A batch smaller than the real one is hidden
+            less well, so that attacks show more.
+        trials: held-out runs; None is ``shuffledp.attacks.DEFAULT_TRIALS``.
+        confidence: strictly between 0 and 1.
+        mode: "pipeline" or "statistics".
+        leakage: also guess answers, and hold the share of right guesses against `shuffledp.leakage`; in real runs,
+            whatever the mode.
+        grouping: the groups of the people, for a task with groups.
+        graphs: those that reports walk along, for a network shuffle; everybody is played then.
+        source: randomness; None is the cryptographic source.
+        progress: told for each column how many runs are done, and how many there are at most.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or it is not known how many people there will be.
+        BatchTooSmallError: if the noise of so many people is too little for the protocol.
+        UnsupportedModelError: if nothing is known about the privacy of the task, or no sufficient statistics are.
+    """
+    validate.open_probability(confidence=confidence)
+    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
+    task = task.expecting(num_users)
+    each = 1 - (1 - confidence) / len(task.columns) / (2 if leakage else 1)
+    if not each < 1:  # rounded; what attacks would refuse is a number that nobody gave
+        raise validate.invalid(
+            f"so far from 1 that {len(task.columns) * (1 + leakage)} audits can share the rest", confidence=confidence
+        )
+    columns = []
+    for column in task.columns:
+        require_planned(column, num_users)
+        pipeline = column.pipeline(shuffler_of(column, grouping, graphs))
+        report = audit(
+            pipeline,
+            _statements(column, pipeline, num_users),
+            num_users=num_users,
+            trials=trials,
+            confidence=each,
+            mode=mode,
+            source=source,
+            progress=None if progress is None else _told(progress, column.value, "auditing"),
+        )
+        guessed = None
+        if leakage:
+            guessed = audit_leakage(
+                pipeline,
+                num_users=num_users,
+                trials=trials,
+                confidence=each,
+                source=source,
+                progress=None if progress is None else _told(progress, column.value, "guessing"),
+            )
+        columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed))
+    return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
+
+
+def _statements(column: Column, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:
+    """What a run would state about one column."""
+    return account_all(pipeline.model(num_users), delta=column.release.delta)
+
+
+def _told(progress: Callable[[str, int, int | None], None], value: str, verb: str) -> Callable[[int, int | None], None]:
+    return lambda done, total: progress(f"{verb} {value}", done, total)
+
+
+def audit_leakage(
+    pipeline: Pipeline,
+    *,
+    num_users: int,
+    trials: int | None,
+    confidence: float,
+    source: RandomSource | None,
+    progress: Callable[[int, int | None], None] | None,
+) -> LeakageFinding:
+    """Hold the stated chance that one person's answer is guessed right against guesses by Bayes' rule.
+
+    An exact one is refuted by too many right guesses, and by too few where no attack is right more often (after a
+    uniform shuffle, and without any); an upper bound by too many.
+
+    Args:
+        pipeline: of the column.
+        num_users: people in the batch.
+        trials: runs; None is ``DEFAULT_GUESSES``.
+        confidence: of both limits together.
+        source: randomness; None is the cryptographic source.
+        progress: told how many runs are done.
+    """
+    try:
+        stated = target_vulnerability(pipeline.model(num_users))
+    except UnsupportedModelError as error:
+        return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"Nothing is stated: {error}")
+    if not stated.kind.promises:
+        kind = "An estimate" if stated.kind is Kind.ESTIMATE else "A lower bound"
+        return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"{kind} promises nothing.", vulnerability=stated)
+    exact = stated.kind is Kind.EXACT
+    try:
+        found = guess_answers(
+            pipeline,
+            stated.value if exact else min(stated.upper, 1.0),
+            num_users=num_users,
+            exact=exact,
+            trials=trials or DEFAULT_GUESSES,
+            confidence=confidence,
+            source=source,
+            progress=progress,
+        )
+    except UnsupportedModelError as error:
+        return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"No attack: {error}", vulnerability=stated)
+    few = found.verdict is Verdict.NOT_AUDITED
+    reason = f"No outcome of {found.trials:,} trials could refute {found.claimed:.6g}." if few else ""
+    weak = found.verdict is Verdict.CONSISTENT and not _would_be_found(found, pipeline, num_users)
+    return LeakageFinding(verdict=found.verdict, reason=reason, vulnerability=stated, guessing=found, weak=weak)
+
+
+def _would_be_found(found: Guessing, pipeline: Pipeline, num_users: int) -> bool:
+    """Whether so many trials refute the claim with probability 90 % if what is true is much more."""
+    broken = 2 * found.claimed - found.by_chance
+    with suppress(UnsupportedModelError):
+        unshuffled = replace(pipeline.model(num_users), shuffle=IdentityShuffler().model(num_users))
+        broken = max(broken, target_vulnerability(unshuffled).lower)
+    wins = int(binom.ppf(1 - _POWER, found.trials, min(broken, 1.0)))
+    if_broken = counted(wins, found.trials, claimed=found.claimed, confidence=found.confidence)
+    return if_broken["verdict"] is Verdict.REFUTED

@@ -1,0 +1,323 @@
+"""A task before its collection: what its randomizer will cost and give, and which other one would do better."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from shuffledp._version import __version__
+from shuffledp.accounting import account_all
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.flow import Shuffler
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.table import Integers
+from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.people.groups import Groups
+from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
+from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
+from shuffledp.planning.network_plan import NetworkPlan
+from shuffledp.planning.randomizer_choice import Option, option_of, ranked
+from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
+from shuffledp.survey.budget import composed_columns, composed_with
+from shuffledp.survey.columns import Column, Missing
+from shuffledp.survey.earlier import read_earlier
+from shuffledp.survey.groups import Grouping, GroupsSection
+from shuffledp.survey.network_section import NetworkSection, Progress, plan_network, walking
+from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
+from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.shuffler_section import GroupedSection
+from shuffledp.survey.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfit(Described):
+    """A randomizer of the same kind of answers that cannot do the task.
+
+    Args:
+        kind: as in the task file.
+        reason: why not.
+    """
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPlan:
+    """What to expect of one private column.
+
+    Args:
+        value: the column.
+        options: the randomizers that could do it, those of the smallest error first, the task's own among them.
+        unfit: the others for the same kind of answers.
+        statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
+        protocol: what there is to say of a protocol beside that; None for a randomizer.
+        network: what walks along a graph do, if the shuffle is one of them.
+    """
+
+    value: str
+    options: tuple[Option, ...]
+    unfit: tuple[Unfit, ...]
+    statements: tuple[PrivacyStatement, ...]
+    protocol: ProtocolPlan | None = None
+    network: NetworkPlan | None = None
+
+    @property
+    def chosen(self) -> Option:
+        """The task's own randomizer."""
+        return next(option for option in self.options if option.chosen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column's part of the object that ``shuffledp plan --json`` prints."""
+        return {
+            "value": self.value,
+            "options": [option.to_dict() for option in self.options],
+            "unfit": [each.to_dict() for each in self.unfit],
+            "statements": [statement.to_dict() for statement in self.statements],
+            **({} if self.protocol is None else {"protocol": self.protocol.to_dict()}),
+            **({} if self.network is None else {"network": self.network.to_dict()}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to expect of a task, from its public parameters alone.
+
+    Args:
+        task: the task.
+        num_users: people planned for.
+        columns: one for each private column.
+        statements: what will be stated about one person, if so many people take part.
+        groups: what the shuffle does to the groups, if it is about groups.
+        warnings: what to know before anything is collected that way; empty if there is nothing.
+    """
+
+    task: Task
+    num_users: int
+    columns: tuple[ColumnPlan, ...]
+    statements: tuple[PrivacyStatement, ...]
+    groups: GroupsPlan | None = None
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp plan --json`` prints (``plan`` in docs/schema.json)."""
+        return {
+            "task": self.task.to_dict(),
+            "task_sha256": self.task.sha256,
+            "library_version": __version__,
+            "num_users": self.num_users,
+            "statements": [statement.to_dict() for statement in self.statements],
+            "columns": [column.to_dict() for column in self.columns],
+            **({} if self.groups is None else {"groups": self.groups.to_dict()}),
+            "warnings": list(self.warnings),
+        }
+
+
+def plan(
+    task: Task,
+    num_users: int | None = None,
+    *,
+    earlier: Sequence[Path] = (),
+    grouping: Grouping | None = None,
+    graphs: Graphs | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """What to expect of a task, and of every other randomizer that could do it.
+
+    Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
+    and their defaults for the rest.
+
+    Args:
+        task: the task; nothing needs to have been collected.
+        num_users: people who will take part, 1 or more; None is what the task expects.
+        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
+        grouping: the groups of the people, for a task with groups; they say how many people there will be.
+        graphs: those that reports walk along, for a network shuffle; they say how many people there will be.
+        progress: told how many numbers of rounds of a network shuffle have been accounted for.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says, or ``grouping`` or ``graphs`` are missing, or of
+            another number of people.
+        BatchTooSmallError: if so many people are fewer than the task's smallest batch.
+        InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
+        UnsupportedModelError: if nothing is known about the privacy of the task itself.
+
+    Example:
+        >>> task = Task.from_dict({
+        ...     "name": "survey", "value": "town", "people": {"expected": 10_000},
+        ...     "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": [f"town {i}" for i in range(100)]},
+        ...     "release": {"delta": 1e-6},
+        ... })
+        >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
+        ('subset', 100)
+    """
+    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
+    if graphs is not None and not isinstance(task.shuffler, NetworkSection):
+        raise validate.invalid("left out but for a 'network' shuffle", graphs="graphs")
+    shuffler = None if graphs is not None else task.shuffler.shuffler(grouping)
+    task = task.expecting(num_users)
+    if num_users < task.release.minimum_batch:
+        raise BatchTooSmallError(
+            f"a release needs at least minimum_batch = {task.release.minimum_batch} people; planned for {num_users}. "
+            "Nothing would be released."
+        )
+    releases = read_earlier(task, earlier)
+    for column in task.columns:
+        require_planned(column, num_users)
+    shufflers = [
+        shuffler_of(column, None, graphs, progress=progress) if shuffler is None else shuffler
+        for column in task.columns
+    ]
+    models = [column.model(int(num_users), each) for column, each in zip(task.columns, shufflers, strict=True)]
+    walks = [_walks_plan(column, graphs, each, progress) for column, each in zip(task.columns, shufflers, strict=True)]
+    columns = tuple(_column_plan(*each) for each in zip(task.columns, models, shufflers, walks, strict=True))
+    largest = models[0].shuffle.largest_group
+    found = composed_columns(task.columns, [column.statements for column in columns], largest_group=largest)
+    statements = composed_with(task, releases, found, largest_group=largest)
+    groups = _groups_plan(task, grouping, shuffler)
+    return Plan(
+        task=task,
+        num_users=int(num_users),
+        columns=columns,
+        statements=statements,
+        groups=groups,
+        warnings=(
+            *dict.fromkeys(warning for model in models for warning in model.local.warnings),
+            *(() if groups is None else mixing_warnings(groups.mixing, models)),
+            *dict.fromkeys(warning for each in columns if each.network for warning in each.network.warnings),
+        ),
+    )
+
+
+def planned_people(
+    task: Task, num_users: int | None, *, grouping: Grouping | None = None, graphs: Graphs | None = None
+) -> int:
+    """How many people there will be: those of the groups or the graph, else those asked for, else those expected.
+
+    Raises:
+        InvalidParameterError: if nothing says how many, two of these say different numbers, or it is less than 1.
+    """
+    if grouping is not None or graphs is not None:
+        people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
+        if num_users not in (None, people):
+            raise validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
+        return people
+    num_users = task.people.expected if num_users is None else num_users
+    if num_users is None:
+        raise InvalidParameterError(
+            "num_users must be given (--users N), or expected in the task's table [people], because errors and "
+            "guarantees depend on it; got neither."
+        )
+    validate.integer_at_least(1, num_users=num_users)
+    return num_users
+
+
+def require_planned(column: Column, num_users: int) -> None:
+    """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
+    column.require_people(num_users, planned=True)
+    most = column.randomizer.most_people
+    if most is not None and num_users > most:
+        raise validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)
+    rows, fewer = column.shuffler.num_rows, column.missing is Missing.DROP
+    if rows is not None and (num_users > rows or (num_users < rows and not fewer)):
+        raise InvalidParameterError(
+            f"[shuffler] offsets must be one for each row of the input, so {'at least ' * fewer}as many as the "
+            f"num_users={num_users} people planned for; got {rows}."
+        )
+
+
+def shuffler_of(
+    column: Column, grouping: Grouping | None = None, graphs: Graphs | None = None, *, progress: Progress | None = None
+) -> Shuffler:
+    """The shuffler of a private column as a run has it.
+
+    Args:
+        column: the column.
+        grouping: of the people, for a shuffle inside groups.
+        graphs: of the rounds, for walks along a graph; rounds that the task leaves open are worked out.
+        progress: told how many numbers of rounds have been accounted for.
+
+    Raises:
+        InvalidParameterError: if what the shuffler is about is not given, or no number of rounds does.
+    """
+    section = column.shuffler
+    if graphs is None or not isinstance(section, NetworkSection):
+        return section.shuffler(grouping)
+    return walking(section, graphs, column.randomizer.randomizer(), column.release.delta, progress=progress)
+
+
+def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
+    """How a shuffler mixes the people of a task's groups."""
+    return mixing_of_groups(grouping.groups, shuffler, coordinates=grouping.coordinates, metric=groups.metric)
+
+
+def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | None) -> GroupsPlan | None:
+    section, groups = task.shuffler, task.groups
+    if grouping is None or groups is None or not isinstance(section, GroupedSection):
+        return None
+
+    def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
+        return (section if alpha is None else _with_alpha(section, alpha)).around(others, order)
+
+    reaches = {"radius": groups.radius, "neighbors": groups.neighbors}
+    return plan_mixing(
+        grouping.groups,
+        cast(SlotShuffler, shuffler),
+        family,
+        reach=next(((key, float(value)) for key, value in reaches.items() if value is not None), None),
+        coordinates=grouping.coordinates,
+        metric=groups.metric,
+        method=section.order,
+    )
+
+
+def _with_alpha(section: GroupedSection, alpha: float) -> GroupedSection:
+    """The shuffle with another loss, however the task gives its own."""
+    changed: dict[str, Any] = {"alpha": alpha}
+    if getattr(section, "concentration", None) is not None:
+        changed["concentration"] = None
+    return cast(GroupedSection, replace(cast(Any, section), **changed))
+
+
+def _walks_plan(
+    column: Column, graphs: Graphs | None, shuffler: Shuffler, progress: Progress | None
+) -> NetworkPlan | None:
+    section, randomizer = column.shuffler, column.randomizer.randomizer()
+    if graphs is None or not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
+        return None
+    return plan_network(section, graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
+
+
+def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None) -> ColumnPlan:
+    num_users = model.num_users
+    chosen, unit = column.randomizer, column.randomizer.unit_of(num_users)
+    options, unfit = [_option(column, num_users, shuffler)], []
+    for kind, member in RandomizerSection.members().items():
+        if kind == chosen.kind or member.answers != chosen.reads:
+            continue
+        try:
+            other = replace(column, randomizer=chosen.instead(member))
+            options.append(_option(other, num_users, shuffler, chosen=False, unit=unit))
+        except InvalidParameterError as error:
+            unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
+    statements = account_all(model, delta=column.release.delta)
+    return ColumnPlan(
+        value=column.value,
+        options=ranked(options),
+        unfit=tuple(unfit),
+        statements=statements,
+        protocol=chosen.plan(model.shuffle) if isinstance(chosen, ProtocolSection) else None,
+        network=walks,
+    )
+
+
+def _option(
+    column: Column, num_users: int, shuffler: Shuffler | None, *, chosen: bool = True, unit: float = 1.0
+) -> Option:
+    """One randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
+    section = column.randomizer
+    model, error = column.model(num_users, shuffler), section.expected_error(num_users)
+    return option_of(section.kind, model, error, delta=column.release.delta, chosen=chosen, unit=unit)

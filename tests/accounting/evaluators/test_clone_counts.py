@@ -1,0 +1,116 @@
+"""The evaluator of the pair of clones against sums of fifty digits, and from one end of its range to the other."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from shuffledp.accounting.evaluators.binomial import binomial_blocks, log_probability, tail_ratio
+from shuffledp.accounting.evaluators.clone_counts import (
+    pair_curve,
+    pair_delta,
+    pair_delta_below,
+    pair_epsilon,
+    pair_epsilon_below,
+)
+from soundness.exact_deltas import pair_delta as summed_delta
+
+
+def strong(epsilon0: float) -> float:
+    return 2 / (math.exp(epsilon0) + 1)
+
+
+def fifty_digits(epsilon0: float, epsilon: float, users: int, chance: mpmath.mpf) -> mpmath.mpf:
+    """The delta of the pair by its definition: a sum over clones and over those that look like the first answer."""
+    ratio, factor = mpmath.exp(epsilon0), mpmath.exp(epsilon)
+    total = mpmath.mpf(0)
+    for clones in range(users):
+        weight = mpmath.binomial(users - 1, clones) * chance**clones * (1 - chance) ** (users - 1 - clones)
+        half = [mpmath.binomial(clones, seen) / mpmath.mpf(2) ** clones for seen in range(clones + 1)]
+        for seen in range(clones + 2):
+            same = half[seen - 1] if seen else mpmath.mpf(0)
+            other = half[seen] if seen <= clones else mpmath.mpf(0)
+            first, second = (ratio * same + other) / (ratio + 1), (same + ratio * other) / (ratio + 1)
+            total += weight * max(first - factor * second, 0)
+    return total
+
+
+@pytest.mark.parametrize(("epsilon0", "users"), [(1.0, 60), (4.0, 80), (0.1, 40), (0.5, 2), (8.0, 30)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 0.9, 0.999])
+def test_both_sides_hold_fifty_digits_between_them(epsilon0, users, share):
+    epsilon = epsilon0 * share
+    with mpmath.workdps(50):
+        exact = fifty_digits(epsilon0, epsilon, users, 2 / (mpmath.exp(epsilon0) + 1))
+        given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "epsilon": epsilon}
+        low, high = pair_delta_below(**given), pair_delta(**given)
+        assert low <= exact <= high
+        assert high <= exact * (1 + 1e-7) + 1e-300
+        assert low >= exact * (1 - 1e-7) - 1e-300
+        assert (
+            pair_curve(epsilons=np.array([epsilon]), **{k: given[k] for k in ("epsilon0", "chance", "users")}) >= exact
+        )
+
+
+@pytest.mark.parametrize("users", [10**3, 10**5])
+@pytest.mark.parametrize("epsilon0", [0.3, 2.0, 6.0])
+def test_larger_sums_agree_with_a_plain_sum_over_clones(users, epsilon0):
+    for share in (0.01, 0.05, 0.3):
+        exact = summed_delta(epsilon0, epsilon0 * share, users)
+        given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "epsilon": epsilon0 * share}
+        if exact > 1e-250:
+            assert pair_delta_below(**given) <= exact * (1 + 1e-9)
+            assert exact * (1 - 1e-9) <= pair_delta(**given) <= exact * 1.01
+
+
+@pytest.mark.parametrize("users", [2, 10, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("epsilon0", [1e-9, 0.1, 1.0, 4.0, 30.0, 700.0])
+@pytest.mark.parametrize("delta", [0.999, 0.1, 1e-6, 1e-12, 1e-100, 1e-300])
+def test_the_bracket_of_epsilon_is_narrow_and_inside_the_range(users, epsilon0, delta):
+    given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "delta": delta}
+    low, high = pair_epsilon_below(**given), pair_epsilon(**given)
+    assert 0 <= low <= high <= epsilon0
+    if 0 < high < epsilon0 * 0.99:
+        assert high <= low * (1 + 3e-4) + 1e-12
+
+
+def test_more_people_never_hurt_and_a_smaller_delta_never_helps():
+    def epsilon(users: int, delta: float) -> float:
+        return pair_epsilon(epsilon0=2.0, chance=strong(2.0), users=users, delta=delta)
+
+    by_users = [epsilon(users, 1e-6) for users in (2, 3, 5, 10, 30, 100, 300, 1000, 10**4, 10**5, 10**7, 10**9)]
+    assert all(more <= fewer for fewer, more in itertools.pairwise(by_users))
+    by_delta = [epsilon(1000, delta) for delta in (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-64, 1e-256)]
+    assert all(smaller >= larger for larger, smaller in itertools.pairwise(by_delta))
+
+
+@pytest.mark.parametrize("odds", [1.0, 0.01, 3.0])
+@pytest.mark.parametrize("trials", [1, 7, 100, 1000])
+def test_probabilities_and_tails_have_thirteen_digits_or_as_many_as_are_claimed(odds, trials):
+    with mpmath.workdps(50):
+        chance = mpmath.mpf(odds) / (1 + mpmath.mpf(odds))
+        deviation = math.sqrt(trials * float(chance * (1 - chance)))
+        for away in (0.0, 0.3, 2.0, 6.0, 20.0):
+            count = min(math.ceil(trials * float(chance) + away * deviation), trials - 1)
+            if count < trials * chance:
+                continue
+            rest = trials - count
+            exact = mpmath.loggamma(trials + 1) - mpmath.loggamma(count + 1) - mpmath.loggamma(rest + 1)
+            exact += count * mpmath.log(chance) + rest * mpmath.log(1 - chance)
+            ratio = rest * odds / (count + 1) * mpmath.hyp2f1(1 - rest, 1, count + 2, -odds)
+            found = tail_ratio(np.array([float(count)]), float(trials), odds)[0]
+            error = 1e-12 + 1e-14 * math.sqrt(trials)
+            assert abs(found / ratio - 1) <= error
+            assert abs(log_probability(np.array([float(count)]), float(trials), float(chance))[0] - exact) <= error
+
+
+@pytest.mark.parametrize(("trials", "chance"), [(10, 0.3), (1000, 0.01), (10**5, 0.5), (10**8, 0.2), (10**6, 1e-7)])
+@pytest.mark.parametrize("num_blocks", [8, 64, 1024])
+def test_the_blocks_hold_all_but_what_may_be_left_out(trials, chance, num_blocks):
+    law = binomial_blocks(trials, chance, outside=1e-10, num_blocks=num_blocks)
+    assert (law.lows[1:] == law.highs[:-1] + 1).all()
+    assert (law.least <= law.most).all()
+    assert law.least.sum() <= 1 + 1e-12
+    assert law.most.sum() >= 1 - law.outside
+    assert law.most.sum() <= 1 + 1e-6

@@ -1,0 +1,109 @@
+"""Renyi privacy and composition against direct sums and against dp_accounting."""
+
+import math
+
+import pytest
+
+import shuffledp as sdp
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.shufflers import UniformShuffleModel
+
+
+def generic(epsilon0: float, users: int, **local: float) -> sdp.ProtocolModel:
+    return sdp.ProtocolModel(
+        local=sdp.LdpModel(epsilon0=epsilon0, **local), shuffle=UniformShuffleModel(num_users=users)
+    )
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon0", "exact"),
+    [
+        (1000, 1.0, {2.0: 0.0015887269066, 32.0: 0.0254264149609, 64.0: 0.0508945133742, 128.0: 0.102124589963}),
+        (2000, 2.0, {2.0: 0.0048718510487, 32.0: 0.0782799532071, 64.0: 0.158702820490, 128.0: 0.339866314123}),
+    ],
+)
+def test_renyi_divergences_are_those_of_the_direct_double_sum_from_above(users, epsilon0, exact):
+    found = sdp.renyi(generic(epsilon0, users), orders=list(exact)).guarantee.epsilons
+    for value, truth in zip(found, exact.values(), strict=True):
+        assert truth <= value <= truth * 1.0005
+
+
+def test_renyi_privacy_is_at_most_epsilon0_and_needs_a_pure_guarantee():
+    assert sdp.renyi(generic(3.0, 2), orders=[2, 1e6]).guarantee.epsilons[1] <= 3.0
+    with pytest.raises(UnsupportedModelError):
+        sdp.renyi(generic(3.0, 1000, delta0=1e-9), orders=[2])
+    with pytest.raises(InvalidParameterError, match="orders must be above 1 and ascending"):
+        sdp.renyi(generic(1.0, 1000), orders=[1.0])
+
+
+def test_a_hundred_releases_cost_what_the_reference_says():
+    found = sdp.compose_releases(generic(1.0, 10_000), delta=1e-6, num_releases=100)
+    assert 0.5082 <= found.guarantee.epsilon <= 0.5085
+    assert (found.basis.theorem, found.guarantee.delta) == ("adding-losses", 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon0", "releases"), [(10_000, 1.0, 2), (10_000, 1.0, 30), (1000, 4.0, 10), (1, 1.0, 40)]
+)
+def test_releases_add_up_as_in_dp_accounting(users, epsilon0, releases):
+    pytest.importorskip("dp_accounting")
+    model = generic(epsilon0, users)
+    theirs = sdp.to_privacy_loss_distribution(model, discretization=epsilon0 / 5000).self_compose(releases)
+    found = sdp.compose_releases(model, delta=1e-6, num_releases=releases).guarantee.epsilon
+    assert found == pytest.approx(theirs.get_epsilon_for_delta(1e-6), rel=2e-3)
+
+
+def test_one_exported_release_is_the_one_that_is_stated():
+    pytest.importorskip("dp_accounting")
+    exported = sdp.to_privacy_loss_distribution(generic(1.0, 10_000))
+    stated = sdp.account(generic(1.0, 10_000), delta=1e-6).guarantee.epsilon
+    assert stated * (1 - 1e-6) <= exported.get_epsilon_for_delta(1e-6) <= stated * 1.01
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
+def test_composition_is_no_worse_than_adding_epsilons_nor_than_renyi(delta):
+    model = generic(1.0, 10_000)
+    found = sdp.compose_releases(model, delta=delta, num_releases=20).guarantee.epsilon
+    assert found <= 20 * sdp.account(model, delta=delta / 20).guarantee.epsilon
+    once = sdp.renyi(model, orders=[2, 4, 8, 16, 32, 64, 128, 256, 512])
+    assert found <= sdp.compose([once] * 20).guarantee.to_central(delta=delta).epsilon
+    assert found >= sdp.account(model, delta=delta).guarantee.epsilon
+
+
+def test_different_releases_compose_and_one_is_itself():
+    one, other = generic(1.0, 10_000), generic(0.5, 10_000)
+    both = sdp.compose_releases([one, other], delta=1e-6)
+    twice = [sdp.compose_releases(each, delta=1e-6, num_releases=2).guarantee.epsilon for each in (other, one)]
+    assert twice[0] < both.guarantee.epsilon < twice[1]
+    assert len(both.parts) == 2
+    assert sdp.compose_releases(one, delta=1e-6) == sdp.account(one, delta=1e-6)
+    with pytest.raises(InvalidParameterError, match="num_releases"):
+        sdp.compose_releases(one, delta=1e-6, num_releases=0)
+    with pytest.raises(InvalidParameterError, match="num_models"):
+        sdp.compose_releases([], delta=1e-6)
+
+
+@pytest.mark.parametrize("delta", [2e-6, 1e-4, 0.01])
+def test_sums_from_shares_compose_although_nothing_is_known_of_them_at_tiny_deltas(delta):
+    users = 1000
+    local = sdp.calibrate.split_and_mix(num_users=users, epsilon=1.0, delta=1e-6, lower=0, upper=1).model
+    shares = sdp.ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=users))
+    with pytest.raises(UnsupportedModelError):
+        sdp.account(shares, delta=1e-10)
+    once = [sdp.account(each, delta=delta / 2).guarantee.epsilon for each in (shares, generic(1.0, users))]
+    twice = sdp.compose_releases(shares, delta=delta, num_releases=2)
+    assert once[0] < twice.guarantee.epsilon == pytest.approx(2 * once[0], rel=1e-12)
+    assert twice.guarantee.epsilon >= 2 * once[0]
+    assert twice.basis.theorem == "basic-composition"
+    assert sdp.accounting.examine(shares, delta=delta, releases=2).upper == twice
+    for models in ([shares, generic(1.0, users)], [generic(1.0, users), shares]):
+        assert sdp.compose_releases(models, delta=delta).guarantee.epsilon == pytest.approx(sum(once), rel=1e-12)
+
+
+def test_a_local_remainder_is_charged_for_and_one_too_large_is_not_amplified():
+    def epsilon(remainder: float) -> float:
+        return sdp.account(generic(1.0, 10_000, delta0=remainder), delta=1e-6).guarantee.epsilon
+
+    assert sdp.account(generic(1.0, 10_000), delta=1e-6).guarantee.epsilon < epsilon(1e-12) < epsilon(1e-11) < 0.05
+    assert epsilon(1e-9) == 1.0
+    assert math.isfinite(epsilon(1e-9))

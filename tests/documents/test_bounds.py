@@ -1,0 +1,167 @@
+"""The picture of all theorems together, along each axis and in each format."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from documents.reading import Page
+from shuffledp.accounting import THEOREMS, account, examine
+from shuffledp.core.channels import Channel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Status
+from shuffledp.documents.bounds_chart import _apart, bounds_chart
+from shuffledp.documents.bounds_document import figure_of
+from shuffledp.documents.curves import Axis, Curves, shown
+from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
+from shuffledp.shufflers import UniformShuffleModel
+
+
+def protocol(local, users=10_000):
+    return ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=users))
+
+
+LDP = protocol(LdpModel(epsilon0=1.0))
+BINARY = protocol(KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=2))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return examine(LDP, delta=1e-6)
+
+
+@pytest.fixture(scope="module")
+def page(found) -> str:
+    return figure_of(found, ".html").decode()
+
+
+def test_along_the_local_loss_each_point_is_what_the_accountant_states():
+    curves = Curves.over_epsilon0(family_of(LDP.local), LDP, delta=1e-6, points=5)
+    assert (curves.axis, curves.here, curves.epsilon0) == (Axis.EPSILON0, 1.0, 1.0)
+    assert 1.0 in curves.values
+    for loss, stated in zip(curves.values.tolist(), curves.stated, strict=True):
+        assert stated == account(protocol(LdpModel(epsilon0=loss)), delta=1e-6).guarantee.epsilon
+    assert np.array_equal(curves.local, curves.values)
+    both = np.isfinite(curves.unreachable)
+    assert both.any()
+    assert (curves.unreachable[both] <= curves.stated[both]).all()
+
+
+def test_along_delta_each_point_is_what_the_accountant_states():
+    curves = Curves.over_delta(LDP, delta=1e-6, points=5)
+    assert (curves.axis, curves.here) == (Axis.DELTA, 1e-6)
+    for delta, stated in zip(curves.values.tolist(), curves.stated, strict=True):
+        assert stated == account(LDP, delta=delta).guarantee.epsilon
+    assert (np.diff(curves.stated) <= 0).all()
+
+
+def test_where_there_is_no_randomizer_of_a_loss_nothing_is_drawn():
+    def small(loss):
+        if loss > 1.5:
+            raise InvalidParameterError("too large")
+        return LdpModel(epsilon0=loss)
+
+    curves = Curves.over_epsilon0(small, LDP, delta=1e-6, points=9)
+    assert curves.values.max() <= 1.5
+    assert len(curves.values) > 3
+
+
+def test_a_loss_of_0_is_stated_and_cannot_be_shown():
+    curves = Curves.over_delta(protocol(LdpModel(epsilon0=0.1), users=10**8), delta=0.1, points=5)
+    assert curves.stated.min() == 0
+    assert np.isnan(shown(curves.stated)[curves.stated == 0]).all()
+
+
+def test_without_a_finite_local_loss_the_largest_loss_shown_is_one_that_a_theorem_gives():
+    local = ChannelModel(matrix=Channel([[0.6, 0.399999999, 0.000000001], [0.4, 0.6, 0.0]]))
+    curves = Curves.over_delta(protocol(local, 5000), delta=1e-6, points=3)
+    assert np.isinf(curves.local).all()
+    assert curves.tallest == np.nanmax(shown(curves.stated))
+
+
+def test_across_the_start_of_a_theorem_the_larger_epsilon_is_held():
+    curves = Curves.over_delta(protocol(LdpModel(epsilon0=1.0, delta0=1e-12)), delta=1e-6)
+    places, heights = curves.corners
+    jumps = np.flatnonzero(np.diff(places) == 0)
+    assert len(jumps) >= 1
+    assert (np.diff(places) >= 0).all()
+    assert set(places.tolist()) == set(range(len(curves.values)))
+    assert (heights >= curves.stated[places]).all()
+    for jump in jumps:
+        assert heights[jump] == curves.stated[places[jump] - 1] > heights[jump + 1]
+    falls = heights[:-1] > 2 * heights[1:]
+    assert (np.diff(places)[falls] == 0).all()
+
+
+def test_where_the_same_theorem_stays_the_best_the_line_has_no_corners_of_its_own():
+    places, heights = Curves.over_delta(LDP, delta=1e-6).corners
+    assert np.array_equal(places, np.arange(len(places)))
+    assert (np.diff(heights) < 0).all()
+
+
+def test_the_dashed_line_is_the_best_lower_bound_and_lies_above_all_other_lines():
+    curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
+    (axes,) = bounds_chart(curves, name="bounds", who="here").draw(816).axes
+    lines = sorted((line for line in axes.lines if len(line.get_xdata()) > 1), key=lambda line: line.get_zorder())
+    assert [line.get_linestyle() for line in lines].count("--") == 1
+    dashed = lines[-1]
+    assert dashed.get_linestyle() == "--"
+    best = shown(curves.unreachable)
+    drawn = np.isfinite(dashed.get_ydata())
+    assert drawn.any()
+    assert np.array_equal(dashed.get_ydata()[drawn], best[drawn])
+    for line in lines:
+        if line.get_linestyle() == ":":
+            assert not (line.get_ydata() > best).any()
+
+
+def test_published_theorems_alone_may_be_drawn():
+    published = [theorem for theorem in THEOREMS if theorem.status is Status.PUBLISHED]
+    curves = Curves.over_delta(LDP, delta=1e-6, theorems=published, points=3)
+    assert [curve.theorem for curve in curves.curves] == published
+
+
+def test_a_page_has_the_promise_the_bracket_three_charts_and_every_theorem(page, found):
+    read = Page.read(page)
+    text = " ".join(page.split())
+    assert found.upper.guarantee.text("at most") in text
+    assert re.search(r"between <b>0\.03\d+</b> and <b>0\.0\d+</b>", text)
+    assert len(re.findall(r"<figure ", page)) == 3
+    for theorem in THEOREMS:
+        assert f'<span class="id">{theorem.id}</span>' in page
+    assert "Also as" not in page  # there are no such files
+    assert "<script" not in page
+    assert read is not None
+
+
+@pytest.mark.deep
+def test_a_picture_of_each_format_is_the_same_every_time(found):
+    svg = figure_of(found, ".svg")
+    ET.fromstring(svg)  # noqa: S314
+    assert svg == figure_of(found, ".svg")
+    assert figure_of(found, ".png").startswith(b"\x89PNG")
+
+
+def test_another_format_is_refused(found):
+    with pytest.raises(InvalidParameterError, match="figure must be one of"):
+        figure_of(found, ".pdf")
+
+
+def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):
+    monkeypatch.setattr("shuffledp.documents.bounds_document.family_of", lambda _: None)
+    assert len(re.findall(r"<figure ", figure_of(found, ".html").decode())) == 2
+
+
+@pytest.mark.parametrize("wanted", [[50.0, 50.0, 50.0], [0.0, 1.0, 99.0, 100.0], [95.0, 96.0, 97.0, 98.0], [10.0]])
+def test_names_lie_apart_in_their_order_and_inside(wanted):
+    heights = [10.0] * len(wanted)
+    middles = _apart(wanted, heights, 0.0, 100.0)
+    assert all(np.diff(middles) >= 10 - 1e-9)
+    assert middles[0] >= 5 - 1e-9
+    assert middles[-1] <= 95 + 1e-9
+
+
+def test_names_that_are_apart_stay_where_they_are():
+    assert _apart([20.0, 60.0], [10.0, 10.0], 0.0, 100.0) == [20.0, 60.0]

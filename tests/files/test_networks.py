@@ -1,0 +1,103 @@
+"""Graphs at run time: read beside the task file or drawn, and the analyst's own copy is what counts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network
+from shuffledp.accounting import account, epsilon_of
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.files import read_graphs
+from shuffledp.files.graph_files import WalkedView
+from shuffledp.people.graphs import Graph
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import UniformShuffler
+from shuffledp.survey import NetworkSection, Task, along
+
+BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+
+
+def section(**keys) -> NetworkSection:
+    return NetworkSection(**{"graph": "friends.csv", "rounds": 12, **keys})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_folder(tmp_path)
+
+
+def view_of(task: Task, folder):
+    shuffler = along(task.shuffler, read_graphs(task.shuffler, PEOPLE, folder), task.column.randomizer.randomizer(), 12)
+    return shuffler, shuffler.shuffle(task.column.randomizer.randomizer().randomize(np.arange(PEOPLE) % 2))
+
+
+def test_graphs_are_read_in_order_for_the_people_of_the_first(folder):
+    write_edges(folder / "sunday.csv", ring_with_chords(PEOPLE, 0))
+    friends, sunday = read_graphs(section(graph=("friends.csv", "sunday.csv")), None, folder)
+    assert friends == Graph.from_edges(ring_with_chords(PEOPLE, 500))
+    assert sunday == Graph.from_edges(ring_with_chords(PEOPLE, 0))
+    write_edges(folder / "sunday.csv", ring_with_chords(PEOPLE + 1, 0))
+    with pytest.raises(InputDataError, match=f"must fit the {PEOPLE} people of the input"):
+        read_graphs(section(graph=("friends.csv", "sunday.csv")), None, folder)
+
+
+def test_files_that_do_not_fit_are_refused(folder):
+    with pytest.raises(InputDataError, match=f"the person of row {PEOPLE} .* has none, 3 in all"):
+        read_graphs(section(), PEOPLE + 3, folder)
+    with pytest.raises(InputDataError, match="must fit the 7 people of the input"):
+        read_graphs(section(), 7, folder)
+    with pytest.raises(InvalidParameterError, match="the file with the sha256"):
+        read_graphs(section(sha256="0" * 64), PEOPLE, folder)
+
+
+def test_a_drawn_graph_is_that_of_its_seed(folder):
+    drawn = section(graph="random-regular:6")
+    (one,), (again,) = (read_graphs(drawn, 40, folder) for _ in range(2))
+    assert one == again != read_graphs(replace(drawn, graph_seed=1), 40, folder)[0]
+    assert one.degrees.tolist() == [6] * 40
+    with pytest.raises(InvalidParameterError, match="num_users must be given"):
+        read_graphs(drawn, None, folder)
+    with pytest.raises(InputDataError, match="cannot be drawn for 6 people"):
+        read_graphs(drawn, 6, folder)
+
+
+def test_the_view_is_described_by_the_analysts_own_copy_of_the_graph(folder):
+    task = Task.read(folder / "task.toml")
+    shuffler, view = view_of(task, folder)
+    boasting = replace(view, shuffle=replace(view.shuffle, separation=0.0, near_uniformity=0.0))
+    for given in (shuffler, None):
+        found = WalkedView.of(task.column, boasting, given, folder)
+        assert found.view.shuffle == shuffler.model(PEOPLE)
+        assert found.view.shuffle.near_uniformity > 0
+    another = replace(view, shuffle=replace(view.shuffle, graph_digest="0" * 64))
+    with pytest.raises(InputDataError, match="of another graph"):
+        WalkedView.of(task.column, another, None, folder)
+    uniform = UniformShuffler().shuffle(BIT.randomize([0, 1]))
+    with pytest.raises(InputDataError, match="must be one of a 'network' shuffle"):
+        WalkedView.of(task.column, uniform, None, folder)
+
+
+@pytest.mark.deep
+def test_what_people_held_is_counted_and_the_weakest_part_is_stated(folder):
+    write_edges(folder / "friends.csv", ring_with_chords(80, 300) + ring_with_chords(40, 150, first=80))
+    write_network(folder)
+    task = Task.read(folder / "task.toml")
+    shuffler, view = view_of(task, folder)
+    walked_view = WalkedView.of(task.column, view, shuffler, folder)
+    walked = walked_view.walked()
+    assert sum(walked.held) == PEOPLE
+    assert sum(number * people for number, people in enumerate(walked.held)) == PEOPLE
+    assert [part.people for part in walked.plan.parts] == [80, 40]
+    assert walked.plan.epsilon == walked.plan.parts[1].epsilon > walked.plan.parts[0].epsilon
+
+
+def test_a_view_is_about_the_weakest_part(folder):
+    write_edges(folder / "friends.csv", ring_with_chords(80, 300) + ring_with_chords(40, 150, first=80))
+    task = Task.read(folder / "task.toml")
+    shuffler, view = view_of(task, folder)
+    found = WalkedView.of(task.column, replace(view, shuffle=replace(view.shuffle, parts=())), shuffler, folder).view
+    headline = account(ProtocolModel(local=BIT.model, shuffle=found.shuffle), delta=1e-2)
+    assert epsilon_of(headline.guarantee) < 0.5
+    assert "weakest part, of 40 people" in " ".join(headline.remarks)

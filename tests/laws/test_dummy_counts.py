@@ -1,0 +1,76 @@
+"""How many reports are lacking on graphs whose laws are too many to work out: right after few rounds, too."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.laws import position_bounds, sample_walks
+from shuffledp.people.graphs import Graph
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.testing import SeededSource
+from statistical.thresholds import assert_lies_near, lies_near
+
+SPARSE = Graph.random_regular(3, 20_000, SeededSource(1))
+SMALL = Graph.random_regular(3, 600, SeededSource(2))
+RING = Graph.from_edges([(person, (person + 1) % 600) for person in range(600)])
+
+
+@pytest.mark.parametrize("num_rounds", [1, 5, 10])
+def test_after_few_rounds_on_a_large_graph_estimates_are_unbiased_and_intervals_cover(monkeypatch, num_rounds):
+    """As independent positions of one law it was up to 24 % too many dummies: no interval covered."""
+    monkeypatch.setattr("shuffledp.shufflers.random_walk.position_bounds", partial(position_bounds, most_steps=0))
+    randomizer = KaryRandomizedResponse(epsilon0=3.0, domain_size=2)
+    answers, source, analyzer = np.arange(SPARSE.num_users) % 2, SeededSource(num_rounds), FrequencyAnalyzer()
+    shuffler = RandomWalkShuffler(graph=SPARSE, num_rounds=num_rounds, protocol="single", dummies=randomizer)
+    assert not shuffler.bounds.exact
+    lacking, errors = [], []
+    for _ in range(20):
+        ends = shuffler.walk(source=source).positions
+        lacking.append(SPARSE.num_users - np.unique(ends).size)
+        view = shuffler.hand_in(randomizer.randomize(answers, source=source), ends, source=source)
+        found = analyzer.estimate(analyzer.summarize(view))
+        errors.append((found.estimate[1] - 0.5) / found.standard_error[1])
+    spread = shuffler.bounds.dummies_error
+    assert_lies_near(np.mean(lacking), shuffler.bounds.dummies, spread * math.sqrt(1 / 20 + 1 / 100))
+    assert not lies_near(20_000 * (1 - 1 / 20_000) ** 20_000, shuffler.bounds.dummies, spread / 10)
+    assert_lies_near(np.mean(errors), 0.0, math.sqrt(1 / 20 + 1 / 100))
+    assert np.mean(np.abs(errors) < 1.96) >= 0.75
+
+
+@pytest.mark.parametrize(("graph", "dropout"), [(SMALL, 0.0), (SMALL, 0.05), (RING, 0.0), ([SMALL, RING] * 2, 0.02)])
+@pytest.mark.parametrize("submissions", [1, 2])
+@pytest.mark.parametrize("num_rounds", [4])
+def test_simulated_numbers_are_near_those_of_all_laws(graph, dropout, submissions, num_rounds):
+    """Also where no gap says anything: several graphs."""
+    options = {"dropout": dropout, "submissions": submissions}
+    exact, found = (position_bounds(graph, num_rounds, most_steps=most, **options) for most in (10**10, 0))
+    assert exact.exact
+    assert not found.exact
+    assert found.dummy_count._simulated is not None
+    assert_lies_near(found.dummies, exact.dummies, found.dummies_error / 10)
+    source, lacking = SeededSource(7), []
+    for _ in range(300):
+        ends = sample_walks(graph, num_rounds, dropout=dropout, source=source).positions
+        lacking.append(np.maximum(submissions - np.bincount(ends[ends >= 0], minlength=600), 0).sum())
+    assert 0.85 * np.std(lacking) <= found.dummies_error < 1.6 * np.std(lacking)
+    assert found.dummies == position_bounds(graph, num_rounds, most_steps=0, **options).dummies  # whoever asks
+
+
+def test_where_walks_have_mixed_none_is_simulated_and_the_binomial_law_is_off_by_no_more_than_is_said():
+    for num_rounds in (3, 6, 60):
+        exact, found = (position_bounds(SMALL, num_rounds, most_steps=most) for most in (10**10, 0))
+        binomial = 600 * (1 - 1 / 600) ** 600
+        assert -1e-9 <= binomial - exact.dummies <= found.dummy_count._off
+        assert (found.dummy_count._simulated is None) == (num_rounds == 60)
+    assert found.dummies == pytest.approx(binomial, rel=1e-9)
+
+
+def test_one_simulation_is_a_walk_of_everybody(monkeypatch):
+    monkeypatch.setattr("shuffledp.laws.dummy_counts._STEPS", 1)
+    found = position_bounds(SMALL, 2, most_steps=0)
+    ends = [sample_walks(SMALL, 2, source=SeededSource(0).substream("lacking", each)).positions for each in (0, 1)]
+    assert found.dummies == np.mean([600 - np.unique(each).size for each in ends])

@@ -1,0 +1,127 @@
+"""Walks that are drawn have exactly the law that is worked out."""
+
+import numpy as np
+import pytest
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.laws import LOST, expected_messages, position_distribution, sample_walks
+from shuffledp.laws import walk_sampling as walking
+from shuffledp.people.graphs import Graph
+from shuffledp.testing import RecordedSource, SeededSource
+from statistical.thresholds import assert_fits, assert_lies_near, assert_rejects, lies_near
+
+PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+RING = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+RUNS = 120_000
+KERNELS = {"plain": walking._step_plainly, "compiled": walking._step_compiled}
+
+
+@pytest.fixture(params=KERNELS)
+def kernel(request, monkeypatch):
+    monkeypatch.setattr(walking, "_step_for", lambda _: KERNELS[request.param])
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize(("laziness", "dropout"), [(0.0, 0.0), (0.3, 0.0), (0.25, 0.1)])
+def test_positions_have_the_exact_law(start, laziness, dropout):
+    chances = {"laziness": laziness, "dropout": dropout}
+    source = SeededSource(100 * start + round(10 * laziness))
+    ends = sample_walks(PAW, 3, starts=np.full(RUNS, start), source=source, **chances).positions
+    counts = np.bincount(ends + 1, minlength=5)
+    law = position_distribution(PAW, start, 3, **chances)
+    slower = position_distribution(PAW, start, 4, **chances)
+    cells = np.concatenate([[1 - law.sum()], law])
+    present = cells > 1e-12
+    assert counts[~present].sum() == 0
+    assert_fits(counts[present], cells[present] / cells[present].sum())
+    wrong = np.concatenate([[1 - slower.sum()], slower])[present]
+    assert_rejects(counts[present], wrong / wrong.sum())
+
+
+def test_a_neighbor_of_each_degree_is_chosen_uniformly():
+    star = Graph.from_edges([(0, leaf) for leaf in range(1, 8)])
+    ends = sample_walks(star, 1, starts=np.zeros(RUNS, dtype=int), source=SeededSource(2)).positions
+    counts = np.bincount(ends, minlength=8)[1:]
+    assert_fits(counts, np.full(7, 1 / 7))
+    assert_rejects(counts, np.array([8, 8, 8, 8, 8, 8, 7.0]) / 55)
+
+
+def test_both_kernels_go_the_same_ways_and_count_the_same_messages(monkeypatch):
+    graph = Graph.random_regular(5, 300, SeededSource(1))
+    found = []
+    for each in KERNELS.values():
+        monkeypatch.setattr(walking, "_step_for", lambda _, each=each: each)
+        found.append(sample_walks([graph, PAW_LIKE, graph], 3, laziness=0.2, dropout=0.1, source=SeededSource(4)))
+    assert np.array_equal(found[0].positions, found[1].positions)
+    assert np.array_equal(found[0].messages, found[1].messages)
+
+
+PAW_LIKE = Graph.from_edges(np.random.default_rng(1).integers(0, 300, (900, 2)), 300)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_words_that_would_favor_a_neighbor_are_drawn_again():
+    star = Graph.from_edges([(0, 1), (0, 2), (0, 3)])
+    # Of degree 3, 2^64 mod 3 = 1: the word 0 is rejected, and the next decides; 2^63 is in the middle third.
+    words = np.array([0, 2**63], dtype=np.uint64)
+    walks = sample_walks(star, 1, starts=[0], source=RecordedSource(words))
+    assert walks.positions.tolist() == [2]
+    assert walks.messages.tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.usefixtures("kernel")
+def test_messages_are_as_many_as_expected():
+    starts = np.tile(np.arange(4), RUNS // 4)
+    sent = sample_walks(PAW, 3, starts=starts, laziness=0.5, source=SeededSource(9)).messages
+    expected = expected_messages(PAW, 3, laziness=0.5) * RUNS / 4
+    for count, mean in zip(sent.tolist(), expected.tolist(), strict=True):
+        assert_lies_near(count, mean, 2 * np.sqrt(mean))
+        assert not lies_near(count, mean * 1.2, 2 * np.sqrt(mean))
+
+
+def test_reports_at_one_offline_person_wait_together():
+    stayed = []
+    for seed in range(800):
+        walks = sample_walks(RING, 1, starts=[0] * 5 + [2] * 5, offline=0.5, source=SeededSource(seed))
+        both = (walks.positions == np.repeat([0, 2], 5)).reshape(2, 5)
+        assert (both.all(axis=1) == both.any(axis=1)).all()
+        stayed.append(both.any(axis=1))
+    counts = np.bincount(np.array(stayed) @ [1, 2], minlength=4)
+    assert_fits(counts, np.full(4, 0.25))  # people are offline independently
+    assert_rejects(counts, np.array([0.35, 0.15, 0.15, 0.35]))
+
+
+def test_lost_reports_stay_lost_and_all_lazy_ones_stay():
+    assert (sample_walks(PAW, 1, dropout=1.0).positions == LOST).all()
+    assert sample_walks(PAW, 5, laziness=1.0).positions.tolist() == [0, 1, 2, 3]
+    assert sample_walks(PAW, 5, offline=1.0).messages.tolist() == [0] * 4
+    assert sample_walks(PAW, 0).positions.tolist() == [0, 1, 2, 3]
+    assert sample_walks(Graph.from_edges([(0, 1)], 3), 3).positions.tolist() == [1, 0, 2]
+
+
+def test_the_same_source_gives_the_same_walks_and_none_others():
+    graph = Graph.random_regular(4, 200)
+    first, again = (sample_walks(graph, 9, source=SeededSource(1)).positions for _ in range(2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(sample_walks(graph, 9).positions, sample_walks(graph, 9).positions)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"starts": [4]}, r"starts must be in range\(4\)"),
+        ({"starts": [0.5]}, "starts must be integers in one dimension"),
+        ({"laziness": 2}, "laziness must be a number from 0 to 1"),
+        ({"offline": -1}, "offline must be a number from 0 to 1"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        sample_walks(PAW, 1, **options)
+
+
+def test_what_is_printed_does_not_show_where_reports_are():
+    walks = sample_walks(Graph.from_edges([(0, 1), (1, 2), (2, 0)]), 2, source=SeededSource(1))
+    assert repr(walks) == "Walks(3 reports, 3 people; where reports are is not shown)"
+    assert f"{walks}" == repr(walks)

@@ -1,0 +1,45 @@
+"""What shufflers that keep slots share: sizes of windows, and how many people of a window are honest at least."""
+
+import numpy as np
+import pytest
+
+from shuffledp.people.groups import Groups
+from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
+from shuffledp.shufflers.reference_order import window_sizes
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 100, 12_345])
+def test_sizes_of_windows_reach_from_one_to_all_in_steps_of_a_quarter_at_most(most):
+    sizes = np.array(window_sizes(most))
+    assert (sizes[0], sizes[-1]) == (1, most)
+    assert (np.diff(sizes) > 0).all()
+    steps = sizes[1:] / sizes[:-1]
+    assert (steps[sizes[1:] > 5] <= 1.25).all()
+    assert sizes[:5].tolist() == list(range(1, min(most, 5) + 1))
+    assert (steps[(sizes[1:] > 5) & (sizes[1:] < most)] > 1.1).all()
+
+
+@pytest.mark.parametrize("make", [MallowsShuffler, NoisySortShuffler])
+def test_of_every_window_all_who_collude_may_be_in_it_but_never_the_person_it_is_about(make):
+    model = make(groups=Groups.from_labels([0] * 12), alpha=1.0).model(12)
+    (all_honest,) = model.swap_windows()
+    for honest in (12, 11, 5, 1):
+        counted = model.counting(honest)
+        assert (counted.num_honest, counted.num_users, counted.num_colluding) == (honest, 12, 12 - honest)
+        (windows,) = counted.swap_windows()
+        assert windows.sizes == tuple(max(1, size - (12 - honest)) for size in all_honest.sizes)
+        assert (windows.costs, windows.people) == (all_honest.costs, all_honest.people)
+
+
+@pytest.mark.parametrize("make", [MallowsShuffler, NoisySortShuffler])
+def test_costs_of_exchanges_are_those_between_people_wherever_they_stand_in_the_order(make):
+    order = [3, 0, 5, 1, 4, 2]
+    groups = Groups.from_lists([[3, 0, 5], [1, 4], [2]])
+    shuffler, plain = (
+        make(groups=each, alpha=1.0, order=ranks)
+        for each, ranks in ((groups, order), (Groups.from_lists([[0, 1, 2], [3, 4], [5]]), range(6)))
+    )
+    for rank, person in enumerate(order):
+        assert shuffler.swap_costs(person)[order] == pytest.approx(plain.swap_costs(rank))
+        in_block = {0: 3, 1: 3, 2: 3, 3: 2, 4: 2, 5: 1}[rank]
+        assert np.isfinite(shuffler.swap_costs(person)).sum() == in_block

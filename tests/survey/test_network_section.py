@@ -1,0 +1,138 @@
+"""The section of network shuffling: what it refuses, what it pins, and the shuffler that it makes of a graph."""
+
+import hashlib
+
+import pytest
+
+from cli.networks import ring_with_chords
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.people.graphs import Graph
+from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, PrivUnit
+from shuffledp.survey import NetworkSection, along, walking
+from shuffledp.testing import SeededSource
+
+BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+GRAPH = Graph.from_edges(ring_with_chords(30, 60))
+OTHER = Graph.from_edges(ring_with_chords(30, 40))
+DIGEST = "0" * 64
+
+
+def section(**keys) -> NetworkSection:
+    return NetworkSection(**{"graph": "friends.csv", "rounds": 3, **keys})
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"graph": ()}, "one file or more"),
+        ({"graph": ""}, "graph must be"),
+        ({"graph": "random-tree:3"}, "the name of a file, or random-regular:DEGREE"),
+        ({"rounds": -1}, "an integer from 0 to 100000, or 'auto'"),
+        ({"rounds": 2.5}, "an integer from 0 to 100000, or 'auto'"),
+        ({"rounds": "many"}, "an integer from 0 to 100000, or 'auto'"),
+        ({"protocol": "half"}, "protocol must be"),
+        ({"protocol": "padded"}, "submissions must be"),
+        ({"submissions": 2}, "left out, for protocol='all'"),
+        ({"laziness": 1.0}, "below 1"),
+        ({"dropouts": -0.1}, "dropouts must be"),
+        ({"colluding": 1.0}, "nobody would be left to protect"),
+        ({"protocol": "single", "offline": 0.1}, "dummies could not be told"),
+        ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),
+        ({"rounds": "auto", "colluding": 0.1}, "rounds must be a number where colluding is above 0"),
+        ({"graph_seed": 1}, "left out where the graph is in a file"),
+        ({"graph": "random-regular:4", "graph_seed": -1}, "graph_seed must be"),
+        ({"graph": "random-regular:4", "sha256": DIGEST}, "which is in no file"),
+        ({"sha256": "A" * 64}, "64 hexadecimal digits"),
+    ],
+)
+def test_keys_that_are_out_of_range_or_do_not_go_together_are_refused(keys, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        section(**keys)
+
+
+def test_a_graph_is_in_files_or_drawn():
+    assert (section().degree, section().files) == (None, ("friends.csv",))
+    assert section(graph=("a.csv", "b.csv")).files == ("a.csv", "b.csv")
+    drawn = section(graph="random-regular:8", graph_seed=3)
+    assert (drawn.degree, drawn.files) == (8, ())
+
+
+def test_files_are_pinned_by_the_digest_of_all_of_them_in_order(tmp_path):
+    (tmp_path / "a.csv").write_text("0,1\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("1,2\n", encoding="utf-8")
+    one, other = (section(graph=names).pinned(tmp_path) for names in (("a.csv", "b.csv"), ("b.csv", "a.csv")))
+    assert one.sha256 == hashlib.sha256(b"0,1\n1,2\n").hexdigest() != other.sha256
+    assert one.pinned(tmp_path) == one
+    with pytest.raises(InvalidParameterError, match="the file with the sha256 that the task gives"):
+        section(graph="a.csv", sha256=DIGEST).pinned(tmp_path)
+    with pytest.raises(InvalidParameterError, match="a file that can be read"):
+        section(graph="absent.csv").pinned(tmp_path)
+    drawn = section(graph="random-regular:8")
+    assert drawn.pinned(tmp_path) is drawn
+
+
+def test_graphs_follow_each_other_and_begin_anew():
+    shuffler = along(section(rounds=5), (GRAPH, OTHER), BIT, 5)
+    assert shuffler.graph == (GRAPH, OTHER, GRAPH, OTHER, GRAPH)
+    assert along(section(), (GRAPH,), BIT, 3).graph is GRAPH
+    assert along(section(), (GRAPH, OTHER), BIT, 0).graph is GRAPH
+    with pytest.raises(InvalidParameterError, match="graphs must be given"):
+        section().shuffler()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"laziness": 0.25, "dropouts": 0.01, "colluding": 0.1},
+        {"offline": 0.2},
+        {"protocol": "single"},
+        {"protocol": "padded", "submissions": 2},
+    ],
+)
+def test_a_section_describes_its_own_shuffles_and_no_others(keys):
+    given = section(**keys)
+    model = along(given, (GRAPH,), BIT, 3).model(30)
+    assert given.describes(model)
+    if "offline" not in keys and "colluding" not in keys:
+        assert section(**keys | {"rounds": "auto"}).describes(model)
+    for others in ({"rounds": 4}, {"laziness": 0.5}, {"protocol": "padded", "submissions": 3, "offline": 0.0}):
+        assert not section(**keys | others).describes(model)
+    assert model.num_colluding == given.num_colluding(30) == (3 if "colluding" in keys else 0)
+
+
+@pytest.mark.parametrize(("keys", "each"), [({}, None), ({"protocol": "padded", "submissions": 2}, 2)])
+def test_only_views_with_the_right_number_of_reports_could_be_of_a_section(keys, each):
+    given = section(**keys)
+    view = along(given, (GRAPH,), BIT, 3).shuffle(BIT.randomize([0, 1] * 15, source=SeededSource(1)))
+    assert given.could_have_made(view)
+    other = section(protocol="single") if each else section(dropouts=0.1)
+    assert not other.could_have_made(view)
+
+
+def test_dummies_are_made_of_a_value_that_the_randomizer_takes():
+    single = section(protocol="single")
+    assert along(single, (GRAPH,), BIT, 3).dummy_value == 0
+    assert along(single, (GRAPH,), OneBitMean(epsilon0=1.0, lower=1.5, upper=9.0), 3).dummy_value == 2
+    with pytest.raises(InvalidParameterError, match=r"protocol must be 'all' for answers from 0\.2 to 0\.8"):
+        along(single, (GRAPH,), OneBitMean(epsilon0=1.0, lower=0.2, upper=0.8), 3)
+
+
+def test_dummies_of_vectors_are_the_randomizers_own_and_have_no_value():
+    randomizer = PrivUnit(epsilon0=4.0, dimension=3)
+    shuffler = along(section(protocol="single"), (GRAPH,), randomizer, 3)
+    assert shuffler.dummy_value is None
+    assert shuffler.dummies == randomizer
+
+
+def test_rounds_are_no_truth_value_and_somebody_has_neighbors():
+    with pytest.raises(InvalidParameterError, match="rounds must be an integer from 0"):
+        NetworkSection(graph="friends.csv", rounds=True)
+    with pytest.raises(InvalidParameterError, match="a degree of 1 or more"):
+        NetworkSection(graph="random-regular:0", rounds=1)
+
+
+def test_rounds_that_cannot_be_found_must_be_given():
+    assert walking(section(rounds=7), (GRAPH,), BIT, 0.05).num_rounds == 7
+    message = r"\[shuffler\] rounds must be a number here: no number .*; reports get lost .*; got rounds='auto'"
+    with pytest.raises(InvalidParameterError, match=message):
+        walking(section(rounds="auto", dropouts=0.5), (GRAPH,), BIT, 0.05)
