@@ -41,7 +41,7 @@ def row(what: str, claim: PrivacyStatement, honest: Pipeline, twin: Pipeline, nu
 
 def main() -> None:
     """Print the table."""
-    print("| claim | exact epsilon | shown (99 %) | twin refuted | honest refuted | an audit takes |")
+    print("| claim | exact epsilon | shown (99%) | twin refuted | honest refuted | an audit takes |")
     print("|---|---|---|---|---|---|")
     for epsilon0, size in LOCAL:
         honest = pipeline(epsilon0=epsilon0, domain_size=size)

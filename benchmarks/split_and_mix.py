@@ -14,7 +14,7 @@ from shuffledp.accounting.evaluators.share_mixing import mixing_bound
 from shuffledp.shufflers import ImperfectShuffler
 
 PEOPLE, SHARES = 1_000_000, 8
-RUNS = 6000  # sums of which the mean absolute error is taken: it is known to 1.5 %
+RUNS = 6000  # sums of which the mean absolute error is taken: it is known to 1.5%
 
 
 def bare_numpy(values: NDArray[np.float64], modulus: int, precision: int) -> Callable[[], object]:

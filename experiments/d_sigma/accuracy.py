@@ -69,7 +69,7 @@ def draw(rows: list[Row]) -> Any:
         axes.set_xticks(radii, [f"{radius:g}" for radius in radii])
         axes.set_xticks([], minor=True)
     note = (
-        f"alpha = {rows[-1]['alpha']:g}, epsilon0 = 2.5\nbars: 95 %, Student's t,\n{rows[-1]['releases']} releases each"
+        f"alpha = {rows[-1]['alpha']:g}, epsilon0 = 2.5\nbars: 95%, Student's t,\n{rows[-1]['releases']} releases each"
     )
     legend_in(panels[3], panels[0], note)
     return figure

@@ -42,7 +42,7 @@ def draw(rows: list[Row]) -> Any:
         lettered(axes, place, NAMES[data])
     panels[0].errorbar([], [], fmt="o", color="#56606b", label="filled: alpha = 4, groups of any scale")
     panels[0].errorbar([], [], fmt="-o", color="#56606b", mfc="white", label="hollow: one scale, alpha as written")
-    figure.suptitle("Lower left is better; bars: 95 % by Student's t", fontsize=10)
+    figure.suptitle("Lower left is better; bars: 95% by Student's t", fontsize=10)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     return figure
 

@@ -151,7 +151,7 @@ def draw(rows: list[Row]) -> Any:
         lettered(axes, place, title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
     first = rows[0]
     figure.suptitle(
-        f"{NAMES[data]}: {first['people']:,} people, epsilon0 = {first['epsilon0']:g}; bars: 95 % by Student's t,\n"
+        f"{NAMES[data]}: {first['people']:,} people, epsilon0 = {first['epsilon0']:g}; bars: 95% by Student's t,\n"
         f"{first['repetitions']} repetitions of rho and {first['learned']} of lambda",
         fontsize=10,
     )

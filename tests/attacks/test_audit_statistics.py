@@ -253,7 +253,7 @@ def test_the_rare_event_is_found_on_each_side_and_in_each_role(shares, sign, lik
 
 
 def test_a_delta_moves_the_choice_from_a_rare_event_to_a_frequent_one():
-    # Score 2 in 1 % of runs and in none; score 1 or more in half of them and in a fifth.
+    # Score 2 in 1% of runs and in none; score 1 or more in half of them and in a fifth.
     first, second = (np.zeros((EVENT_RUNS, 1)) for _ in range(2))
     first[: EVENT_RUNS // 2], second[: EVENT_RUNS // 5] = 1, 1
     first[: EVENT_RUNS // 100] = 2

@@ -142,7 +142,7 @@ def test_limits_and_errors_are_those_of_the_runs_that_were_played():
 
 @pytest.mark.deep
 def test_limits_and_errors_cover_at_the_level_that_is_stated():
-    """300 evaluations of two people at 80 %. Limits of twice the tail miss a third, errors of one term as many."""
+    """300 evaluations of two people at 80%. Limits of twice the tail miss a third, errors of one term as many."""
     times, truth = 300, np.e / (1 + np.e)
     missed = {"success_limits": 0, "advantage_limits": 0, "advantage_error": 0}
     for seed in range(times):

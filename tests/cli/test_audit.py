@@ -346,7 +346,7 @@ def test_a_guess_claim_refuted_from_below_shows_the_upper_limit(tmp_path):
     with patch("shuffledp.survey.task_audit.target_vulnerability", larger):
         found = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--output", page)
     assert found.code == 5
-    assert ", less than claimed (99 %)" in found.out
+    assert ", less than claimed (99%)" in found.out
     html = page.read_text(encoding="utf-8")
     assert "chance at most 0." in html
     assert "less than claimed" in html

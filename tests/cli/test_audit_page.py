@@ -60,7 +60,7 @@ def test_each_paragraph_is_preceded_by_a_line_that_says_it_in_short(tmp_path, de
     task = write_task(tmp_path, **SMALL | {"release": {"delta": delta}})
     found = shuffledp("audit", task, "--trials", 400, "--seed", 1)
     claimed = r"claimed epsilon (<=|>=|=) [\d.]+ at delta = [\de.-]+"
-    shown = r"(strongest attack shows >= [\d.]+ \(99 %\)|not audited)"
+    shown = r"(strongest attack shows >= [\d.]+ \(99%\)|not audited)"
     paragraphs = re.findall(rf"{claimed};\s+{shown}\n(CONSISTENT|NOT-AUDITED): ", found.out)
     assert len(paragraphs) == len(re.findall(r"^(CONSISTENT|NOT-AUDITED): ", found.out, flags=re.MULTILINE)) == 3
     assert max(map(len, found.out.splitlines())) <= 80

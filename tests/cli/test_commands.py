@@ -62,7 +62,7 @@ def test_names_of_columns_and_categories_are_printed_as_they_are_and_in_lines(fo
     assert "Ω 🎲" in out
     assert ":smile:" in out
     assert "a" * 100 not in out
-    assert r'The public columns "two\nlines" and "[b]" were taken off, and not released' in " ".join(out.split("\n"))
+    assert r'The public columns "two\nlines" and "[b]" were taken off, and not released' in " ".join(out.split())
 
 
 def test_of_many_categories_the_first_are_shown(folder):

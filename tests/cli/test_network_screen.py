@@ -81,7 +81,7 @@ def test_numbers_are_in_one_piece_on_a_narrow_terminal(width):
 def test_rows_are_one_line_each_where_there_is_room():
     lines = printed(80).splitlines()
     assert any("20 (yours)" in line and "network-all" in line for line in lines)
-    assert any("4,653 (within 5 %)" in line and "network-all" in line for line in lines)
+    assert any("4,653 (within 5%)" in line and "network-all" in line for line in lines)
 
 
 def test_that_handing_in_all_is_better_is_said_only_where_it_is():

@@ -45,7 +45,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
     plan = outcome.walked.plan
     assert f"along a graph of {PEOPLE} people" in page.text
     assert "12 (this task)" in page.text
-    assert f"The fewest rounds that come within 5 % of that: {plan.fewest_rounds}." in page.text
+    assert f"The fewest rounds that come within 5% of that: {plan.fewest_rounds}." in page.text
     assert "By the gap, log(people) / gap" in page.text
     assert "By distance, until all laws are within 0.01 of one in total variation" in page.text
 

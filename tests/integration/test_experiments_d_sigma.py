@@ -180,7 +180,7 @@ def of(rows, **where):
 
 
 def test_preservation_is_that_of_the_exact_laws():
-    """Means by the q-hypergeometric law; 1 % quantiles of 2,000 draws from another implementation."""
+    """Means by the q-hypergeometric law; 1% quantiles of 2,000 draws from another implementation."""
     rows = expected("fig-7")
     for alpha, width, size, mean, eta in ((1, 30, 2500, 0.74402, 0.7296), (5, 30, 500, 0.74436, 0.7140)):
         row = of(rows, alpha=alpha, width=width, size=size)["paper"]

@@ -21,7 +21,7 @@ RING = Graph.from_edges([(person, (person + 1) % 600) for person in range(600)])
 
 @pytest.mark.parametrize("num_rounds", [1, 5, 10])
 def test_after_few_rounds_on_a_large_graph_estimates_are_unbiased_and_intervals_cover(monkeypatch, num_rounds):
-    """As independent positions of one law it was up to 24 % too many dummies: no interval covered."""
+    """As independent positions of one law it was up to 24% too many dummies: no interval covered."""
     monkeypatch.setattr("shuffledp.shufflers.random_walk.position_bounds", partial(position_bounds, most_steps=0))
     randomizer = KaryRandomizedResponse(epsilon0=3.0, domain_size=2)
     answers, source, analyzer = np.arange(SPARSE.num_users) % 2, SeededSource(num_rounds), FrequencyAnalyzer()

@@ -109,7 +109,7 @@ def test_of_the_people_only_the_honest_ones_hide_somebody():
 
 
 def test_a_bound_that_is_not_monotone_is_certified_at_the_answer(monkeypatch):
-    """Every third number of people is 2 % worse: the answer itself meets the target whatever happens beside it."""
+    """Every third number of people is 2% worse: the answer itself meets the target whatever happens beside it."""
     real = calibrate.account
 
     def bumpy(model, **options):

@@ -19,7 +19,7 @@ def test_a_count_in_an_impossible_cell_is_rejected_and_none_is_accepted():
 
 
 def test_the_false_alarm_rate_is_what_the_significance_says():
-    # At a significance that can be seen: the share of p-values below 1 % among 4000 samples of the right law.
+    # At a significance that can be seen: the share of p-values below 1% among 4000 samples of the right law.
     rng = np.random.default_rng(0)
     law = np.full(6, 1 / 6)
     share = np.mean([p_value(rng.multinomial(3000, law), law) < 0.01 for _ in range(4000)])

@@ -68,7 +68,7 @@ def test_all_stages_take_it_and_the_page_says_what_the_order_tells(tmp_path, mon
         assert (result.code, result.err) == (0, ""), stage
     text = " ".join(result.out.split())
     assert "gamma = 0.25 is a promise about the shuffler: nothing here measures it" in text
-    assert "They are released in the order in which the shuffler put them out." in text
+    assert "The reports are released in the order in which the shuffler put them out." in text
     page = (tmp_path / "out" / "release.html").read_text(encoding="utf-8")
     assert "by an imperfect shuffle" in page
     assert "The order of the released reports is not quite uniform" in page

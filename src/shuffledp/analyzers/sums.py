@@ -121,7 +121,7 @@ class SumAnalyzer:
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize`` or holds no report, rounds differ in how
                 many messages they had, more people came than were planned, or the noise may wrap around the modulus
-                with a chance above 5 %.
+                with a chance above 5%.
         """
         validate.instance_of(ShareSummary, summary=summary)
         model, people = summary.model, _people(summary)

@@ -133,10 +133,10 @@ class Finding(Described):
         verdict: refuted, consistent or not audited.
         reason: why it was not audited; else "".
         evidence: what the strongest attack showed; None if it was not audited.
-        detectable: the true loss from which on these trials refute the claim with probability 90 %, by an attack whose
+        detectable: the true loss from which on these trials refute the claim with probability 90%, by an attack whose
             event shows all of that loss and is of the shape of the one that decided
             (`shuffledp.attacks.audit_statistics.others_of`); None if the claim is not consistent.
-        trials_needed: how many trials it would take, for the claim to be refuted with probability 90 % by the best
+        trials_needed: how many trials it would take, for the claim to be refuted with probability 90% by the best
             event there could be if the true loss were twice what is claimed, or for central claims that of a report
             that is not shuffled, if that is more; None if these trials are enough, or the claim is not consistent.
     """
@@ -166,7 +166,7 @@ class Finding(Described):
         least = in_digits(self.detectable, "at most", digits=3)
         said = (
             f"With {self.evidence.trials:,} trials, a true {self.symbol} of {least} or more would have been found with "
-            "a probability of about 90 %, if an event such as this one showed all of it; where attacks show less, a "
+            "a probability of about 90%, if an event such as this one showed all of it; where attacks show less, a "
             "larger break may go unseen."
         )
         if self.trials_needed is not None:

@@ -198,7 +198,7 @@ def _sign(relation: str) -> str:
 
 
 def _percent(confidence: float) -> str:
-    return f"{100 * confidence:.10g} %"
+    return f"{100 * confidence:.10g}%"
 
 
 def _claims(column: ColumnAudit) -> Table:

@@ -252,7 +252,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, command: str) -> Iterable[
         code=(f"{command} --compare",),
         on=_PAGE,
     )
-    heads = ("What is done", "Right guesses", "Drawn, from 0 to 100 %")
+    heads = ("What is done", "Right guesses", "Drawn, from 0 to 100%")
     sides = tuple(
         (Bars(f"Somebody {whom}", heads, bars_of(found, adversary), "guesses"),)
         for adversary, whom in ADVERSARIES.items()

@@ -26,14 +26,13 @@ _IN_SENTENCES = {
 ADVERSARIES = {"uninformed": "who knows nobody's answer", "strong": "who knows everybody else's answer"}
 _MOST_DECIMALS = 10
 _WIDE = 1.1
-_PERCENT = "\N{NO-BREAK SPACE}%"  # which no line breaks apart
 
 
 def as_share(value: float, relation: str = "", *, decimals: int = 1) -> str:
     """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
     scaled = round(value * 100 * 10**decimals, 6)  # what floats add is no further digit
     rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
-    return f"{rounded / 10**decimals:.{decimals}f}{_PERCENT}"
+    return f"{rounded / 10**decimals:.{decimals}f}%"
 
 
 def change(found: Vulnerability) -> tuple[str, str]:
@@ -50,7 +49,7 @@ def between(found: Vulnerability, *, decimals: int = 1) -> str:
     """The interval in percent, rounded outward; one number if its ends look alike."""
     low = as_share(found.lower, "at least", decimals=decimals)
     high = as_share(min(found.upper, 1.0), "at most", decimals=decimals)
-    return high if low == high else f"{low[:-2]} to {high}"
+    return high if low == high else f"{low[:-1]} to {high}"
 
 
 def seen_in(model: ProtocolModel) -> str:
@@ -69,7 +68,7 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
         return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
     after, before = change(found)
     if found.kind is Kind.UPPER_BOUND and _is_wide(found):
-        decimals = len(after.partition(".")[2]) - 2
+        decimals = len(after.partition(".")[2]) - 1
         rounded_down = as_share(found.lower, "at least", decimals=decimals)
         least = max(rounded_down, before, key=lambda share: float(share[:-1]))
         return f"{start} right between {least} and {after} of the time instead of {before}."

@@ -122,10 +122,10 @@ def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) ->
 def _fewest(plan: NetworkPlan) -> str:
     that = "that" if plan.num_parts == 1 else "a uniform shuffle of each part"
     if plan.why_not_searched:
-        return f"The fewest rounds that come within 5 % of {that} are not known: {plan.why_not_searched}."
+        return f"The fewest rounds that come within 5% of {that} are not known: {plan.why_not_searched}."
     if plan.fewest_rounds is None:
-        return f"No number of rounds was found that comes within 5 % of {that}."
-    return f"The fewest rounds that come within 5 % of {that}: {plan.fewest_rounds:,}."
+        return f"No number of rounds was found that comes within 5% of {that}."
+    return f"The fewest rounds that come within 5% of {that}: {plan.fewest_rounds:,}."
 
 
 def _better(plan: NetworkPlan) -> list[str]:
@@ -197,7 +197,7 @@ def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) 
         marks = ", ".join(
             [
                 *([own] if row.rounds == plan.rounds else []),
-                *(["within 5 %"] if row.rounds == plan.fewest_rounds else []),
+                *(["within 5%"] if row.rounds == plan.fewest_rounds else []),
             ]
         )
         rows.append(
@@ -234,7 +234,7 @@ def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
         Column("log(people) / gap", "log(n)\n/ gap"),
         Column("Epsilon, at most", "epsilon"),
         Column("Uniform shuffle", "uniform"),
-        Column("Fewest rounds within 5 %", "rounds\nto 5 %"),
+        Column("Fewest rounds within 5%", "rounds\nto 5%"),
     )
     rows = tuple(
         (

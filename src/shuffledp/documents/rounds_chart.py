@@ -34,7 +34,7 @@ def rounds_chart(plan: NetworkPlan, *, epsilon0: float, withdrawn: bool) -> Char
         "everybody; dotted: no shuffling."
     ]
     if plan.fewest_rounds is not None and plan.num_parts == 1:
-        caption.append(f"Within 5 % of a uniform shuffle from {count_of(plan.fewest_rounds, 'round')} on.")
+        caption.append(f"Within 5% of a uniform shuffle from {count_of(plan.fewest_rounds, 'round')} on.")
     if withdrawn:
         caption.append("The run on this page is withdrawn: none of this holds for it.")
     least, most = plan.by_rounds[0], plan.by_rounds[-1]

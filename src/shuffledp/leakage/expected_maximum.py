@@ -248,7 +248,7 @@ def by_sampling(
 ) -> tuple[float, float, float]:
     """The expected excess from 200,000 draws, or fewer of very many weights: the mean, and an interval around it.
 
-    The interval is Maurer and Pontil's (2009, Theorem 4, on both sides), of confidence 99.9 % for any law of numbers
+    The interval is Maurer and Pontil's (2009, Theorem 4, on both sides), of confidence 99.9% for any law of numbers
     from 0 to a known bound, however rarely it is above 0. By Bernstein's inequality a sum of many reports exceeds a
     bound far below that of one report so rarely that what is beyond adds hardly anything.
     """

@@ -99,7 +99,7 @@ def shuffled_vulnerability(
             an upper bound with a lower one: by "convolution" for two guesses (about 1e-6 apart), by fullest bins or
             pairs of guesses for more. "quick" does so too, with less effort where more would take longer than about
             half a second. By name only, estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of
-            confidence 99.9 %.
+            confidence 99.9%.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:

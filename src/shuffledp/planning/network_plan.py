@@ -69,7 +69,7 @@ class PartOfGraph(Described):
         mixing_time: log(people) / gap, in rounds; None for several graphs.
         epsilon: what is guaranteed to each of them after the planned rounds.
         uniform: epsilon of a uniform shuffle of as many.
-        fewest_rounds: the fewest rounds found that come within 5 % of that; None if none do, that gains nothing, or
+        fewest_rounds: the fewest rounds found that come within 5% of that; None if none do, that gains nothing, or
             there are too many parts to look, or several graphs.
     """
 

@@ -174,7 +174,7 @@ def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
             f"even a uniform shuffle of {walk.num_users} people gains next to nothing at delta={delta:g}, so that "
             "'auto' has nothing to come near"
         )
-    return f"no number of rounds was found that comes within 5 % of a uniform shuffle{_because(walk, everything)}"
+    return f"no number of rounds was found that comes within 5% of a uniform shuffle{_because(walk, everything)}"
 
 
 def _because(walk: NetworkShuffle, everything: Graph) -> str:

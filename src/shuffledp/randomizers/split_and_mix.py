@@ -251,7 +251,7 @@ class SplitAndMix(RangeRandomizer):
 
     Raises:
         InvalidParameterError: for parameters outside these ranges, or if the sum would wrap around the modulus with a
-            probability above 5 %, which happens if epsilon * num_users is below 8 or so.
+            probability above 5%, which happens if epsilon * num_users is below 8 or so.
 
     References:
         Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Section 3 and Algorithm 1 (where sqrt(n), which need not be an

@@ -39,7 +39,7 @@ class NetworkSection(ShufflerSection):
             takes the k-th, and after the last the first again; or "random-regular:8", a random graph in which everybody
             has eight neighbors. Places of files are relative to that of the task file.
         rounds: how often every report is passed on, 0 or more; or "auto", the fewest rounds after which the guarantee
-            is within 5 % of that of a uniform shuffle.
+            is within 5% of that of a uniform shuffle.
         protocol: "all", "single" or "padded".
         submissions: how many reports everybody hands in, for "padded".
         laziness: the chance that a report stays where it is for a round, below 1.

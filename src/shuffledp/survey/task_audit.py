@@ -39,7 +39,7 @@ class LeakageFinding:
         reason: why it was not audited; else "".
         vulnerability: what is stated; None if nothing is.
         guessing: how often an attacker was right; None if no attack is known.
-        weak: whether it stood because it could hardly have been refuted: not with probability 90 % where the best guess
+        weak: whether it stood because it could hardly have been refuted: not with probability 90% where the best guess
             gains twice as much as is claimed, or as much as from a report that is not shuffled, if that is more.
     """
 
@@ -345,7 +345,7 @@ def audit_leakage(
 
 
 def _would_be_found(found: Guessing, pipeline: Pipeline, num_users: int) -> bool:
-    """Whether so many trials refute the claim with probability 90 % if what is true is much more."""
+    """Whether so many trials refute the claim with probability 90% if what is true is much more."""
     broken = 2 * found.claimed - found.by_chance
     with suppress(UnsupportedModelError):
         unshuffled = replace(pipeline.model(num_users), shuffle=IdentityShuffler().model(num_users))

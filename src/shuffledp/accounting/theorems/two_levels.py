@@ -48,7 +48,7 @@ _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is sai
 class BlanketTwoLevel(LawTheorem):
     """The privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
 
-    The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31 % of
+    The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31% of
     epsilon for ten categories; this evaluates the expectation itself.
     """
 
