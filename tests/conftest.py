@@ -1,6 +1,7 @@
 """Puts this folder on the path, so that tests share ``contracts`` and others as packages, and makes two tiers."""
 
 import os
+import sys
 
 import hypothesis
 import pytest
@@ -13,8 +14,10 @@ pytest.register_assert_rewrite("contracts", "statistical.thresholds")
 for each in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(each, "1")
 
-# Hundreds of tests start the command line: the bytecode of one start serves the next, whatever the machine's habit is.
+# Hundreds of tests start the command line: the bytecode of one start serves the next, whatever the machine's habit is;
+# and that of the tests themselves, whose assertions take long to rewrite, serves the next run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # How long an example takes says how busy the machine is, and the first one loads what the later ones find loaded.
 hypothesis.settings.register_profile(

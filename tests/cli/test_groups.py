@@ -71,7 +71,9 @@ def test_a_loss_of_infinity_says_that_it_is_not_private(road):
 def test_a_run_and_the_stages_release_estimates_by_place(road):
     run = shuffledp("run", "task/task.toml", "--input", "task/people.csv", "--output", "out")
     assert (run.code, run.err) == (0, "")
-    assert 'Each report is released beside the number of its slot and the public column "km".' in " ".join(run.out.split())
+    assert 'Each report is released beside the number of its slot and the public column "km".' in " ".join(
+        run.out.split()
+    )
     assert "By place: 128 places, 256 further rows of estimates.csv." in run.out
     for stage, source, target in (
         ("randomize", "task/people.csv", "reports.parquet"),

@@ -1,5 +1,7 @@
 """Every analyzer keeps the contract with every randomizer and shuffler. A new pair is one more class."""
 
+import functools
+
 import numpy as np
 
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
@@ -87,9 +89,10 @@ class TestRegionsThroughNone(ByRegion):
     truth = np.array([0.9, 0.1, 0.6, 0.4, 0.2, 0.8])
 
 
-def smoothed(shuffler, regions, values, draws=4000):
+@functools.cache
+def smoothed(shuffler, draws=4000):
     """The expected shares of the answers in the regions' slots, from draws of the shuffle."""
-    source = SeededSource(77)
+    source, regions, values = SeededSource(77), ByRegion.regions, ByRegion.values
     shares = np.zeros((3, 2))
     for _ in range(draws):
         lying = values[shuffler.draw(source=source)]
@@ -100,7 +103,10 @@ def smoothed(shuffler, regions, values, draws=4000):
 class TestRegionsThroughMallows(ByRegion):
     shuffler = MallowsShuffler(groups=NEAR, alpha=20.0, order=range(300))
     analyzer = RegionalAnalyzer(regions=ByRegion.regions, shuffler=shuffler)
-    truth = smoothed(shuffler, ByRegion.regions, ByRegion.values)
+
+    @property
+    def truth(self):
+        return smoothed(self.shuffler)
 
     def test_the_smoothed_target_is_not_that_of_the_region_itself(self):
         assert np.abs(self.truth - [0.9, 0.1, 0.6, 0.4, 0.2, 0.8]).max() > 0.1
@@ -109,7 +115,10 @@ class TestRegionsThroughMallows(ByRegion):
 class TestRegionsThroughLaplaceSort(ByRegion):
     shuffler = NoisySortShuffler(groups=NEAR, alpha=4.0, order=range(300))
     analyzer = RegionalAnalyzer(regions=ByRegion.regions, shuffler=shuffler)
-    truth = smoothed(shuffler, ByRegion.regions, ByRegion.values)
+
+    @property
+    def truth(self):
+        return smoothed(self.shuffler)
 
 
 FRIENDS = Graph.random_regular(8, 300, SeededSource(1))
