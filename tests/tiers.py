@@ -4,6 +4,7 @@ Marked as deep are, besides tests that say so themselves:
 
 * of a *grid* (stacked parametrizations, or a long list of numbers) the points that are neither corners nor among a few
   between. Any other list is one of *cases*, each of which says something of its own;
+* of the cases of a test that several classes inherit from a *contract*, all but a few, for each class but the first;
 * the tests in ``slow.txt``, chosen by what they cost so that the fast tier keeps its budget of processor time. Some
   point of each test function stays, unless even the cheapest is too dear.
 
@@ -22,12 +23,14 @@ from pathlib import Path
 
 import pytest
 
-LARGEST_GRID = 8  # points of a grid that run in the fast tier, unless there are more corners
+LARGEST_GRID = 5  # points of a grid that run in the fast tier, unless there are more corners
+INHERITED = 2  # cases of an inherited test that run in the fast tier for each class but the first
 LONG = 12  # numbers in a list that is a grid
 SLOW = Path(__file__).parent / "slow.txt"
 BUDGET = 400.0  # seconds of processor time for all tests of the fast tier
-CHEAP = 0.5  # seconds below which no test leaves the fast tier
-DEAR = 3.0  # seconds above which a test leaves it even if no other point of it is left
+CHEAP = 0.2  # seconds below which no test leaves the fast tier
+DEAR = 2.0  # seconds above which a test leaves it even if no other point of it is left
+KEPT = ("architecture/", "cli/test_start.py")  # whose rules hold for every commit
 
 
 def pytest_addoption(parser):
@@ -37,8 +40,15 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)  # before the marks are looked at
 def pytest_collection_modifyitems(items):
     slow = set(SLOW.read_text(encoding="utf-8").splitlines())
+    inherited = set()
     for points in by_function(items, lambda item: item.nodeid).values():
-        left_out = outside(points, LARGEST_GRID) if is_grid(points) else []
+        test, owner = points[0].function.__qualname__, points[0].cls
+        repeated = owner is not None and test in inherited
+        if owner is not None and not test.startswith(f"{owner.__name__}."):
+            inherited.add(test)
+        left_out = []
+        if is_grid(points) or (repeated and hasattr(points[0], "callspec")):
+            left_out = outside(points, INHERITED if repeated else LARGEST_GRID)
         for item in [*left_out, *(each for each in points if each.nodeid.removeprefix("tests/") in slow)]:
             item.add_marker(pytest.mark.deep)
 
@@ -101,7 +111,8 @@ def slow_tests(times, budget):
     chosen, spent = [], sum(times.values())
     for name, seconds in sorted(times.items(), key=lambda each: -each[1]):
         function = name.split("[")[0]
-        if spent > budget and seconds > CHEAP and (left[function] > 1 or seconds > DEAR):
+        may_go = seconds > CHEAP and (left[function] > 1 or seconds > DEAR) and not name.startswith(KEPT)
+        if spent > budget and may_go:
             chosen.append(name)
             left[function] -= 1
             spent -= seconds

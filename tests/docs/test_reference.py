@@ -32,9 +32,9 @@ def text_of(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "_build" not in page.parts], ids=lambda page: page.name)
-def test_no_page_has_a_placeholder(page):
-    assert not PLACEHOLDER.search(page.read_text(encoding="utf-8"))
+def test_no_page_has_a_placeholder():
+    pages = [page for page in PAGES if "_build" not in page.parts]
+    assert [page.name for page in pages if PLACEHOLDER.search(page.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("text", ["@@RESULTS@@", "a TODO here", "FIXME: later"])
