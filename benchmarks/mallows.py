@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import compare
-from shuffledp.core.kernels import compiled
+from shuffledp.core.caching import compiled
 from shuffledp.laws import sample_mallows, sample_noisy_sort
 
 CONCENTRATIONS = (1e-8, 1e-5, 1e-3, 0.1, 1.0)

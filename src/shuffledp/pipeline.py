@@ -106,12 +106,7 @@ class Pipeline:
         return ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
 
     def run(
-        self,
-        values: ArrayLike,
-        *,
-        delta: float,
-        public: Table | None = None,
-        source: RandomSource | None = None,
+        self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
     ) -> Release:
         """Play every party in turn.
 
@@ -177,12 +172,7 @@ class Pipeline:
         if seeded:
             statements = tuple(each.withdraw(Withdrawal.SEEDED) for each in statements)
         return Release(
-            model=model,
-            num_reports=num_reports,
-            view=None,
-            estimate=estimate,
-            statements=statements,
-            seeded=seeded,
+            model=model, num_reports=num_reports, view=None, estimate=estimate, statements=statements, seeded=seeded
         )
 
     def simulate(

@@ -1,4 +1,4 @@
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling, with_disk_cache
+from shuffledp.core.caching import compiled, plain_until_worth_compiling, with_disk_cache
 
 
 def double(number):

@@ -2,7 +2,7 @@
 
 import gc
 
-from shuffledp.core.weak_cache import WeakCache
+from shuffledp.core.caching import WeakCache
 
 
 class Thing:

@@ -70,7 +70,7 @@ def test_where_walks_have_mixed_none_is_simulated_and_the_binomial_law_is_off_by
 
 
 def test_one_simulation_is_a_walk_of_everybody(monkeypatch):
-    monkeypatch.setattr("shuffledp.laws.dummy_counts._STEPS", 1)
+    monkeypatch.setattr("shuffledp.laws.walk_loads._STEPS", 1)
     found = position_bounds(SMALL, 2, most_steps=0)
     ends = [sample_walks(SMALL, 2, source=SeededSource(0).substream("lacking", each)).positions for each in (0, 1)]
     assert found.dummies == np.mean([600 - np.unique(each).size for each in ends])

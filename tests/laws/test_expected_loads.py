@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shuffledp.laws import expected_held, expected_messages, position_bounds, position_distribution
-from shuffledp.laws import expected_loads as loads
+from shuffledp.laws import walk_loads as loads
 from shuffledp.people.graphs import Graph
 
 EDGES = [(0, 1), (1, 2), (0, 2), (2, 3), (4, 5), (5, 6), (4, 6), (6, 7), (7, 8)]  # two parts; 9 has no neighbor

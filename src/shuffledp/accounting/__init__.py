@@ -1,13 +1,12 @@
 """Accounting: what a protocol guarantees, from its public description alone.
 
-In reading order: `account`, `bounds` (both sides), `compose` (releases, Renyi), `examine` (all that is known),
-`theorem`, `theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
+In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `theorem`,
+`theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
 """
 
 from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
-from shuffledp.accounting.bounds import Bracket, Limit, bracket, limit
+from shuffledp.accounting.bounds import Bracket, Examination, Finding, Limit, bracket, examine, findings, limit
 from shuffledp.accounting.compose import compose_releases, renyi, to_privacy_loss_distribution
-from shuffledp.accounting.examine import Examination, Finding, examine, findings
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (

@@ -1,4 +1,4 @@
-"""Central loss from both sides: the bracket that theorems leave at n people, and the normal limit for many.
+"""Central loss from both sides: the bracket that theorems leave, the normal limit for many people, and all findings.
 
 The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is
 the chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
@@ -6,20 +6,29 @@ numbers for comparison, never in a statement.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
+from shuffledp._version import __version__
 from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
+from shuffledp.accounting.compose import compose_releases, renyi
 from shuffledp.accounting.numerics import exp, expm1, smallest_below
+from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.blanket_laws import LawTheorem
+from shuffledp.core.described import Described, encode
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import RenyiDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
-from shuffledp.core.statement_terms import Basis
+from shuffledp.core.statement_terms import Basis, Kind, Status
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.core.validate import instance_of, open_probability
+from shuffledp.core.validate import instance_of, integer_at_least, open_probability
 
 _MOST_INPUTS = 32  # for the comparison of all triples of inputs of a channel
 _LARGEST_EPSILON = 700.0
@@ -126,7 +135,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
     """
     instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
-    found = _information(model) if model.shuffle.is_uniform and model.local.num_messages == 1 else None
+    found = _information(model)
     if found is None:
         return None
     mu_lower, mu_upper = (math.sqrt(value / model.num_users) for value in found)
@@ -136,7 +145,9 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
 def _information(model: ProtocolModel) -> Information | None:
     """The s^2 of the worst data set where all others agree, and that of the best blanket."""
     local = model.local
-    if local.guarantee.delta > 0 or not 0 < local.epsilon0 < _LARGEST_EPSILON / 2 or not local.is_common:
+    if not (model.shuffle.is_uniform and local.num_messages == 1 and local.is_common):
+        return None
+    if local.guarantee.delta > 0 or not 0 < local.epsilon0 < _LARGEST_EPSILON / 2:
         return None
     if local.kind in INFORMATION:
         return INFORMATION[local.kind](local)
@@ -144,23 +155,20 @@ def _information(model: ProtocolModel) -> Information | None:
     channel = None if large else local.channel()
     if channel is None or channel.matrix.shape[0] > _MOST_INPUTS:
         return _of_law(model) or (0.0, _of_any(local)[1])
-    matrix = channel.matrix.astype(np.float64)
-    matrix = matrix[:, matrix.max(axis=0) > 0]
-    pairs = [(first - second) ** 2 for first, second in permutations(matrix, 2)]
-    if not pairs:
+    matrix = channel.matrix[:, channel.matrix.max(axis=0) > 0].astype(np.float64)
+    squares = [(first - second) ** 2 for first, second in permutations(matrix, 2)]
+    if not squares:
         return None
-    same = max(float((square / others).sum()) for square in pairs for others in matrix)
-    return same, max(float((square / matrix.min(axis=0)).sum()) for square in pairs)
+    same = max(float((square / others).sum()) for square in squares for others in matrix)
+    return same, max(float((square / matrix.min(axis=0)).sum()) for square in squares)
 
 
 def _of_law(model: ProtocolModel) -> Information | None:
     """Information of a randomizer whose own law is evaluated; None if none is."""
     laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
-    found = {
-        promises: [each.limit_mu(model) ** 2 * model.num_users for each in laws if each.kind.promises is promises]
-        for promises in (True, False)
-    }
-    return (max(found[False], default=0.0), min(found[True])) if found[True] else None
+    found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
+    upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
+    return (max(lower, default=0.0), min(upper)) if upper else None
 
 
 def _of_any(local: LocalModel) -> Information:
@@ -182,14 +190,210 @@ INFORMATION: dict[str, Callable[[LocalModel], Information]] = {"ldp": _of_any, "
 
 def _epsilon(mu: float, delta: float) -> float:
     """The epsilon of the Gaussian mechanism with this parameter."""
-    if mu == 0:
-        return 0.0
-    return smallest_below(
-        lambda epsilon: _gaussian_delta(mu, epsilon), level=delta, limit=_LARGEST_EPSILON, tolerance=1e-9
+
+    def gaussian_delta(epsilon: float) -> float:
+        """Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
+        above, below = ((epsilon / mu - side) / math.sqrt(2) for side in (mu / 2, -mu / 2))
+        return max((math.erfc(above) - exp(epsilon) * math.erfc(below)) / 2, 0.0)
+
+    return smallest_below(gaussian_delta, level=delta, limit=_LARGEST_EPSILON) if mu else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Described):
+    """Finding of one theorem about a protocol.
+
+    Args:
+        theorem: its identifier.
+        citation: where it is proven.
+        kind: upper or lower bound.
+        status: published, or proven in this project.
+        epsilon: what it gives; None where it does not apply.
+        reasons: the hypotheses that fail, with the values that fail them; none where it applies.
+    """
+
+    theorem: str
+    citation: str
+    kind: Kind
+    status: Status
+    epsilon: float | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """Everything known about a protocol at one delta.
+
+    Args:
+        model: the protocol.
+        counted: the protocol of its honest people alone, which the numbers are about.
+        delta: the remainder.
+        releases: how many releases the promise is about.
+        upper: the tightest upper bound: the promise.
+        lower: the largest lower bound, below which nothing can be promised; None if none applies.
+        renyi: the divergences at the orders asked for; None if none were.
+        theorems: what each theorem says about one release, if that was asked for.
+        limit: where the loss of one release goes as people are added, if that was asked for and is known.
+        seconds: how long it took.
+    """
+
+    model: ProtocolModel
+    counted: ProtocolModel
+    delta: float
+    upper: PrivacyStatement
+    lower: PrivacyStatement | None
+    releases: int = 1
+    renyi: PrivacyStatement | None = None
+    theorems: tuple[Finding, ...] = ()
+    limit: Limit | None = None
+    seconds: float = 0.0
+
+    @property
+    def epsilon_upper(self) -> float:
+        """Epsilon of the promise."""
+        return epsilon_of(self.upper.guarantee)
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """Epsilon of the lower bound."""
+        return None if self.lower is None else epsilon_of(self.lower.guarantee)
+
+    @property
+    def slack(self) -> float | None:
+        """Upper over lower: how many times the best possible epsilon the promise is, at most; None if not known.
+
+        The lower bound is about one release, so nothing is known of several.
+        """
+        lower = self.epsilon_lower
+        return self.epsilon_upper / lower if lower and self.releases == 1 else None
+
+    @property
+    def amplification(self) -> float:
+        """What shuffling divides the local epsilon0 by, at least; 1 where it does nothing, infinity for no loss."""
+        return self.model.local.epsilon0 / self.epsilon_upper if self.epsilon_upper else math.inf
+
+    @property
+    def statements(self) -> tuple[PrivacyStatement, ...]:
+        """The upper bound, then the lower one, then that about Renyi privacy."""
+        return tuple(statement for statement in (self.upper, self.lower, self.renyi) if statement is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The one object that ``shuffledp account --json`` prints (``accounting`` in docs/schema.json)."""
+        return {
+            "statements": [statement.to_dict() for statement in self.statements],
+            "epsilon_upper": encode(self.epsilon_upper),
+            "epsilon_lower": encode(self.epsilon_lower),
+            "epsilon0": encode(self.model.local.epsilon0),
+            "delta": self.delta,
+            "num_users": self.model.num_users,
+            "releases": self.releases,
+            "theorem": self.upper.basis.theorem,
+            "theorems": [finding.to_dict() for finding in self.theorems],
+            "limit": None if self.limit is None else asdict(self.limit),
+            "model": self.model.to_dict(),
+            "library_version": __version__,
+            "seconds": self.seconds,
+        }
+
+
+def examine(
+    model: ProtocolModel,
+    *,
+    delta: float,
+    releases: int = 1,
+    orders: Sequence[float] = (),
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+    with_theorems: bool = False,
+) -> Examination:
+    """The bracket around a protocol's loss, and what else is wanted to be known about it.
+
+    Args:
+        model: the protocol's public description.
+        delta: the remainder, strictly between 0 and 1.
+        releases: how often the same people take part, each time shuffled afresh.
+        orders: of Renyi privacy, each above 1, ascending; none for no statement about it.
+        honest_fraction: as for `shuffledp.account`.
+        published_only: as for `shuffledp.account`.
+        with_theorems: whether to list what each theorem says about one release, and the limit of many people.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
+
+    Example:
+        >>> from shuffledp.randomizers import LdpModel
+        >>> from shuffledp.shufflers import UniformShuffleModel
+        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
+        >>> found = examine(model, delta=1e-6)
+        >>> round(found.epsilon_upper, 5), found.slack < 1.25
+        (0.04321, True)
+    """
+    start = time.perf_counter()
+    options: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
+    integer_at_least(1, releases=releases)
+    upper, counted = _upper(model, delta, releases, options), counting_honest(model, honest_fraction)
+    return Examination(
+        model=model,
+        counted=counted,
+        delta=delta,
+        releases=releases,
+        upper=upper,
+        lower=_largest_lower(counted, delta, releases),
+        renyi=_repeated(renyi(model, orders=orders, **options), releases) if orders else None,
+        theorems=findings(counted, delta=delta, published_only=published_only) if with_theorems else (),
+        limit=limit(counted, delta=delta) if with_theorems else None,
+        seconds=time.perf_counter() - start,
     )
 
 
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    """Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
-    above, below = ((epsilon / mu - side) / math.sqrt(2) for side in (mu / 2, -mu / 2))
-    return max((math.erfc(above) - exp(epsilon) * math.erfc(below)) / 2, 0.0)
+def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str, Any]) -> PrivacyStatement:
+    """The promise; where there is none, and one report by itself has none either, that is said too."""
+    try:
+        if releases == 1:
+            return account(model, delta=delta, **options)
+        return compose_releases(model, delta=delta, num_releases=releases, **options)
+    except UnsupportedModelError as error:
+        if math.isfinite(model.local.epsilon0):
+            raise
+        raise UnsupportedModelError(
+            "one report by itself is not locally private (some output is impossible for one input and not for another: "
+            f"epsilon0 is infinite), and {error}"
+        ) from None
+
+
+def findings(model: ProtocolModel, *, delta: float, published_only: bool = False) -> tuple[Finding, ...]:
+    """What each theorem of the registry says about a protocol, in the registry's order."""
+    own = (published_only and each.kind.promises and each.status is Status.OWN_PROOF for each in THEOREMS)
+    return tuple(_finding(each, model, delta) for each, left_out in zip(THEOREMS, own, strict=True) if not left_out)
+
+
+def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
+    failing = tuple(each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds)
+    return Finding(
+        theorem=theorem.id,
+        citation=theorem.citation,
+        kind=theorem.kind,
+        status=theorem.status,
+        epsilon=None if failing else epsilon_of(theorem.guarantee(model, delta=delta)),
+        reasons=failing,
+    )
+
+
+def _largest_lower(model: ProtocolModel, delta: float, releases: int) -> PrivacyStatement | None:
+    """The largest lower bound for one release: several show at least as much."""
+    statement = best_lower_bound(model, delta)
+    if statement is None or epsilon_of(statement.guarantee) == 0:
+        return None
+    if releases == 1:
+        return statement
+    return statement.remarking(f"This is about one release; all {releases} together show at least as much.")
+
+
+def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
+    """Renyi divergences add up over releases, order by order (Mironov 2017, Proposition 1)."""
+    once = statement.guarantee
+    if releases == 1 or not isinstance(once, RenyiDP):
+        return statement
+    total = replace(once, epsilons=tuple(math.nextafter(epsilon * releases, math.inf) for epsilon in once.epsilons))
+    return replace(statement, guarantee=total).remarking(f"The divergences of {releases} releases add up.")

@@ -1,8 +1,4 @@
-"""Solving for epsilon on a curve of delta, and binomial laws, each on the side that is safe.
-
-Nothing here imports scipy: its tails of the binomial law are good to 2e-9 only in places (counts near 10 among 1e8),
-and a lower bound needs to know on which side of the truth it is.
-"""
+"""Solving for epsilon on a curve of delta, on the side that is safe, and exponentials that end in infinity."""
 
 import math
 import sys
@@ -14,8 +10,6 @@ _LARGEST_POWER = 709.0
 ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
 _STEPS = 200
 _LOOKS_AROUND = 5  # near a guess
-_FIRST_DEPTH, _LAST_DEPTH = 16, 2048
-_CONVERGED = 1 + 1e-15
 
 
 def exp(power: float) -> float:
@@ -125,87 +119,3 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         value = mu * (math.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi) - middle * tail)
         low, high = (middle, high) if value > delta else (low, middle)
     return max(mu * low, 1e-12)
-
-
-def binomial_error(trials: int) -> float:
-    """More than the relative rounding error of `binomial_probability` and `tail_ratio` together.
-
-    Also for a chance that is itself rounded. Measured up to 25 standard deviations out: at most half of this.
-    """
-    return 1e-12 + 1e-14 * math.sqrt(trials)
-
-
-def binomial_probability(count: int, trials: int, chance: float) -> float:
-    """Pr[T = count] for T ~ Bin(trials, chance) with 0 < chance < 1, in the saddle-point form of Loader 2000.
-
-    The relative error is below `binomial_error` wherever the answer is above `SMALLEST`.
-    """
-    if not 0 <= count <= trials:
-        return 0.0
-    if count == 0:
-        return math.exp(trials * math.log1p(-chance))
-    if count == trials:
-        return math.exp(trials * math.log(chance))
-    rest = trials - count
-    corrections = _stirling_error(trials) - _stirling_error(count) - _stirling_error(rest)
-    distance = deviance(count, trials * chance) + deviance(rest, trials * (1 - chance))
-    return math.exp(corrections - distance) * math.sqrt(trials / (2 * math.pi * count) / rest)
-
-
-def tail_ratio(count: int, trials: int, odds: float) -> float:
-    """Pr[T > count] / Pr[T = count], from above, for T ~ Bin(trials, odds / (1 + odds)) and a count above the mean.
-
-    The continued fraction of Uspensky 1937, which is Gauss's for 2F1(count - trials, 1; count + 1; -odds):
-
-        ratio = w_0 / (1 - w_0),   w_k = c_k / (1 + d_k / (1 - w_(k+1))),   0 <= w_k <= c_k < 1.
-
-    As w_k falls when w_(k+1) rises, putting the two ends 0 and c_k in at any depth gives two answers with the truth
-    between them. The larger one is returned: where they agree to 15 digits, or else (near the mean) at the last depth.
-    Its rounding error is below `binomial_error`. Infinity below the mean, where c_0 >= 1.
-    """
-    if _falling(0, count, trials, odds) >= 1:
-        return math.inf
-    depth = _FIRST_DEPTH
-    while True:
-        one, other = 0.0, _falling(depth, count, trials, odds)
-        for k in range(depth - 1, -1, -1):
-            falling, rising = _falling(k, count, trials, odds), _rising(k, count, trials, odds)
-            one, other = falling / (1 + rising / (1 - one)), falling / (1 + rising / (1 - other))
-        low, high = sorted((one / (1 - one), other / (1 - other)))
-        if high <= low * _CONVERGED or depth >= _LAST_DEPTH:
-            return high
-        depth *= 2
-
-
-def _falling(k: int, count: int, trials: int, odds: float) -> float:
-    """The partial numerator c_k; 0 from the place on where the fraction ends by itself."""
-    left = max(trials - count - k, 0)
-    shrink = (count + k) / (count + 2 * k) if k else 1.0
-    return left / (count + 2 * k + 1) * shrink * odds
-
-
-def _rising(k: int, count: int, trials: int, odds: float) -> float:
-    """The partial numerator d_k."""
-    return (k + 1) / (count + 2 * k + 1) * ((trials + k + 1) / (count + 2 * k + 2)) * odds
-
-
-def _stirling_error(count: int) -> float:
-    """log(count!) less Stirling's formula for it."""
-    if count < 16:
-        return math.lgamma(count + 1) - (count + 0.5) * math.log(count) + count - math.log(2 * math.pi) / 2
-    square = 1 / count / count
-    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / count
-
-
-def deviance(count: int, mean: float) -> float:
-    """Count log(count / mean) + mean - count, without cancellation where the two are close."""
-    difference = count - mean
-    if abs(difference) >= 0.1 * (count + mean):
-        return count * math.log(count / mean) - difference
-    slope = difference / (count + mean)
-    total, term, divisor = difference * slope, 2 * count * slope, 1
-    while True:
-        term, divisor = term * slope * slope, divisor + 2
-        if total + term / divisor == total:
-            return total
-        total += term / divisor

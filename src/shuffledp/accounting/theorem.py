@@ -132,22 +132,14 @@ def inside_unit(delta: float) -> float:
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
     """Every order of the reports is equally likely, and nothing else about their origin is seen."""
     return Hypothesis(
-        name="uniform-shuffle",
-        requirement="a uniform shuffle",
-        value=f"shuffler {model.shuffle.kind!r}",
-        holds=model.shuffle.is_uniform,
+        "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )
 
 
 def one_message_each(model: ProtocolModel) -> Hypothesis:
     """Each user sends one message."""
     messages = model.local.num_messages
-    return Hypothesis(
-        name="one-message-each",
-        requirement="one message per user",
-        value=f"num_messages={messages}",
-        holds=messages == 1,
-    )
+    return Hypothesis("one-message-each", "one message per user", f"num_messages={messages}", messages == 1)
 
 
 def common_randomizer(model: ProtocolModel) -> Hypothesis:
@@ -189,7 +181,7 @@ def oblivious(model: ProtocolModel) -> Hypothesis:
 def several_users(model: ProtocolModel) -> Hypothesis:
     """There is somebody to hide among."""
     users = model.num_users
-    return Hypothesis(name="several-users", requirement="n >= 2", value=f"num_users={users}", holds=users >= 2)
+    return Hypothesis("several-users", "n >= 2", f"num_users={users}", users >= 2)
 
 
 def pure_local(model: ProtocolModel) -> Hypothesis:
@@ -236,12 +228,7 @@ class LocalOnly(Theorem):
         """Epsilon0 is finite, and the local delta within the delta asked for."""
         local = model.local.guarantee
         return (
-            Hypothesis(
-                name="local-guarantee",
-                requirement="a finite epsilon0",
-                value=f"epsilon0={local.epsilon:.6g}",
-                holds=not local.is_trivial,
-            ),
+            Hypothesis("local-guarantee", "a finite epsilon0", f"epsilon0={local.epsilon:.6g}", not local.is_trivial),
             Hypothesis(
                 name="local-delta",
                 requirement=f"a local delta of at most {delta:g}",

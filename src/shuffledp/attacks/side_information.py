@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import View
-from shuffledp.core.kernels import compiled
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.table import Floats, Integers

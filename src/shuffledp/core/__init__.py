@@ -2,5 +2,5 @@
 
 Read what is promised first: `guarantees`, `statement_terms`, `statements`. Then what accounting reads: `channels`,
 `shuffle_models`, `local_models`. Then what passes from hand to hand: `table`, `estimates`, `flow`. The habits of the
-house are `errors`, `validate`, `text`, `described` (serialization), `weak_cache` and `kernels` (compilation).
+house are `errors`, `validate`, `text`, `described` (serialization) and `caching` (of kernels, and of results).
 """

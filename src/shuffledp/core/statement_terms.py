@@ -83,12 +83,10 @@ class Withdrawal(StrEnum):
         return _WITHDRAWAL_IN_WORDS[self]
 
 
-_WITHDRAWAL_IN_WORDS = {
-    Withdrawal.SEEDED: "the randomness came from a seed, and anyone who knows the seed can undo it",
-}
+_WITHDRAWAL_IN_WORDS = {Withdrawal.SEEDED: "the randomness came from a seed, and anyone who knows the seed can undo it"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Hypothesis(Described):
     """One hypothesis of a theorem, evaluated.
 

@@ -1,6 +1,4 @@
 # The public names of this package; each is imported when it is first used.
-from .expected_loads import expected_held as expected_held
-from .expected_loads import expected_messages as expected_messages
 from .explicit import Law as Law
 from .explicit import composed_law as composed_law
 from .explicit import d_sigma_loss as d_sigma_loss
@@ -46,6 +44,8 @@ from .walk_distributions import first_round_within as first_round_within
 from .walk_distributions import position_distribution as position_distribution
 from .walk_distributions import position_distributions as position_distributions
 from .walk_distributions import unseen_probability as unseen_probability
+from .walk_loads import expected_held as expected_held
+from .walk_loads import expected_messages as expected_messages
 from .walk_sampling import LOST as LOST
 from .walk_sampling import Walks as Walks
 from .walk_sampling import sample_walks as sample_walks

@@ -180,11 +180,7 @@ def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float 
 
 
 def mallows_law(
-    num_items: int,
-    concentration: float | None = None,
-    *,
-    ratio: Fraction | None = None,
-    distance: str = "kendall",
+    num_items: int, concentration: float | None = None, *, ratio: Fraction | None = None, distance: str = "kendall"
 ) -> dict[Permutation, float | Fraction]:
     """The law that `shuffledp.laws.sample_mallows` draws from, written out.
 
@@ -237,11 +233,7 @@ def _exchanges(permutation: Permutation) -> int:
     return len(permutation) - cycles
 
 
-_MEASURES: dict[str, Callable[[Permutation], int]] = {
-    "kendall": _inversions,
-    "hamming": _moved,
-    "cayley": _exchanges,
-}
+_MEASURES: dict[str, Callable[[Permutation], int]] = {"kendall": _inversions, "hamming": _moved, "cayley": _exchanges}
 
 
 def noisy_sort_law(

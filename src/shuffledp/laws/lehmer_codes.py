@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
 from shuffledp.laws.lazy_bits import RELATIVE_ERROR, settled_floor
 from shuffledp.randomness.sources import RandomSource

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import invalid
 from shuffledp.laws.lazy_bits import RELATIVE_ERROR, Bits, precise, settled_floor
@@ -89,11 +89,7 @@ def _checked(num_items: int, concentration: float) -> None:
 
 
 def sample_mallows_blocks(
-    block_sizes: ArrayLike,
-    concentrations: ArrayLike,
-    *,
-    distance: str = "kendall",
-    source: RandomSource | None = None,
+    block_sizes: ArrayLike, concentrations: ArrayLike, *, distance: str = "kendall", source: RandomSource | None = None
 ) -> NDArray[np.int64]:
     """Permutations of consecutive blocks, independent of each other, joined into one: blocks do not mix.
 

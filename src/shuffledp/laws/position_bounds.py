@@ -5,7 +5,6 @@ bounds every distribution less tightly.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,9 +12,8 @@ import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.table import Floats
-from shuffledp.laws.dummy_counts import DummyCount, Shortfalls, shortfalls, surely_below
-from shuffledp.laws.expected_loads import expected_held
-from shuffledp.laws.walk_distributions import graphs_of_rounds, position_distributions
+from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, people_of, position_distributions
+from shuffledp.laws.walk_loads import DummyCount, Shortfalls, expected_held, shortfalls, surely_below
 from shuffledp.people.graphs import Graph, certain_gap
 
 _MOST_STEPS = 10**10  # people * rounds * entries of the matrix: some five seconds
@@ -71,7 +69,7 @@ class _Found(NamedTuple):
 
 
 def position_bounds(
-    graph: Graph | Sequence[Graph],
+    graph: Graphs,
     num_rounds: int,
     *,
     laziness: float = 0.0,
@@ -105,26 +103,16 @@ def position_bounds(
     """
     validate.integer_at_least(1, submissions=submissions)
     graphs = graphs_of_rounds(graph, num_rounds)
-    one = graph if isinstance(graph, Graph) else graph[0]
-    people = one.num_users
-    survival = (1 - dropout) ** num_rounds
+    people, survival = people_of(graph), (1 - dropout) ** num_rounds
     steps = people * sum(each.neighbors.size + people for each in graphs)
     exact = steps <= most_steps
     if exact:
         found = _of_all_starts(graph, num_rounds, laziness, survival, submissions)
     else:
         found = _of_the_gap(graph, num_rounds, laziness, survival)
-    different = {id(each): each for each in (one, *graphs)}.values()
+    different = {id(each): each for each in (graph if isinstance(graph, Graph) else graph[0], *graphs)}.values()
     slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in different)))
     probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
-    dummy_count = DummyCount(
-        graph=graph,
-        num_rounds=num_rounds,
-        laziness=laziness,
-        dropout=dropout,
-        submissions=submissions,
-        counted=found.shortfalls,
-    )
     return PositionBounds(
         probabilities=probabilities,
         counts=counts,
@@ -132,14 +120,19 @@ def position_bounds(
         separation=min(1.0, max(0.0, 1 - float(found.least.sum()) + slack)),
         worst_start=found.worst_start,
         exact=exact,
-        dummy_count=dummy_count,
+        dummy_count=DummyCount(
+            graph=graph,
+            num_rounds=num_rounds,
+            laziness=laziness,
+            dropout=dropout,
+            submissions=submissions,
+            counted=found.shortfalls,
+        ),
     )
 
 
-def _of_all_starts(
-    graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float, submissions: int
-) -> _Found:
-    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+def _of_all_starts(graph: Graphs, num_rounds: int, laziness: float, survival: float, submissions: int) -> _Found:
+    people = people_of(graph)
     largest, least, squares = np.zeros(people), np.full(people, np.inf), np.zeros(people)
     load = expected_held(graph, num_rounds, laziness=laziness) * survival
     few = np.flatnonzero(~surely_below(load, submissions))
@@ -170,7 +163,7 @@ def _count(short: Floats, laws: Floats) -> None:
         short[1:] += more
 
 
-def _spread(laws: Floats, graph: Graph | Sequence[Graph]) -> float:
+def _spread(laws: Floats, graph: Graphs) -> float:
     """The largest log-ratio of any law's quotients by one common law: that of the last graph, or any other."""
     common = graph.stationary if isinstance(graph, Graph) else graph[-1].stationary
     if not (laws.min() > 0 and common.min() > 0):
@@ -192,8 +185,8 @@ def _likeness(laws: Floats) -> float:
     return found
 
 
-def _of_the_gap(graph: Graph | Sequence[Graph], num_rounds: int, laziness: float, survival: float) -> _Found:
-    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+def _of_the_gap(graph: Graphs, num_rounds: int, laziness: float, survival: float) -> _Found:
+    people = people_of(graph)
     if not isinstance(graph, Graph) or not graph.is_connected:
         first = np.zeros(people)
         first[0] = survival

@@ -164,13 +164,7 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
 
 
 def adaptive_gaps(
-    num_items: int,
-    first: ArrayLike,
-    last: ArrayLike,
-    sensitivities: ArrayLike,
-    budget: float,
-    *,
-    cap: float = math.inf,
+    num_items: int, first: ArrayLike, last: ArrayLike, sensitivities: ArrayLike, budget: float, *, cap: float = math.inf
 ) -> Floats:
     """For each gap the least of ``budget / sensitivity`` over the groups whose window spans it.
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Floats, Integers
 from shuffledp.people.graphs import Graph, certain_gap
 from shuffledp.people.graphs.spectrum import any_direction
@@ -62,7 +62,7 @@ def position_distribution(
         [0.5, 0.25, 0.0, 0.25]
     """
     graphs = graphs_of_rounds(graph, num_rounds)
-    people = _people(graph)
+    people = people_of(graph)
     if start is None:
         if people > _LARGEST_MATRIX:
             raise UnsupportedModelError(
@@ -80,12 +80,7 @@ def position_distribution(
 
 
 def position_distributions(
-    graph: Graphs,
-    num_rounds: int,
-    *,
-    laziness: float = 0.0,
-    dropout: float = 0.0,
-    starts: ArrayLike | None = None,
+    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, starts: ArrayLike | None = None
 ) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """The laws of `position_distribution` for many starts, some hundred at a time.
 
@@ -101,7 +96,7 @@ def position_distributions(
     Yields:
         Some starts and their laws, shape (starts, people).
     """
-    graphs, people = graphs_of_rounds(graph, num_rounds), _people(graph)
+    graphs, people = graphs_of_rounds(graph, num_rounds), people_of(graph)
     chosen = np.arange(people) if starts is None else np.asarray(starts, dtype=np.int64)
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < people):
         raise InvalidParameterError(f"starts must be in range({people}).")
@@ -174,7 +169,7 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
         InvalidParameterError: if an argument is out of range.
     """
     validate.probability(laziness=laziness)
-    people, named = _people(graph), np.asarray(colluding, dtype=np.int64)
+    people, named = people_of(graph), np.asarray(colluding, dtype=np.int64)
     if named.size and not (named.min() >= 0 and named.max() < people):
         raise InvalidParameterError(f"colluding must be in range({people}).")
     honest = np.ones(people)
@@ -213,7 +208,8 @@ def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     return tuple(graph[place % len(graph)] for place in range(int(num_rounds)))
 
 
-def _people(graph: Graphs) -> int:
+def people_of(graph: Graphs) -> int:
+    """Number of people, of one graph or of each of several."""
     return graph.num_users if isinstance(graph, Graph) else graph[0].num_users
 
 

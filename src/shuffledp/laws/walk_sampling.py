@@ -1,16 +1,16 @@
 """Walk sampling: the random walks of all reports along a graph, drawn at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
-from shuffledp.laws.walk_distributions import graphs_of_rounds
+from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, people_of
 from shuffledp.people.graphs import Graph
 from shuffledp.randomness.sources import RandomSource, bernoulli, high_product, resolve_source
 
@@ -37,7 +37,7 @@ class Walks(NamedTuple):
 
 
 def sample_walks(
-    graph: Graph | Sequence[Graph],
+    graph: Graphs,
     num_rounds: int,
     *,
     starts: ArrayLike | None = None,
@@ -77,7 +77,7 @@ def sample_walks(
     """
     validate.probability(laziness=laziness, dropout=dropout, offline=offline)
     graphs, source = graphs_of_rounds(graph, num_rounds), resolve_source(source)
-    people = graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+    people = people_of(graph)
     positions = _checked_starts(starts, people)
     messages = np.zeros(people, dtype=np.int64)
     for each in graphs:

@@ -13,7 +13,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.laws import expected_messages
 from shuffledp.laws.walk_distributions import mixing_rounds
 from shuffledp.people.graphs import Graph, lazy_gap, mixing_time
-from shuffledp.people.graphs.connected_parts import num_parts, together
+from shuffledp.people.graphs.connected_parts import together
 from shuffledp.planning.network_rounds import (
     MOST_ROUNDS,
     MOST_SEARCHED,
@@ -245,7 +245,7 @@ def plan_walk(
         num_graphs=len(walk.graphs),
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
-        num_parts=num_parts(everything),
+        num_parts=everything.num_parts,
         two_sides=everything.is_bipartite and not _resting(shuffler),
         irregularity=first.irregularity,
         protocol=walk.protocol,

@@ -8,12 +8,12 @@ from typing import Any
 
 from shuffledp.accounting import account, delta_at, epsilon_of
 from shuffledp.core import validate
+from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Randomizer
 from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
-from shuffledp.core.weak_cache import WeakCache
 from shuffledp.people.graphs import Graph, certain_gap
-from shuffledp.people.graphs.connected_parts import Graphs, num_parts, parts_of, together
+from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 
@@ -183,7 +183,7 @@ def _because(walk: NetworkShuffle, everything: Graph) -> str:
             ", since the graph is bipartite and nobody is lazy: the number of rounds shows on which side a report "
             "began. With laziness = 0.1 the sides mix"
         )
-    if num_parts(everything) > MOST_SEARCHED:
+    if everything.num_parts > MOST_SEARCHED:
         return f"; in more than {MOST_SEARCHED} parts it is not looked for"
     if walk.dropout:
         each = "" if everything.is_connected else " of each part"
@@ -343,7 +343,7 @@ def _enough_for_parts(search: _Search) -> int | None:
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """
     walk, delta = search.walk, search.delta
-    if num_parts(together(walk.graphs)) > MOST_SEARCHED:
+    if together(walk.graphs).num_parts > MOST_SEARCHED:
         return None
     most = 0
     gaining: list[tuple[_Search, float]] = []

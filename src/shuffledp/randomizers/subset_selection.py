@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
 from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid

@@ -18,8 +18,8 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
+from shuffledp.core.caching import with_disk_cache
 from shuffledp.core.errors import LocalProtocolError
-from shuffledp.core.kernels import with_disk_cache
 from shuffledp.randomness.keystream import (
     BUFFER_CELLS,
     LIMIT,
@@ -156,12 +156,7 @@ class KeystreamBitGenerator:
         struct_address = ctypes.addressof(self._struct)
         self.capsule = _new_capsule(struct_address, _CAPSULE_NAME, None)
         self.ctypes = _Interface(
-            state,
-            ctypes.c_void_p(state),
-            words.ctypes,
-            halves.ctypes,
-            doubles.ctypes,
-            ctypes.c_void_p(struct_address),
+            state, ctypes.c_void_p(state), words.ctypes, halves.ctypes, doubles.ctypes, ctypes.c_void_p(struct_address)
         )
 
     def random_raw(self, size: int | None = None) -> int | Words:

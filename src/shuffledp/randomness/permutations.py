@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.validate import integer_at_least
 from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
 

@@ -20,7 +20,7 @@ from shuffledp.core.table import Integers, Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.walk_distributions import graphs_of_rounds
 from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import num_parts, parts_of, together
+from shuffledp.people.graphs.connected_parts import parts_of, together
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.walk_model import (
@@ -150,7 +150,7 @@ class RandomWalkShuffler:
         None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
         ``submissions`` is at most their number there: further dummies tell nothing.
         """
-        if not 1 < num_parts(together(self._different)) <= _MOST_PARTS:
+        if not 1 < together(self._different).num_parts <= _MOST_PARTS:
             return ()
         graphs = (self._first,) if isinstance(self.graph, Graph) else self._in_turn
         return tuple(
@@ -208,7 +208,7 @@ class RandomWalkShuffler:
             is_bipartite=together(self._different).is_bipartite,
             added=added,
             arrival_share=survival if added is None else share,
-            num_parts=num_parts(together(self._different)),
+            num_parts=together(self._different).num_parts,
             parts=tuple(part.model(part._first.num_users) for part in self.parts),
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )

@@ -7,19 +7,25 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.accounting.evaluators.binomial import binomial_blocks, log_probability, tail_ratio
-from shuffledp.accounting.evaluators.clone_counts import (
-    pair_curve,
-    pair_delta,
-    pair_delta_below,
-    pair_epsilon,
-    pair_epsilon_below,
-)
+from shuffledp.accounting.evaluators.binomial import binomial_blocks, binomial_error, log_probability, tail_ratio
+from shuffledp.accounting.evaluators.clone_counts import ClonePair
+from shuffledp.accounting.numerics import SMALLEST, largest_below
 from soundness.exact_deltas import pair_delta as summed_delta
 
 
-def strong(epsilon0: float) -> float:
-    return 2 / (math.exp(epsilon0) + 1)
+def strong(epsilon0: float, users: int) -> ClonePair:
+    return ClonePair(epsilon0=epsilon0, chance=2 / (math.exp(epsilon0) + 1), users=users)
+
+
+def delta_below(pair: ClonePair, epsilon: float, outside: float) -> float:
+    """The pair's delta from below: the delta at the high end of each block of the number of clones."""
+    if epsilon >= min(pair.epsilon0, 700.0):
+        return 0.0
+    law = pair.blocks(outside=max(1e-8 * outside, SMALLEST), num_blocks=1024)
+    probability, gain, loss = pair.given(law.highs, epsilon)
+    error = binomial_error(int(law.highs[-1]))
+    delta = float(law.least @ (probability * np.maximum(gain * (1 - error) - loss * (1 + error), 0.0))) * (1 - error)
+    return delta if delta > 1e3 * SMALLEST else 0.0
 
 
 def fifty_digits(epsilon0: float, epsilon: float, users: int, chance: mpmath.mpf) -> mpmath.mpf:
@@ -43,14 +49,12 @@ def test_both_sides_hold_fifty_digits_between_them(epsilon0, users, share):
     epsilon = epsilon0 * share
     with mpmath.workdps(50):
         exact = fifty_digits(epsilon0, epsilon, users, 2 / (mpmath.exp(epsilon0) + 1))
-        given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "epsilon": epsilon}
-        low, high = pair_delta_below(**given), pair_delta(**given)
+        pair = strong(epsilon0, users)
+        low, high = delta_below(pair, epsilon, pair.delta(epsilon)), pair.delta(epsilon)
         assert low <= exact <= high
         assert high <= exact * (1 + 1e-7) + 1e-300
         assert low >= exact * (1 - 1e-7) - 1e-300
-        assert (
-            pair_curve(epsilons=np.array([epsilon]), **{k: given[k] for k in ("epsilon0", "chance", "users")}) >= exact
-        )
+        assert pair.curve(np.array([epsilon])) >= exact
 
 
 @pytest.mark.parametrize("users", [10**3, 10**5])
@@ -58,18 +62,19 @@ def test_both_sides_hold_fifty_digits_between_them(epsilon0, users, share):
 def test_larger_sums_agree_with_a_plain_sum_over_clones(users, epsilon0):
     for share in (0.01, 0.05, 0.3):
         exact = summed_delta(epsilon0, epsilon0 * share, users)
-        given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "epsilon": epsilon0 * share}
+        pair, epsilon = strong(epsilon0, users), epsilon0 * share
         if exact > 1e-250:
-            assert pair_delta_below(**given) <= exact * (1 + 1e-9)
-            assert exact * (1 - 1e-9) <= pair_delta(**given) <= exact * 1.01
+            assert delta_below(pair, epsilon, pair.delta(epsilon)) <= exact * (1 + 1e-9)
+            assert exact * (1 - 1e-9) <= pair.delta(epsilon) <= exact * 1.01
 
 
 @pytest.mark.parametrize("users", [2, 10, 10**3, 10**6, 10**9])
 @pytest.mark.parametrize("epsilon0", [1e-9, 0.1, 1.0, 4.0, 30.0, 700.0])
 @pytest.mark.parametrize("delta", [0.999, 0.1, 1e-6, 1e-12, 1e-100, 1e-300])
 def test_the_bracket_of_epsilon_is_narrow_and_inside_the_range(users, epsilon0, delta):
-    given = {"epsilon0": epsilon0, "chance": strong(epsilon0), "users": users, "delta": delta}
-    low, high = pair_epsilon_below(**given), pair_epsilon(**given)
+    pair = strong(epsilon0, users)
+    high = pair.epsilon(delta)
+    low = largest_below(lambda epsilon: delta_below(pair, epsilon, delta), level=delta, limit=epsilon0, guess=high)
     assert 0 <= low <= high <= epsilon0
     if 0 < high < epsilon0 * 0.99:
         assert high <= low * (1 + 3e-4) + 1e-12
@@ -77,7 +82,7 @@ def test_the_bracket_of_epsilon_is_narrow_and_inside_the_range(users, epsilon0, 
 
 def test_more_people_never_hurt_and_a_smaller_delta_never_helps():
     def epsilon(users: int, delta: float) -> float:
-        return pair_epsilon(epsilon0=2.0, chance=strong(2.0), users=users, delta=delta)
+        return strong(2.0, users).epsilon(delta)
 
     by_users = [epsilon(users, 1e-6) for users in (2, 3, 5, 10, 30, 100, 300, 1000, 10**4, 10**5, 10**7, 10**9)]
     assert all(more <= fewer for fewer, more in itertools.pairwise(by_users))

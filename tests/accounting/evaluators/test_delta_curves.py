@@ -4,8 +4,12 @@ import math
 
 import pytest
 
-from shuffledp.accounting.evaluators.delta_curves import LawFamily
-from shuffledp.accounting.evaluators.report_densities import ReportLaw, two_level_blanket, two_level_homogeneous
+from shuffledp.accounting.evaluators.report_densities import (
+    LawFamily,
+    ReportLaw,
+    two_level_blanket,
+    two_level_homogeneous,
+)
 
 
 def blanket(epsilon0: float, size: int) -> ReportLaw:

@@ -8,8 +8,7 @@ import pytest
 
 from shuffledp.accounting.evaluators.report_densities import (
     ReportLaw,
-    channel_blanket,
-    channel_homogeneous,
+    channel_law,
     discrete_laplace_blanket,
     discrete_laplace_homogeneous,
     laplace_blanket,
@@ -17,6 +16,14 @@ from shuffledp.accounting.evaluators.report_densities import (
     two_level_blanket,
     two_level_homogeneous,
 )
+
+
+def channel_blanket(rows, first, second):
+    return channel_law(rows[first], rows[second], rows.min(axis=0))
+
+
+def channel_homogeneous(rows, first, second, others):
+    return channel_law(rows[first], rows[second], rows[others])
 
 
 def laplace_rows(steps: int, epsilon0: float) -> np.ndarray:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from accounting.given import response
-from shuffledp.accounting.numerics import SMALLEST, binomial_error
+from shuffledp.accounting.evaluators.binomial import binomial_error
+from shuffledp.accounting.numerics import SMALLEST
 from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, all_equal_terms
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.randomizers import LdpModel

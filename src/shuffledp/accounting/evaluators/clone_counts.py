@@ -1,119 +1,348 @@
-"""Pair of clones: what one answer more or less shows among the reports that look like it, at any size.
+"""Counts of clones: what one answer more or less shows among reports that look like it, at any number of people.
 
-Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer and half
-like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e + 1))), the
-delta given C = c is
+**A pair.** Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer
+and half like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e +
+1))), the delta given C = c is
 
     D_c = (E - e) / (E + 1) b_c(k) - (e - 1) S_c(k),    b_c(k) = Pr[T = k],  S_c(k) = Pr[T < k],  T ~ Bin(c, 1/2),
 
-and does not grow with c, because a further clone is post-processing. So with C in blocks, D at the low end of each is
-an upper bound, and at the high end a lower bound.
+and does not grow with c, because a further clone is post-processing: with C in blocks, D at the low end of each is an
+upper bound.
+
+**Four values**, one of which is 0: E[(a A - b B - c D)_+]. (A, B, D) are the counts of three kinds among n messages, A
+and B equally likely. Given B and D, the law of A is binomial. With b >= c >= 0, one B less adds b, and a times a coin
+or less c, to the sum; one D less adds c and a times a coin: never less than 0. So the expectation falls and is convex
+in B, and given B in D: chords over cells of either are upper bounds, good to the second order in their size.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.accounting.evaluators.binomial import Blocks, binomial_blocks, log_probability, tail_ratio
-from shuffledp.accounting.numerics import SMALLEST, binomial_error, gaussian_epsilon, largest_below, smallest_below
+from shuffledp.accounting.evaluators.binomial import (
+    Blocks,
+    binomial_blocks,
+    binomial_error,
+    block_masses,
+    log_probability,
+    tail_ratio,
+)
+from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_below
 from shuffledp.core.table import Floats
 
-_COARSE, _FINE, _CURVE = 64, 1024, 512
+_COARSE, _FINE, _CURVE = 64, 1024, 512  # blocks of the number of clones
+_COARSE_CELLS, _FINE_CELLS = (32, 256), (128, 4096)  # of the second kind, and of the third over all of them
+_MOST_CELLS = 400  # of the third kind for each number of the second
 _LARGEST_EPSILON = 700.0
 _MOST_USERS = 2**52  # counts above would not be whole numbers in floats; more people never hurt
 _OUTSIDE = 1e-8  # of delta: what is left out of the window
+_CLOSE = 1e-12  # chances as close as this to 0 or 1 are lowered: there floats tell one minus the chance badly
 
 
-def pair_epsilon(*, epsilon0: float, chance: float, users: int, delta: float) -> float:
-    """The least epsilon at which the pair's delta is at most the one given, from above.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClonePair:
+    """A pair of clones, evaluated from above.
 
     Args:
         epsilon0: local loss in nats, 0 or more.
         chance: of another report to be a clone, from 0 to 1.
         users: number of people, 1 or more.
-        delta: strictly between 0 and 1.
     """
-    outside = max(_OUTSIDE * delta, SMALLEST)
-    # Where it goes for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
-    guess = gaussian_epsilon(2 * math.tanh(epsilon0 / 2) / math.sqrt(max(users * chance, 1.0)), delta)
-    for num_blocks, tolerance in ((_COARSE, 1e-4), (_FINE, 1e-7)):
-        law = clone_blocks(users, chance, outside=outside, num_blocks=num_blocks)
-        guess = smallest_below(
-            lambda epsilon, law=law: _upper(epsilon0, epsilon, law),  # type: ignore[misc]
-            level=delta,
-            limit=epsilon0,
-            guess=guess,
-            tolerance=tolerance,
+
+    epsilon0: float
+    chance: float
+    users: int
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon at which the pair's delta, strictly between 0 and 1, is at most the one given."""
+        # Where it goes for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
+        mu = 2 * math.tanh(self.epsilon0 / 2) / math.sqrt(max(self.users * self.chance, 1.0))
+        guess = gaussian_epsilon(mu, delta)
+        for num_blocks, tolerance in ((_COARSE, 1e-4), (_FINE, 1e-7)):
+            law = self.blocks(outside=max(_OUTSIDE * delta, SMALLEST), num_blocks=num_blocks)
+            guess = smallest_below(
+                lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
+                level=delta,
+                limit=self.epsilon0,
+                guess=guess,
+                tolerance=tolerance,
+            )
+        return guess
+
+    def delta(self, epsilon: float) -> float:
+        """The pair's delta at an epsilon of 0 or more; 0 from epsilon0 on."""
+        if epsilon >= self.epsilon0:
+            return 0.0
+        rough = self._upper(epsilon, self.blocks(outside=SMALLEST, num_blocks=_COARSE))
+        law = self.blocks(outside=max(_OUTSIDE * rough, SMALLEST), num_blocks=_FINE)
+        return min(self._upper(epsilon, law), rough)
+
+    def curve(self, epsilons: Floats) -> Floats:
+        """The pair's delta at each of many epsilons, as small as 1e-300; less tight than `delta`."""
+        law = self.blocks(outside=1e-305, num_blocks=_CURVE)
+        return np.array([self._upper(float(epsilon), law) for epsilon in epsilons])
+
+    def blocks(self, *, outside: float, num_blocks: int) -> Blocks:
+        """The number of clones among the other people, in blocks."""
+        if self.chance < SMALLEST:  # nobody is a clone, as good as surely
+            return binomial_blocks(0, 1.0, outside=outside, num_blocks=num_blocks)
+        others = min(self.users - 1, _MOST_USERS)
+        return binomial_blocks(others, self.chance, outside=outside, num_blocks=num_blocks)
+
+    def _upper(self, epsilon: float, law: Blocks) -> float:
+        if epsilon >= self.epsilon0:
+            return 0.0
+        probability, gain, loss = self.given(law.lows, epsilon)
+        error = binomial_error(int(law.highs[-1]))
+        deltas = probability * np.maximum(gain * (1 + error) - loss * (1 - error), 0.0)
+        return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
+
+    def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
+        """For each number of clones: b_c(k), and what it is multiplied with, as gain less loss."""
+        short = math.expm1(epsilon - self.epsilon0)
+        gain = -short / (1 + math.exp(-self.epsilon0))
+        share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+        counts = np.minimum(np.floor((clones + 1) * share), clones)
+        probability = np.exp(log_probability(counts, clones, 0.5))
+        growth = math.expm1(min(epsilon, _LARGEST_EPSILON))  # less than it is errs upward
+        loss = growth * tail_ratio(clones - counts, clones, 1.0) if epsilon > 0 else np.zeros_like(clones)
+        return probability, gain, loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountCells:
+    """A binomial count B in cells, for chords over them.
+
+    Args:
+        trials: the number of messages.
+        lows: the first B of each cell.
+        ends: the first B after it, or the same where a cell is one number.
+        most: the probability of each cell, from above.
+        mean_least: the mean of B in each cell, from below.
+        outside: more than the probability of all other B.
+    """
+
+    trials: int
+    lows: Floats
+    ends: Floats
+    most: Floats
+    mean_least: Floats
+    outside: float
+
+    @property
+    def nodes(self) -> Floats:
+        """Values of B for `chords`: 0, and the ends of the cells."""
+        return np.unique(np.concatenate([[0.0], self.lows, self.ends]))
+
+    def chords(self, values: Floats) -> float:
+        """The expectation of a curve of B that falls and is convex, given at the nodes, from above."""
+        low, end = (values[np.searchsorted(self.nodes, ends)] for ends in (self.lows, self.ends))
+        share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
+        return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
+
+
+def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -> CountCells:
+    """Bin(trials, chance) in at most ``num_cells`` cells, with at most ``outside`` left out; a chance above 0."""
+    blocks = binomial_blocks(trials, chance, outside=outside, num_blocks=num_cells)
+    if blocks.lows is blocks.highs:
+        ends = mean_least = blocks.lows
+    else:
+        edges = np.append(blocks.lows, blocks.highs[-1] + 1)
+        ends = np.minimum(edges[1:], trials)
+        moments, sizes = block_masses(np.maximum(edges - 1, 0), trials - 1, chance)
+        error = 2 * binomial_error(trials)
+        moments, sizes = trials * chance * moments, trials * chance * error * (sizes + moments)
+        mean_least = np.clip((moments - sizes) / np.maximum(blocks.most, SMALLEST), blocks.lows, blocks.highs)
+    return CountCells(
+        trials=trials, lows=blocks.lows, ends=ends, most=blocks.most, mean_least=mean_least, outside=blocks.outside
+    )
+
+
+def excess(trials: Floats, chance: float, level: Floats) -> Floats:
+    """The expectation of (A - level)_+ for A ~ Bin(trials, chance), from above.
+
+    With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the
+    mean, the mean less the level, plus the same for what is missing.
+    """
+    mean = trials * chance
+    if chance >= 1:
+        return np.asarray(np.maximum(trials - level, 0.0))
+    rare = np.ceil(level) >= mean
+    counted = np.where(rare, np.ceil(level), trials - np.floor(level))
+    inside = (counted <= trials) & (level > 0)
+    counted = np.where(inside, counted, trials)
+    error, odds = binomial_error(int(trials.max())), chance / (1 - chance)
+
+    def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
+        """From a count on, of those whose odds these are; ``beyond`` is by how much the level exceeds the mean."""
+        gain, loss = count / (1 + odds), beyond * (1 + tail_ratio(count, trials, odds))
+        return np.asarray(np.exp(logs) * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
+
+    upper = np.where(rare, counted, trials)
+    value = np.where(rare & inside, tail(upper, level - mean, log_probability(upper, trials, chance), odds), 0.0)
+    common = ~rare
+    if common.any():
+        missing = np.where(common, counted, trials)
+        extra = np.where(
+            common & inside,
+            tail(missing, mean - level, log_probability(trials - missing, trials, chance), 1 / odds),
+            0.0,
         )
-    return guess
+        value = np.where(common, mean - level + extra, value)
+    return np.asarray(np.where(level <= 0, mean - level, value))
 
 
-def pair_epsilon_below(*, epsilon0: float, chance: float, users: int, delta: float) -> float:
-    """As `pair_epsilon`, from below."""
-    outside = max(_OUTSIDE * delta, SMALLEST)
-    law = clone_blocks(users, chance, outside=outside, num_blocks=_FINE)
-    guess = pair_epsilon(epsilon0=epsilon0, chance=chance, users=users, delta=delta)
-    return largest_below(lambda epsilon: _lower(epsilon0, epsilon, law), level=delta, limit=epsilon0, guess=guess)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FourAtoms:
+    """The law of (A, B, D), with B and D in cells.
+
+    Args:
+        outer: the law of B, in cells.
+        seconds: the numbers B at which the cells end; shape (nodes,).
+        thirds: for each, numbers D; shape (nodes, thirds).
+        weights: for each, its share of the law of D given B; shape (nodes, thirds).
+        chance: of a message that is neither B nor D to be A.
+    """
+
+    outer: CountCells
+    seconds: Floats
+    thirds: Floats
+    weights: Floats
+    chance: float
+
+    def above(self, *, a: float, b: float, c: float) -> float:
+        """E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
+        seconds = self.seconds[:, np.newaxis]
+        trials = self.outer.trials - seconds - self.thirds
+        values = excess(trials, self.chance, (b * seconds + c * self.thirds) / a)
+        return a * self.outer.chords((self.weights * values).sum(axis=1))
 
 
-def pair_delta(*, epsilon0: float, chance: float, users: int, epsilon: float) -> float:
-    """The pair's delta at an epsilon of 0 or more, from above; 0 from epsilon0 on."""
-    if epsilon >= epsilon0:
-        return 0.0
-    rough = _upper(epsilon0, epsilon, clone_blocks(users, chance, outside=SMALLEST, num_blocks=_COARSE))
-    law = clone_blocks(users, chance, outside=max(_OUTSIDE * rough, SMALLEST), num_blocks=_FINE)
-    return min(_upper(epsilon0, epsilon, law), rough)
+def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
+    """The law of the counts of three kinds of messages.
+
+    Args:
+        users: the number of messages, 1 or more.
+        each: the chance of the first kind, and of the second, above 0.
+        third: the chance of the third kind, 0 or more; all together at most 1.
+        outside: what may be left out of the second kind's law, above 0.
+        num_cells: at most this number of the second kind.
+        budget: about this number of cells of the third kind, over all numbers of the second.
+    """
+    outer = count_cells(users, each, outside=outside, num_cells=num_cells)
+    seconds, rest = outer.nodes, 1 - each
+    num_thirds = min(max(budget // len(seconds), 4), _MOST_CELLS)
+    thirds, weights = _hats(users - seconds, min(third / rest, 1.0), outside, num_thirds)
+    chance = min(each / (rest - third), 1.0) if rest > third else 1.0
+    return FourAtoms(outer=outer, seconds=seconds, thirds=thirds, weights=weights, chance=chance)
 
 
-def pair_delta_below(*, epsilon0: float, chance: float, users: int, epsilon: float) -> float:
-    """As `pair_delta`, from below."""
-    if epsilon >= epsilon0:
-        return 0.0
-    rough = pair_delta(epsilon0=epsilon0, chance=chance, users=users, epsilon=epsilon)
-    law = clone_blocks(users, chance, outside=max(_OUTSIDE * rough, SMALLEST), num_blocks=_FINE)
-    return _lower(epsilon0, epsilon, law)
+def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tuple[Floats, Floats]:
+    """For each number of trials: counts from 0 on, and what of Bin(trials, chance) each gets if chords replace a curve.
+
+    From above for a curve that falls and is convex: what lies beyond the last count is given to it.
+    """
+    if chance < _CLOSE:  # fewer of the third kind, and the falling curve is higher
+        return np.zeros((len(trials), 1)), np.ones((len(trials), 1))
+    trials = trials[:, np.newaxis]
+    if chance < 1:
+        chance = min(chance, 1 - _CLOSE)
+    mean = trials * chance
+    level = -np.log(outside)
+    low = np.maximum(np.floor(mean - np.sqrt(2 * level * mean)), 0)
+    high = np.minimum(np.ceil(mean + np.sqrt(2 * level * mean * (1 - chance)) + level), trials)
+    steps = np.linspace(0, 1, num_cells)
+    counts = np.concatenate([np.zeros_like(mean), np.floor(low + (high - low) * steps)], axis=1)
+    if chance == 1:
+        return trials, np.ones_like(trials)
+    masses, sizes = _masses(counts, trials, chance)
+    moments, moment_sizes = _masses(np.maximum(counts - 1, 0), np.maximum(trials - 1, 0), chance)
+    error = 2 * binomial_error(int(trials.max()))
+    start, end = counts[:, :-1], counts[:, 1:]
+    most = masses + error * sizes
+    first_moments = np.clip(mean * (moments - error * moment_sizes), start * most, np.maximum(end - 1, start) * most)
+    to_end = np.where(end - start > 1, (first_moments - start * most) / np.maximum(end - start, 1), 0.0)
+    weights = np.zeros_like(counts)
+    weights[:, :-1] += most - to_end
+    weights[:, 1:] += to_end
+    weights[:, -1] += _tail_from(counts[:, -1:], trials, chance)[:, 0] * (1 + error)
+    return counts, weights
 
 
-def pair_curve(*, epsilon0: float, chance: float, users: int, epsilons: Floats) -> Floats:
-    """The pair's delta at each of many epsilons, from above and as small as 1e-300; less tight than `pair_delta`."""
-    law = clone_blocks(users, chance, outside=1e-305, num_blocks=_CURVE)
-    return np.array([_upper(epsilon0, float(epsilon), law) for epsilon in epsilons])
+def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floats]:
+    """The probability from each count to before the next, and the size of what was subtracted to find it."""
+    mean = np.floor(trials * chance)
+    lower = _tail_from(np.maximum(trials - counts + 1, trials - mean), trials, 1 - chance)
+    upper = _tail_from(np.maximum(counts, mean), trials, chance)
+    start, end = slice(None, -1), slice(1, None)
+    below, above = counts[:, end] <= mean, counts[:, start] >= mean
+    masses = np.where(
+        below,
+        lower[:, end] - lower[:, start],
+        np.where(above, upper[:, start] - upper[:, end], 1 - lower[:, start] - upper[:, end]),
+    )
+    sizes = np.where(below, lower[:, end] + lower[:, start], np.where(above, upper[:, start] + upper[:, end], 1.0))
+    return np.maximum(masses, 0.0), sizes
 
 
-def clone_blocks(users: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
-    """The number of clones among the other people, in blocks."""
-    if chance < SMALLEST:  # nobody is a clone, as good as surely
-        return binomial_blocks(0, 1.0, outside=outside, num_blocks=num_blocks)
-    others = min(users - 1, _MOST_USERS)
-    return binomial_blocks(others, chance, outside=outside, num_blocks=num_blocks)
+def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
+    """Pr[T >= count] for T ~ Bin(trials, chance) and counts near the mean or above it."""
+    inside = np.minimum(counts, trials)
+    ratio = 1 + tail_ratio(inside, trials, chance / (1 - chance))
+    return np.where(counts > trials, 0.0, np.exp(log_probability(inside, trials, chance)) * ratio)
 
 
-def _upper(epsilon0: float, epsilon: float, law: Blocks) -> float:
-    if epsilon >= epsilon0:
-        return 0.0
-    probability, gain, loss = _given(law.lows, epsilon0, epsilon)
-    error = binomial_error(int(law.highs[-1]))
-    deltas = probability * np.maximum(gain * (1 + error) - loss * (1 - error), 0.0)
-    return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedVariation:
+    """Randomizers of loss epsilon0 of which no two inputs' laws are farther apart than beta in total variation.
 
+    In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
+    with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,
 
-def _lower(epsilon0: float, epsilon: float, law: Blocks) -> float:
-    if epsilon >= min(epsilon0, _LARGEST_EPSILON):
-        return 0.0
-    probability, gain, loss = _given(law.highs, epsilon0, epsilon)
-    error = binomial_error(int(law.highs[-1]))
-    deltas = probability * np.maximum(gain * (1 - error) - loss * (1 + error), 0.0)
-    delta = float(law.least @ deltas) * (1 - error)
-    return delta if delta > 1e3 * SMALLEST else 0.0
+        delta = E[((E - e) A - (E e - 1) B - E (e - 1) D)_+] / n.
 
+    Args:
+        epsilon0: local loss in nats, above 0.
+        beta: total variation distance, above 0 and at most (E - 1) / (E + 1).
+        users: number of people, 1 or more.
+    """
 
-def _given(clones: Floats, epsilon0: float, epsilon: float) -> tuple[Floats, float, Floats]:
-    """For each number of clones: b_c(k), and what it is multiplied with, as gain less loss."""
-    short = math.expm1(epsilon - epsilon0)
-    gain = -short / (1 + math.exp(-epsilon0))
-    share = short / math.expm1(-epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    counts = np.minimum(np.floor((clones + 1) * share), clones)
-    probability = np.exp(log_probability(counts, clones, 0.5))
-    growth = math.expm1(min(epsilon, _LARGEST_EPSILON))  # less than it is errs upward
-    loss = growth * tail_ratio(clones - counts, clones, 1.0) if epsilon > 0 else np.zeros_like(clones)
-    return probability, gain, loss
+    epsilon0: float
+    beta: float
+    users: int
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon at this delta, from above."""
+        guess = None
+        for size, tolerance in ((_COARSE_CELLS, 1e-3), (_FINE_CELLS, 1e-6)):
+            law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
+            guess = smallest_below(
+                lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
+                level=delta,
+                limit=self.epsilon0,
+                guess=guess,
+                tolerance=tolerance,
+            )
+        return guess or 0.0
+
+    def delta(self, epsilon: float) -> float:
+        """Delta at an epsilon, from above; 0 from epsilon0 on."""
+        if epsilon >= self.epsilon0:
+            return 0.0
+        rough = self._upper(epsilon, self._law(SMALLEST, _COARSE_CELLS))
+        return min(rough, self._upper(epsilon, self._law(max(_OUTSIDE * rough, SMALLEST), _FINE_CELLS)))
+
+    def _law(self, outside: float, size: tuple[int, int]) -> FourAtoms:
+        odds = math.exp(-self.epsilon0)
+        users = min(self.users, _MOST_USERS)  # more people never hurt
+        each = self.beta * odds / -math.expm1(-self.epsilon0)
+        both = max(odds * (1 - self.beta * (1 + odds) / -math.expm1(-self.epsilon0)), 0.0)
+        return four_atoms(users, each=each, third=both, outside=outside, num_cells=size[0], budget=size[1])
+
+    def _upper(self, epsilon: float, law: FourAtoms) -> float:
+        if epsilon >= self.epsilon0:
+            return 0.0
+        odds, growth = math.exp(-self.epsilon0), math.expm1(epsilon)
+        found = law.above(a=-math.expm1(epsilon - self.epsilon0), b=math.exp(epsilon) - odds, c=growth)
+        return min(found / (odds * law.outer.trials) * (1 + 2 * binomial_error(self.users)) + SMALLEST, 1.0)

@@ -1,18 +1,14 @@
 """The mean positive part of a sum of independent copies of a discrete variable, from both sides, at any number.
 
-With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n. It is an integral over a vertical
-line of the complex plane, E[S_+] = 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for every l > 0, whose integrand
-need not decay. It does after adding to S an independent normal variable T of a small variance v:
+With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n: by Fourier inversion along a
+vertical line, 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for any l > 0, after adding to S an independent normal
+variable T of a small variance v (docs/theorems.md, "How the sums are evaluated"):
 
-* E[(S + T)_+] >= E[S_+], since the positive part is convex (Jensen): an upper bound.
-* With p the density of S + T at 0, E[S_+] >= E[(S + T)_+] - v p: a lower bound. For the derivative of E[(S + T)_+] in v
-  is half the density at 0, and the density for a variance u < v is at most sqrt(v/u) p.
+* E[(S + T)_+] >= E[S_+]: an upper bound. With p the density of S + T at 0, E[S_+] >= E[(S + T)_+] - v p: a lower one.
+* On a grid of frequencies of step 2 pi / L the integral is a sum that counts S + T + jL too, j = +-1, +-2, ..., all of
+  them positive (Poisson): the upper bound still holds, and the lower one subtracts their bound by Chernoff.
 
-The integral becomes a sum over a grid of frequencies of step 2 pi / L. By Poisson's formula that is not an
-approximation: it adds the same quantity for S + T + jL, j = +-1, +-2, ..., all of which are positive. So the upper
-bound still holds, and the lower one subtracts their bound by Chernoff. The chance that all copies are 0 adds nothing
-to E[S_+], and would add to E[(S + T)_+]: it is taken out, in closed form. How many frequencies are needed does not
-depend on n.
+The chance that all copies are 0 adds nothing to E[S_+], and would add to E[(S + T)_+]: it is taken out, in closed form.
 """
 
 import math
@@ -73,12 +69,7 @@ class _Tilted:
 
 
 def mean_positive_part(
-    values: Floats,
-    masses: Floats,
-    users: int,
-    *,
-    errors: Floats | None = None,
-    tolerance: float = 1e-4,
+    values: Floats, masses: Floats, users: int, *, errors: Floats | None = None, tolerance: float = 1e-4
 ) -> tuple[float, float]:
     """A lower and an upper bound on E[(G_1 + ... + G_n)_+] / n.
 

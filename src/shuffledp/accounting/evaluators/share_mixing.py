@@ -1,4 +1,4 @@
-r"""Mixing of additive shares by rounds of imperfect shuffles: a bound that every number of users can have.
+"""Mixing of additive shares by rounds of imperfect shuffles: a bound that every number of users can have.
 
 n users each split a residue mod q into m shares that are uniform but for their sum, and send one share in each of m
 rounds. A round's permutation is drawn independently of the others and of the shares. A shuffle is *gamma-imperfect* if
@@ -10,44 +10,11 @@ law on all m n residues of the same total, where g = h - 1, h(1) = 1, and for th
     h(N) = 1 + q sum over s = 1 .. N-1 of C(N-1, s-1) Z(N, s)^(-r) h(N-s),
     Z(N, s) = G(s, N-s),   G(s, t) = sum over j of C(s, j) C(t, j) x^j,   x = exp(-gamma).
 
-*Proof.* Given permutations p, the outputs v fit the residues x with probability q^(-n(m-1)) if they obey n linear
-equations: user i's shares add to x_i. Two independent draws p, p' give 2n equations. Output (j, k) stands in one of the
-first n and in one of the second n; take it as an edge between these. This bipartite graph has as many dependent
-equations as components, C; so at most q^(mn-2n+C) outputs obey all of them. Summing over v, the chi-squared distance to
-the uniform law is at most E[q^(C-1)] - 1, and the total variation at most half of its root. Merging the users whom the
-remaining round joins leaves a graph on n users: a set S of them is a union of components only if in each other round p
-maps S to one given set. Exchanging j pairs maps that set to any other of its size whose overlap is smaller by j; there
-are C(s, j) C(n-s, j) of these, and they exclude each other. So the probability is at most 1/Z(n, s), and Z^(-r) for all
-r rounds. Given that event, the rounds are still imperfect in this sense on the other users. Sort by the component of
-the first user: E[q^(C-1)] <= h(n) by induction. []
-
-Users who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
-
-**How h is bounded without running through all N.** Up to some hundreds it is computed. Beyond, numbers are cut into
-cells A <= N <= B that grow geometrically, each with one bound H on h. Let u be the smaller of s and t = N - s. For u in
-a cell from a to b, C(N-1, u) <= C(B-1, b) and C(N-1, u-1) <= C(B-1, b-1), as b <= B/2; and G rises in both
-arguments, so Z(N, u) >= G(a, A-b). Where t is the smaller one, h(t) is bounded by the earlier cell of t. Where s is, by
-the largest bound between A - b and A, or by those h of the cell itself that come before N: say
-
-    h(N) <= K + Y max over M in the cell, M < N, of h(M).
-
-By induction h <= K / (1 - Y) in the cell if Y < 1, and h <= K (1 + Y + ... + Y^(B-A)) in any case; also h <= q^(N-1).
-
-Where h falls from a high peak (all users alone in their components, for N so small that q exceeds Z^r), it does so by a
-factor at each N, not only at each cell. Let h(A' + i) <= S' + D' exp(-c' i) in the cell of length l before this one,
-y_s the terms of s without h, and c >= c' such that the sum of y_s exp(c s) over s < l is at most 1. Put
-D = S' + D' exp(-c' l). Then h(A + i) <= S + D exp(-c i) in this cell, if (1 - Y) S is at least 1, plus the terms of t,
-plus the sum over s >= l of y_s (D + the largest earlier bound that s can lead to). For: where s < l, N - s is in this
-cell, where the induction bounds its h by S + D exp(c s) exp(-c i), or in the one before, where S' + D' exp(-c' l)
-exp(c' (s - i)) is less than that. If c < c', S' + D' does for D.
-
-The last cell is n alone. What makes h small there are its exact terms of small t, so cells cost next to nothing.
-
-All is done in logarithms, each rounded outward by more than floating point can have erred.
+The proof, and how h is bounded by cells of numbers, are in docs/proofs.md, "Additive shares in imperfect rounds". Users
+who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
 
 References:
-    Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Lemmas 4.2 to 4.13, whose constants are sharpened (docs/errata.md); the
-    graph is that of Balle, Bell, Gascon, Nissim 2020.
+    Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Lemmas 4.2 to 4.13, whose constants are sharpened (docs/errata.md).
 """
 
 import math
@@ -56,6 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from shuffledp.accounting.evaluators.binomial import stirling_error
 from shuffledp.core import validate
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
@@ -71,9 +39,6 @@ _RELATIVE = 1e-13  # more than rounding changes a logarithm of a binomial, relat
 
 _FALLING = -0.1  # from this log Y on a cell's own numbers are taken to be falling
 _SLOWEST = 1e-3  # slower rates of falling are not looked for
-_SMALL = np.array(
-    [0.0] + [math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k - math.log(2 * math.pi) / 2 for k in range(1, 16)]
-)
 
 
 def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
@@ -316,13 +281,6 @@ def log_binomial(whole: Floats, chosen: Floats) -> Floats:
     inner = (chosen > 0) & (rest > 0)
     n, k, left = (np.where(inner, each, 2.0 if place == 0 else 1.0) for place, each in enumerate((whole, chosen, rest)))
     entropy = k * np.log(n / k) + np.where(k < left, -left * np.log1p(-k / n), left * np.log(n / left))
-    corrections = _stirling_error(n) - _stirling_error(k) - _stirling_error(left)
+    corrections = stirling_error(n) - stirling_error(k) - stirling_error(left)
     value = entropy + np.log(n / (2 * math.pi * k * left)) / 2 + corrections
     return np.where(inner, np.maximum(value, 0.0), 0.0)
-
-
-def _stirling_error(count: Floats) -> Floats:
-    """log(k!) less Stirling's formula for it, for k of 1 or more."""
-    square = 1 / count / count
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / count
-    return np.where(count < 16, _SMALL[np.minimum(count, 15).astype(np.intp)], series)

@@ -1,12 +1,9 @@
 """The mean positive part of a weighted sum of independent copies of a discrete variable, from above.
 
-With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted is E[S_+]. It is an integral
-over a vertical line of the complex plane, of E[exp((l + iw) S)] / (l + iw)^2 for any l > 0 (see
-`shuffledp.accounting.evaluators.inversion`, which does this for equal weights, and from both sides). Two things are
-done to it, and both can only raise the result: an independent normal variable of small variance is added to S (Jensen),
-so that the integrand decays, and the integral becomes a sum over a grid of frequencies, which adds the same quantity
-for copies of S that are moved by multiples of a period (Poisson), all of them positive. What floating point can do is
-added, too. The chance that all G_i are 0 is taken out, and put back in closed form.
+With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted is E[S_+]. It is inverted as
+in `shuffledp.accounting.evaluators.inversion`, for equal weights and from both sides: a small normal variable and a
+grid of frequencies can only raise the result. What floating point can do is added, too. The chance that all G_i are 0
+is taken out, and put back in closed form.
 """
 
 import math

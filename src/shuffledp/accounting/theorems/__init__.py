@@ -1,8 +1,7 @@
 """Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
-`reductions`, `meehan22` (groups), `network_hypotheses`, `network_bounds`, `network_in_parts`, `network_limits`,
-`additive_shares`.
+`reductions`, `meehan22` (groups), `network_bounds`, `network_in_parts`, `network_limits`, `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem

@@ -6,23 +6,9 @@ analyst sees of all rounds is (e, delta)-private in the central model with
 
     delta = delta_noise(e) + (1 + exp(e)) (d T + n d t),
 
-for d coordinates, T the total variation of `certificates.mixing_distance`, t the sampler's for one share of noise, and
-delta_noise the privacy of the sum with its discrete Laplace noise.
-
-*Proof.* With exact noise the view is within d T of residues that are uniform but for their totals, whatever the inputs
-are: the rounds of different coordinates are independent. The latter law depends on the noisy sums modulo q alone, so it
-is private as they are. Replacing a law by one at a distance T on both sides of Pr[S] <= exp(e) Pr'[S] + delta costs
-(1 + exp(e)) T. Who colludes tells nothing about the others' shares, and leaves an imperfect shuffle of them; and the
-honest people's noise contains one discrete Laplace if they are ``noise_users`` or more. A single uniform buffer of all
-messages shows less than uniform rounds do: it is what is left of them without their order. []
-
-The noise. For one coordinate, moved by p steps at most, the exact profile: sets {Z <= k} are the best tests, so
-
-    delta_noise(e) = max over k of F(k) - exp(e) F(k - p).
-
-For several, each of loss s: they are no worse than as many binary responses of loss s (Kairouz, Oh, Viswanath 2015).
-For vectors bounded together: one binary response of the total loss. From the total loss on it is 0. All are convex in
-exp(e) and piecewise linear, so the bound falls up to a known point, and what it is there holds beyond.
+for d coordinates, T the total variation of `share_mixing.mixing_distance`, t the sampler's for one share of noise, and
+delta_noise the privacy of the sum with its discrete Laplace noise. It falls up to a known e, and what it is there holds
+beyond (docs/proofs.md, "The noise and the rounds of split and mix").
 """
 
 import math
@@ -216,10 +202,7 @@ def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     """All hypotheses but the certificate, as far as they make sense."""
     local, shuffle = model.local, model.shuffle
     shares = Hypothesis(
-        name="additive-shares",
-        requirement="additive shares of noisy numbers",
-        value=f"{local.kind!r} reports",
-        holds=isinstance(local, SumModel),
+        "additive-shares", "additive shares of noisy numbers", f"{local.kind!r} reports", isinstance(local, SumModel)
     )
     if not isinstance(local, SumModel):
         return (shares,)

@@ -1,36 +1,7 @@
 """The blanket lemma of Balle et al. 2019, evaluated for a randomizer's own law: explicit channels, and Laplace noise.
 
-Laplace noise on a range of real numbers or grid points: the blanket of all inputs, for the worst two of them.
-Let the range be [0, 1], or S steps of a grid of step 1/S, and s = epsilon0, E = exp(s). Input x gives reports y with
-density or probability proportional to exp(-s |y - x|); the least one is w(y), of exp(-s max(|y|, |1-y|)). The worst two
-inputs are 0 and 1: for all x and x', and e > 0, t >= 0,
-
-    F(x, x') = int (R(x) - e R(x') - t w)_+ dy <= F(0, 1),                                                   (*)
-
-which for e and 1/e together says that G of the pair (x, x') is below G of (0, 1) in convex order (their means agree).
-
-*Proof.* By reflection let x <= x'. F is the largest value over sets A of R(x)(A) - e R(x')(A) - t w(A). The best A is
-an interval from b to c: both R(x')/R(x) and w/R(x) are constant or fall up to x, and are constant or rise from x on. So
-A contains x, b is -infinity or at least 1/2, and c is infinity or below max(x', 1/2). Ends of intervals are real
-numbers, or lie half-way between grid points. For an end c >= x, R(x)(y > c) = k exp(-s (c - x)), and the same on the
-other side, where k = 1/2 for real numbers, and k = 1 / (2 cosh(s / 2S)) on a grid. In particular, as w <= R(1), for 0
-<= c < 1
-
-    F(0, 1) >= R(0)(y < c) - (e + t) R(1)(y < c) = 1 - k (u + (e + t) / (E u)),   u = exp(-s c).             (**)
-
-1. All of the line: R(A) = 1 for every pair, so F is that of (0, 1) for the same A.
-2. b = -infinity, c finite: R(x)(A) grows as x falls, and R(x')(A) falls as x' grows, for this A. So F <= F(0, 1).
-3. b finite, c infinite: R(x)(A) grows with x, and R(x')(A) with x' >= x. So F is at most its value at x = x' = 1 for
-   this A, (1 - e) - k ((1 - e) u + t / (E u)) with u = exp(-s (1 - b)), if e < 1, and else at most 0. In (**) with
-   c = 1 - b this is exceeded by e (1 - k (u + 1 / (E u))) >= 0, for u <= 1, E u = exp(s b) >= 1 and k <= 1/2.
-4. Both finite, x >= b >= 1/2: R(x')(A) falls as x' grows; so let x' = 1. With z = exp(s x), h = e z / E, r = t / z,
-   u = exp(-s (x - b)) and v = exp(-s (c - x)),
-
-       F = 1 - k (u (1 - h) + r / u + v (1 - r) + h / v),
-
-   where h + r <= 1, since the integrand is not negative at y = x. Take (**) at c = x - b and at the c - x of here, with
-   weights r / (h + r) and h / (h + r). Since (e + t) / E = h / z + r z / E <= h + r, the average is at least
-   1 - k ((r u + h v) / (h + r) + r / u + h / v); and r / (h + r) <= 1 - h, h / (h + r) <= 1 - r. So F <= F(0, 1).
+Laplace noise on a range of real numbers or grid points is bounded by the blanket of all inputs and the two ends of the
+range, which are the worst inputs: docs/proofs.md, "Laplace noise".
 """
 
 import math
@@ -42,12 +13,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.evaluators.delta_curves import LawFamily
 from shuffledp.accounting.evaluators.report_densities import (
     LARGEST_EPSILON0,
+    LawFamily,
     ReportLaw,
-    channel_blanket,
-    channel_homogeneous,
+    channel_law,
     discrete_laplace_blanket,
     discrete_laplace_homogeneous,
     laplace_blanket,
@@ -163,17 +133,9 @@ def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
 def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesis]:
     """Beyond these, sums take long and floats leave little; simpler theorems are left to speak there."""
     return (
+        Hypothesis("moderate-delta", f"delta >= {_LEAST_DELTA:g}", f"delta={delta:g}", delta >= _LEAST_DELTA),
         Hypothesis(
-            name="moderate-delta",
-            requirement=f"delta >= {_LEAST_DELTA:g}",
-            value=f"delta={delta:g}",
-            holds=delta >= _LEAST_DELTA,
-        ),
-        Hypothesis(
-            name="moderate-users",
-            requirement=f"n <= {_MOST_USERS:g}",
-            value=f"num_users={model.num_users}",
-            holds=model.num_users <= _MOST_USERS,
+            "moderate-users", f"n <= {_MOST_USERS:g}", f"num_users={model.num_users}", model.num_users <= _MOST_USERS
         ),
     )
 
@@ -196,8 +158,7 @@ class BlanketChannel(LawTheorem):
     def family(self, model: ProtocolModel) -> LawFamily:
         """Each ordered pair of inputs."""
         matrix = _matrix(model)
-        pairs = permutations(range(len(matrix)), 2)
-        laws = _distinct((channel_blanket(matrix, first, second) for first, second in pairs), digits=17)
+        laws = _distinct((channel_law(*rows, matrix.min(axis=0)) for rows in permutations(matrix, 2)), digits=17)
         return LawFamily(laws, model.num_users, _limit(model))
 
 
@@ -219,7 +180,7 @@ class HomogeneousChannel(LawTheorem):
     def family(self, model: ProtocolModel) -> LawFamily:
         """The choices with the largest Fisher constants."""
         matrix = _matrix(model)
-        one_way = [channel_homogeneous(matrix, *inputs) for inputs in _most_telling(matrix)]
+        one_way = [channel_law(*matrix[list(inputs)]) for inputs in _most_telling(matrix)]
         laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
         return LawFamily(laws, model.num_users, _limit(model))
 

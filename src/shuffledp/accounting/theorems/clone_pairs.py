@@ -10,10 +10,8 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shuffledp.accounting.evaluators.atom_sums import LimitedVariation
-from shuffledp.accounting.evaluators.clone_counts import pair_curve, pair_delta, pair_epsilon
+from shuffledp.accounting.evaluators.clone_counts import ClonePair, LimitedVariation
 from shuffledp.accounting.numerics import SMALLEST, exp, rounded_up, smallest_below
 from shuffledp.accounting.theorem import (
     Theorem,
@@ -26,9 +24,9 @@ from shuffledp.accounting.theorem import (
 )
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.table import Floats
 
-_LEAST, _MOST = 1e-9, 300.0  # of epsilon0
-_LARGEST_EPSILON0 = 300.0
+_LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-9, 300.0
 _GRID = 32  # points on which the least of a convex curve is looked for
 _ROUNDS = 4
 
@@ -40,32 +38,25 @@ class ClonePairTheorem(Theorem):
     """
 
     is_vectorized: ClassVar[bool] = True
+    is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
 
-    @abstractmethod
-    def clone_chance(self, epsilon0: float) -> float:
-        """The chance that another person's report is a clone."""
+    def pair(self, model: ProtocolModel) -> ClonePair:
+        """The pair for the model's people and local loss."""
+        epsilon0 = model.local.epsilon0
+        chance = 2 / (exp(epsilon0) + 1) if self.is_strong else math.exp(-epsilon0)
+        return ClonePair(epsilon0=epsilon0, chance=chance, users=model.num_users)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0."""
-        epsilon0 = model.local.epsilon0
-        chance = self.clone_chance(epsilon0)
-        return pair_epsilon(epsilon0=epsilon0, chance=chance, users=model.num_users, delta=delta)
+        return self.pair(model).epsilon(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The pair's delta, from above, where the theorem applies."""
-        if not self.applies(model, delta=0.5):
-            return 1.0
-        epsilon0 = model.local.epsilon0
-        chance = self.clone_chance(epsilon0)
-        return pair_delta(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilon=epsilon)
+        return self.pair(model).delta(epsilon) if self.applies(model, delta=0.5) else 1.0
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """The pair's delta at each epsilon, from above."""
-        if not self.applies(model, delta=0.5):
-            return np.ones(len(epsilons))
-        epsilon0 = model.local.epsilon0
-        chance = self.clone_chance(epsilon0)
-        return pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=epsilons)
+        return self.pair(model).curve(epsilons) if self.applies(model, delta=0.5) else np.ones(len(epsilons))
 
 
 class PairFMT21(ClonePairTheorem):
@@ -79,15 +70,12 @@ class PairFMT21(ClonePairTheorem):
     id: ClassVar[str] = "fmt21-pair"
     citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
     supersedes: ClassVar[tuple[str, ...]] = ("fmt21-closed",)
+    is_strong: ClassVar[bool] = False
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
         del delta
         return (*shuffled_pure_reports(model), several_users(model))
-
-    def clone_chance(self, epsilon0: float) -> float:
-        """Exp(-epsilon0)."""
-        return math.exp(-epsilon0)
 
 
 class StrongPair(ClonePairTheorem):
@@ -96,13 +84,8 @@ class StrongPair(ClonePairTheorem):
     For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is more than 15.5 % below
     its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen (docs/theorems.md).
 
-    Proof (docs/theorems.md in full). The blanket lemma of Balle et al. 2019 with w = max(R(x), R(x')) / E gives
-    delta <= E[(G_1 + ... + G_n)_+] / n. Of R(x)/w and R(x')/w one is E and the other lies in [1, E]; pushing each point
-    to the ends of its edge, and then all mass to the extreme atoms, raises G in convex order. What remains is
-
-        E - e with mass 1/(E+1),   1 - E e with mass 1/(E+1),   0 with the rest,
-
-    which is this pair. It needs one randomizer for all (or R_i(z) >= w for all i and z) that is not adaptive.
+    The proof (docs/theorems.md) spreads the blanket w = max(R(x), R(x')) / E in convex order to G = E - e and 1 - E e,
+    with mass 1/(E+1) each. It needs one randomizer for all (or R_i(z) >= w for all i and z) that is not adaptive.
     """
 
     id: ClassVar[str] = "strong-pair"
@@ -111,15 +94,12 @@ class StrongPair(ClonePairTheorem):
     )
     status: ClassVar[Status] = Status.OWN_PROOF
     supersedes: ClassVar[tuple[str, ...]] = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
+    is_strong: ClassVar[bool] = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
         del delta
         return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model))
-
-    def clone_chance(self, epsilon0: float) -> float:
-        """2 / (E + 1)."""
-        return 2 / (exp(epsilon0) + 1)
 
 
 class VariationRatioCorrected(Theorem):
@@ -154,33 +134,31 @@ class VariationRatioCorrected(Theorem):
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0, which it is where no total variation is known."""
         law = _limited_law(model)
-        return model.local.epsilon0 if law is None else law.epsilon(delta=delta)
+        return model.local.epsilon0 if law is None else law.epsilon(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """Delta of the atoms, from above, where the theorem applies."""
         law = _limited_law(model)
-        return 1.0 if law is None or not self.applies(model, delta=0.5) else law.delta(epsilon=epsilon)
+        return 1.0 if law is None or not self.applies(model, delta=0.5) else law.delta(epsilon)
 
 
 def _limited_law(model: ProtocolModel) -> LimitedVariation | None:
     """The atoms, if the total variation distance is known and says more than epsilon0 does."""
     epsilon0, distance = model.local.epsilon0, model.local.total_variation
-    if distance is None or not 0 < distance < math.tanh(epsilon0 / 2) or not _LEAST < epsilon0 < _MOST:
+    if (
+        distance is None
+        or not 0 < distance < math.tanh(epsilon0 / 2)
+        or not _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0
+    ):
         return None
     return LimitedVariation(epsilon0=epsilon0, beta=distance, users=model.num_users)
 
 
-class _ApproximatePair(Theorem):
+class _ApproximatePair(ClonePairTheorem):
     """The delta of a pair of clones, plus a charge for the remainders that grows with epsilon.
 
     The sum is convex in exp(epsilon). Where it grows, a smaller epsilon than the one asked for promises more.
     """
-
-    is_vectorized: ClassVar[bool] = True
-
-    @abstractmethod
-    def clone_chance(self, epsilon0: float) -> float:
-        """The chance that another person's report is a clone."""
 
     @abstractmethod
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
@@ -229,33 +207,27 @@ class _ApproximatePair(Theorem):
             return 1.0
         return self._total(model, min(epsilon, self._turn(model)))
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """Pair and charge at each epsilon, from above."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return np.ones(len(epsilons))
-        epsilon0 = model.local.epsilon0
-        chance = self.clone_chance(epsilon0)
         capped = np.minimum(epsilons, self._turn(model))
-        pair = pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=capped)
-        charges = np.array([self.charge(model, float(epsilon)) for epsilon in capped])
-        return np.asarray(np.minimum(np.maximum(pair, self.least(model)) + charges, 1.0))
+        pair = np.maximum(self.pair(model).curve(capped), self.least(model))
+        return np.asarray(np.minimum(pair + self._charges(model, capped), 1.0))
+
+    def _charges(self, model: ProtocolModel, epsilons: Floats) -> Floats:
+        return np.array([self.charge(model, float(epsilon)) for epsilon in epsilons])
 
     def _total(self, model: ProtocolModel, epsilon: float) -> float:
-        epsilon0 = model.local.epsilon0
-        chance = self.clone_chance(epsilon0)
-        pair = pair_delta(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilon=epsilon)
-        return min(rounded_up(max(pair, self.least(model)) + self.charge(model, epsilon)) + SMALLEST, 1.0)
+        pair = max(self.pair(model).delta(epsilon), self.least(model))
+        return min(rounded_up(pair + self.charge(model, epsilon)) + SMALLEST, 1.0)
 
     def _turn(self, model: ProtocolModel) -> float:
         """About where the sum is least: any place is valid, this one is good."""
-        epsilon0 = model.local.epsilon0
-        low, turn, high = 0.0, 0.0, epsilon0
-        chance = self.clone_chance(epsilon0)
+        low, turn, high = 0.0, 0.0, model.local.epsilon0
         for _ in range(_ROUNDS):
             grid = np.linspace(low, high, _GRID + 1)
-            pair = pair_curve(epsilon0=epsilon0, chance=chance, users=model.num_users, epsilons=grid)
-            totals = pair + [self.charge(model, float(epsilon)) for epsilon in grid]
-            best = int(np.argmin(totals))
+            best = int(np.argmin(self.pair(model).curve(grid) + self._charges(model, grid)))
             low, turn, high = (float(grid[min(max(place, 0), _GRID)]) for place in (best - 1, best, best + 1))
         return turn
 
@@ -276,10 +248,7 @@ class ApproximateFMT21(_ApproximatePair):
     citation: ClassVar[str] = (
         "Feldman, McMillan, Talwar 2021, theorem for approximate privacy, evaluated numerically (arXiv 2012.12803)"
     )
-
-    def clone_chance(self, epsilon0: float) -> float:
-        """Exp(-epsilon0)."""
-        return math.exp(-epsilon0)
+    is_strong: ClassVar[bool] = False
 
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
         """(e + 1) (1 + exp(-epsilon0) / 2) n delta0."""
@@ -303,14 +272,11 @@ class ApproximateStrongPair(_ApproximatePair):
     id: ClassVar[str] = "approximate-strong-pair"
     citation: ClassVar[str] = "the proof of strong-pair, after moving each law to one without a remainder"
     status: ClassVar[Status] = Status.OWN_PROOF
+    is_strong: ClassVar[bool] = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the other one, and not adaptive."""
         return (*super().hypotheses(model, delta=delta), not_adaptive(model))
-
-    def clone_chance(self, epsilon0: float) -> float:
-        """2 / (E + 1)."""
-        return 2 / (exp(epsilon0) + 1)
 
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
         """(1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E))."""

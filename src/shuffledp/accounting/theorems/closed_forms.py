@@ -38,14 +38,9 @@ class ClosedFormEFMRTT19(Theorem):
         epsilon0, users = model.local.epsilon0, model.num_users
         return (
             *shuffled_pure_reports(model),
-            Hypothesis(name="many-users", requirement="n >= 1000", value=f"num_users={users}", holds=users >= 1000),
-            Hypothesis(
-                name="small-epsilon0",
-                requirement="epsilon0 <= 0.5",
-                value=f"epsilon0={epsilon0:.6g}",
-                holds=epsilon0 <= 0.5,
-            ),
-            Hypothesis(name="small-delta", requirement="delta < 0.01", value=f"delta={delta:g}", holds=delta < 0.01),
+            Hypothesis("many-users", "n >= 1000", f"num_users={users}", users >= 1000),
+            Hypothesis("small-epsilon0", "epsilon0 <= 0.5", f"epsilon0={epsilon0:.6g}", epsilon0 <= 0.5),
+            Hypothesis("small-delta", "delta < 0.01", f"delta={delta:g}", delta < 0.01),
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -101,11 +96,7 @@ class ClosedFormFMT23(Theorem):
     dominates every *common, non-adaptive* randomizer by a convex-order argument of this project (docs/theorems.md),
     which is why the status is "own proof" and the hypotheses are narrower than printed.
 
-    From the pair to the closed form. With C ~ Bin(n-1, 2/(E+1)) clones, the pair's loss exceeds epsilon only if the
-    share of the C + 1 reports that look like the victim's is above 1/2 by y/2, where y >= h / (1+h), h = 2u + 2r,
-    r = (E+1)/n, u = sqrt(2 L r), L = log(4/delta). Hoeffding given C, and then the generating function of C, bound the
-    probability of that by exp(1/4 - m (1 - exp(-y^2/2))), m = 2 (n-1)/(E+1) >= 2/r - 1. The hypothesis says
-    8 r (L - log 2) <= 1, so that m (1 - exp(-y^2/2)) >= 1.1 L at every delta, and the bound is below delta/3.
+    From the pair to the closed form: docs/proofs.md.
     """
 
     id: ClassVar[str] = "fmt23-closed"

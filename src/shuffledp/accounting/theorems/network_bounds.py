@@ -1,37 +1,7 @@
 """Random walks without a trusted shuffler (Liew et al. 2022): what remains true of them, at any number of rounds.
 
-Person j's report ends at place i with probability P_j(i); who hands in which reports is seen, and nothing else.
-
-**Nearly uniform positions.** Let gamma be the largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))] of all people j, k and
-places a, b. Exchanging the places of two people changes the probability of an allocation by at most a factor
-exp(gamma), so that the proof of `shuffledp.accounting.theorems.reductions` applies: (epsilon_uniform(n) + gamma,
-delta), with any blanket bound, and below gamma what its curve leaves.
-
-**Separation.** Let all laws have a part of 1 - s in common, such as P_j(i) >= (1 - s) pi_i for all j and i. Then each
-report is, with probability 1 - s, at a place drawn from one law, whoever it is from. Reveal which ones are not, whose
-they are and where. If the victim's is one of them, the local guarantee remains; else it is exchangeable with the
-M ~ Bin(n-1, 1-s) others that are left:
-
-    delta(epsilon) <= s delta_local(epsilon) + (1-s) E[delta_uniform(1 + M)(epsilon)].
-
-A report that is lost, with a chance that depends on nothing, hides nobody: then M counts those that arrive. Handing in
-a part of what one holds, chosen uniformly, with dummies that depend on nothing, is post-processing of handing in all.
-
-**One report each.** Everybody hands in one report, chosen uniformly of the N_i + 1 held, or a fresh dummy of the same
-randomizer. Condition on where the others' reports are, and on which of them are chosen. Then each person hands in an
-independent report, and the victim's takes the place of the one of person i with probability p_i = P_i / (1 + N_i). Let
-w be a blanket, below the law of every report and of dummies, Y ~ w, G_i = (R(x) - e R(x'))/w (Y_i), where a blanket
-report is handed in, and else 0, and z_i = G_i - (1 - e), which have mean 0:
-
-    delta(epsilon) <= E[((1 - e) + sum of p_i z_i)_+],    e = exp(epsilon).
-
-This grows with each p_i, as the mean of a convex function of independent variables of mean 0 does. So p_i = P_i is a
-bound whatever the others do, on any graph and after any number of rounds. It is convex and symmetric in them, too, so
-that any law will do of which the k largest probabilities add up to no less than anybody's, for all k.
-
-**Padded.** If everybody hands in B reports, the victim's takes the place of one of B - N_i dummies, or is one of the
-N_i + 1 > B of which B are chosen. In each case the probabilities of the places at i add up to at most P_i, and moving
-all to one place, raised to P_i, only raises the bound: it is the one above.
+Person j's report ends at place i with probability P_j(i); who hands in which reports is seen, and nothing else. The
+proofs are in docs/theorems.md, "Random walks without a shuffler".
 
 The hypotheses are needed. Where empty-handed people hand in nothing, or the number of reports held is seen, the bound
 is exceeded on a path of three people already (``tests/soundness/test_soundness_network.py``).
@@ -39,7 +9,7 @@ is exceeded on a path of three people already (``tests/soundness/test_soundness_
 
 import math
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -56,25 +26,14 @@ from shuffledp.accounting.theorem import (
     several_users,
 )
 from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
-from shuffledp.accounting.theorems.network_hypotheses import (
-    Walks,
-    dummies_by_themselves,
-    fresh_dummies,
-    independent_walks,
-    known_walks,
-    nobody_colludes,
-    survival,
-    walks_of,
-)
 from shuffledp.accounting.theorems.reductions import (
     blanket_bound,
     blanket_laws,
     raised,
     uniform_curve,
-    uniform_delta,
     uniform_epsilons,
 )
-from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
@@ -84,6 +43,105 @@ _FINE, _COARSE = 32, 8  # blocks of their number
 _ANY_DELTA = 0.5
 _FEW, _LITTLE = 1000, 1e-3  # people, and the share of them who may not come, for whom the curve says much more
 _TURNS, _CLOSE = 6, 1.001  # looks for an epsilon, and the ratio of its bounds that will do
+
+
+class Walks(Protocol):
+    """The fields of a model of kind "network"; `shuffledp.shufflers.RandomWalkShuffleModel` says what they mean."""
+
+    num_users: int
+    num_rounds: int
+    protocol: str
+    laziness: float
+    dropout: float
+    offline: float
+    num_colluding: int
+    near_uniformity: float
+    separation: float
+    position_probabilities: tuple[float, ...]
+    position_counts: tuple[int, ...]
+    is_bipartite: bool
+    num_parts: int
+    parts: "tuple[Walks, ...]"
+
+    def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
+
+
+def walks_of(model: ProtocolModel) -> Walks | None:
+    """The model's random walks; None for another shuffle."""
+    return cast(Walks, model.shuffle) if model.shuffle.kind == "network" else None
+
+
+def survival(walks: Walks) -> float:
+    """The chance that a report is not lost on its way, which depends on nothing."""
+    return float((1 - walks.dropout) ** walks.num_rounds)
+
+
+def known_walks(model: ProtocolModel) -> Hypothesis:
+    """Reports walk, and at least once."""
+    walks = walks_of(model)
+    rounds = "" if walks is None else f", num_rounds={walks.num_rounds}"
+    return Hypothesis(
+        name="random-walks",
+        requirement="random walks of at least one round, which the analyst sees the end of alone",
+        value=f"shuffler {model.shuffle.kind!r}{rounds}",
+        holds=walks is not None and walks.num_rounds >= 1,
+    )
+
+
+def independent_walks(model: ProtocolModel) -> Hypothesis:
+    """Reports walk independently of each other and of what is in them: nobody's reports wait together."""
+    walks = walks_of(model)
+    offline = None if walks is None else walks.offline
+    return Hypothesis(
+        name="independent-walks",
+        requirement="reports that walk independently of each other and of the answers, so that offline = 0",
+        value="no walks" if offline is None else f"offline={offline:g}",
+        holds=offline == 0,
+    )
+
+
+def nobody_colludes(model: ProtocolModel) -> Hypothesis:
+    """No relay tells the analyst what it saw: whoever receives a report in the first round knows whose it is."""
+    walks = walks_of(model)
+    colluding = None if walks is None else walks.num_colluding
+    return Hypothesis(
+        name="no-colluding-relays",
+        requirement="no relay that colludes with the analyst: it would know the owner of what comes in the first "
+        "round, and no epsilon below epsilon0 holds with a small delta",
+        value="no walks" if colluding is None else f"num_colluding={colluding}",
+        holds=colluding == 0,
+    )
+
+
+def fresh_dummies(model: ProtocolModel) -> Hypothesis:
+    """Everybody hands in equally many reports, so that what is handed in does not tell how many were held."""
+    walks = walks_of(model)
+    dummies = None if walks is None else walks.dummy_model_among(model.local)
+    made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
+    # Another randomizer of the same epsilon0 will not do: its reports may be told apart, by their domain already.
+    fresh = dummies is not None and dummies == model.local
+    return Hypothesis(
+        name="hidden-bag-sizes",
+        requirement="one report of each person, or equally many, where those who hold too few add fresh dummies from "
+        "the same randomizer, those who hold too many choose uniformly, and how many they held is not seen",
+        value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {made}",
+        holds=walks is not None and walks.protocol in ("single", "padded") and fresh,
+    )
+
+
+def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Dummies tell nothing of the reports: assumed of a function, as nobody can tell what one does; else none."""
+    walks = walks_of(model)
+    if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
+        return ()
+    return (
+        Hypothesis(
+            name="independent-dummies",
+            requirement="dummies are made by a function, which looks at no report and draws them by itself",
+            value="assumed, as no code can check it",
+            holds=True,
+        ),
+    )
 
 
 class _OfWalks(Theorem):
@@ -96,7 +154,12 @@ class _OfWalks(Theorem):
 
 
 class NetworkAll(_OfWalks):
-    """Nearly uniform positions, or separation: whichever says more. For each protocol."""
+    """Nearly uniform positions, or separation: whichever says more. For each protocol.
+
+    * With gamma the largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]: (epsilon_uniform(n) + gamma, delta), as for windows.
+    * With a part of 1 - s that all P_j have in common, such as P_j(i) >= (1 - s) pi_i, and M ~ Bin(n-1, 1-s):
+      delta(epsilon) <= s delta_local(epsilon) + (1-s) E[delta_uniform(1 + M)(epsilon)]. Lost reports hide nobody.
+    """
 
     id: ClassVar[str] = "network-all"
     citation: ClassVar[str] = (
@@ -115,16 +178,8 @@ class NetworkAll(_OfWalks):
             value="no walks" if walks is None else _likeness(walks),
             holds=walks is not None and (math.isfinite(walks.near_uniformity) or walks.separation < delta),
         )
-        shape = (
-            known_walks(model),
-            *dummies_by_themselves(model),
-            independent_walks(model),
-            nobody_colludes(model),
-            mixed,
-        )
-        reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
-        size = 0 if walks is None else walks.num_users
-        return (*shape, *reports, blanket_bound(model, size=size, delta=delta))
+        walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model), nobody_colludes(model))
+        return (*walk, mixed, *_about_reports(model, delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least of both at the number of people who come with near certainty; epsilon0 at most."""
@@ -170,7 +225,12 @@ class NetworkAll(_OfWalks):
 
 
 class NetworkSingle(_OfWalks):
-    """One report of each person, or equally many: p_i = P_i, on any graph, after any number of rounds."""
+    """One report of each person, or equally many, on any graph, after any number of rounds.
+
+    With a blanket w, Y ~ w, G_i = (R(x) - e R(x'))/w (Y_i) where a blanket report is handed in, else 0, and
+    z_i = G_i - (1 - e): delta(epsilon) <= E[((1 - e) + sum of P_i z_i)_+]. It grows with concentration, so that any law
+    will do of which the k largest probabilities add up to no less than anybody's, for all k.
+    """
 
     id: ClassVar[str] = "network-single"
     citation: ClassVar[str] = "blanket bound for a report that takes the place of one of many, with known chances"
@@ -192,10 +252,8 @@ class NetworkSingle(_OfWalks):
             value=f"{total:.12g}",
             holds=walks is not None and total >= arriving * (1 - 1e-9),
         )
-        shape = (known_walks(model), fresh_dummies(model), independent_walks(model), nobody_colludes(model), known)
-        reports = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
-        size = 0 if walks is None else walks.num_users
-        return (*shape, *reports, moderate_epsilon0(model), blanket_bound(model, size=size, delta=delta))
+        walk = (known_walks(model), fresh_dummies(model), independent_walks(model), nobody_colludes(model), known)
+        return (*walk, *_about_reports(model, delta, moderate_epsilon0(model)))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0."""
@@ -222,6 +280,13 @@ class NetworkSingle(_OfWalks):
         return min(_replaced(walks, families, epsilon), LocalOnly().delta(model, epsilon=epsilon))
 
 
+def _about_reports(model: ProtocolModel, delta: float, *further: Hypothesis) -> tuple[Hypothesis, ...]:
+    walks = walks_of(model)
+    bound = blanket_bound(model, size=0 if walks is None else walks.num_users, delta=delta)
+    shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
+    return (*shape, *further, bound)
+
+
 def _likeness(walks: Walks) -> str:
     """How alike positions are, and if they are not why walks never mix."""
     found = f"near_uniformity={walks.near_uniformity:.6g}, separation={walks.separation:.6g}"
@@ -229,12 +294,11 @@ def _likeness(walks: Walks) -> str:
         return found
     if walks.num_parts > 1:
         return f"{found}, as the graph is in {walks.num_parts} parts that no report leaves"
-    if walks.is_bipartite and not walks.laziness:
-        return (
-            f"{found}, as the graph is bipartite and laziness=0, so that the number of rounds shows on which side a "
-            "report began (laziness=0.1 mixes the sides)"
-        )
-    return found
+    side = (
+        ", as the graph is bipartite and laziness=0, so that the number of rounds shows on which side a report began "
+        "(laziness=0.1 mixes the sides)"
+    )
+    return found + side if walks.is_bipartite and not walks.laziness else found
 
 
 def _replaced(walks: Walks, families: list[tuple[ReportLaw, ...]], epsilon: float) -> float:
@@ -300,8 +364,7 @@ def _uniform_epsilon(model: ProtocolModel, size: int, unlikely: float, delta: fl
 def _apart(model: ProtocolModel, walks: Walks, delta: float) -> float:
     """An epsilon with s delta_local(epsilon) + delta_uniform(epsilon) <= delta, at the people who nearly always come.
 
-    If the uniform shuffle has epsilon f at what s delta_local(x) leaves of delta, then the larger of f and x is such an
-    epsilon, and none below the smaller one is known to be.
+    With f the uniform epsilon at what s delta_local(x) leaves, max(f, x) is such, and none below min(f, x) is known.
     """
     size, unlikely = _at_least(walks, _mixing(walks), _UNLIKELY * delta)
     low, high, sought = 0.0, model.local.epsilon0, model.local.epsilon0
@@ -323,10 +386,10 @@ def _among_those_who_come(
     if chance <= 0:
         return local
     blocks = binomial_blocks(walks.num_users - 1, min(chance, 1.0), outside=1e-30, num_blocks=num_blocks)
-    uniform = uniform_delta if num_blocks == _FINE else uniform_curve
+    uniform = partial(uniform_curve, model, epsilons=epsilons, quickly=num_blocks != _FINE)
     total = blocks.outside * local
     for low, mass in zip(blocks.lows, blocks.most, strict=True):
-        total += mass * (np.minimum(uniform(model, 1 + int(low), epsilons), local) if low > 0 else local)
+        total += mass * (np.minimum(uniform(1 + int(low)), local) if low > 0 else local)
     return np.asarray(np.minimum(total * (1 + 1e-13), local))
 
 

@@ -1,13 +1,9 @@
 """Random walks on a graph in parts: everybody is guaranteed what holds in her own part.
 
-No report leaves the part that it begins in, whatever the round. Reports walk independently of each other, and people of
-one part hand in reports and dummies of that part alone, so that what is seen of different parts is independent. What is
-seen of the other parts has one law, whatever somebody answers, and says nothing of how her own part's came about: the
-two laws of everything seen are products with a common factor, and delta(epsilon) is that of her part, for every
-epsilon. The guarantee of everybody is the largest over parts.
-
-Of a part with more people, whose positions are nearer to each other in both measures of `network-all`, no more is
-stated than of another: telling some of its people's places and answers leaves fewer, and the measures are upper bounds.
+What is seen of different parts is independent, so the guarantee of everybody is the largest over parts
+(docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in both
+measures of `network-all`, no more is stated than of another: telling some of its people's places and answers leaves
+fewer, and the measures are upper bounds.
 """
 
 from collections.abc import Callable
@@ -18,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
-from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
-from shuffledp.accounting.theorems.network_hypotheses import (
+from shuffledp.accounting.theorems.network_bounds import (
+    NetworkAll,
+    NetworkSingle,
     Walks,
     dummies_by_themselves,
     independent_walks,

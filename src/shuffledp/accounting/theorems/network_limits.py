@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.accounting.numerics import largest_below
 from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
 from shuffledp.accounting.theorems.blanket_laws import HomogeneousChannel, HomogeneousLaplace
-from shuffledp.accounting.theorems.network_bounds import NetworkSingle
-from shuffledp.accounting.theorems.network_hypotheses import Walks, known_walks, walks_of
+from shuffledp.accounting.theorems.network_bounds import NetworkSingle, Walks, known_walks, walks_of
 from shuffledp.accounting.theorems.reductions import uniform_model
 from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, OthersEqual, ThirdValue
 from shuffledp.core import validate

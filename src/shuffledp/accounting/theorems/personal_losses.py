@@ -1,13 +1,7 @@
 """k-ary randomized response in which people choose their own local loss: each one's central loss, from above.
 
-With a chance of g = k / (E_i + k - 1), E_i = exp(epsilon_i), person i sends a value that is uniform on all k, and else
-the true one. Given who of the others does the former, M people, and all that the others send, the victim with the loss
-epsilon_1 is hidden among M + 1 reports (Balle et al. 2019): with U_j uniform and e = exp(epsilon),
-
-    delta(epsilon) <= E[F(M + 1)],   F(N) = E[(G_1 + ... + G_N)_+] / N,   G_j = k (R_1(U_j | x) - e R_1(U_j | x')).
-
-F does not grow with N, since means of N independent variables are a martingale in reverse. So every count may be moved
-down: sums of binomial laws on a lattice, and F at the low ends of some blocks of it.
+The bound E[F(M + 1)] of docs/theorems.md ("People with losses of their own"): F does not grow with the number M of
+uniform reports, so every count may be moved down: sums of binomial laws on a lattice, and F at the low ends of blocks.
 """
 
 import math

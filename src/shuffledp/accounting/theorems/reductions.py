@@ -1,40 +1,16 @@
 """Reductions of a shuffle to a uniform one of the same reports, at a cost: differentially oblivious ones, and windows.
 
-**Ghazi et al. 2023, Theorem 2.3.** A shuffle is (epsilon1, delta1)-differentially oblivious if exchanging the reports
-of two people changes the probability of anything seen by a factor of at most exp(epsilon1), apart from delta1,
-whatever the reports are.
+The proofs are in docs/theorems.md ("Imperfect and oblivious shuffles", "Shuffles that mix neighbors only").
 
-**Theorem.** Then the view is (epsilon + epsilon1, delta + delta1)-private, with (epsilon, delta) of any blanket bound
-for a uniform shuffle of the same people.
+**Theorem** (after Ghazi et al. 2023, Theorem 2.3, without its constant). If exchanging the reports of two people
+changes the probability of anything seen by a factor of at most exp(epsilon1), apart from delta1, whatever the reports
+are, then the view is (epsilon + epsilon1, delta + delta1)-private, with (epsilon, delta) of any blanket bound for a
+uniform shuffle.
 
-Proof. Reveal whose reports are blanket reports, and all others but the victim's. Let Z be the vector of the k blanket
-reports and the victim's, a(Z_j) and b(Z_j) the likelihoods of Z_j if it is the victim's, by its two answers, relative
-to the blanket, A = sum of a(Z_j), B = sum of b(Z_j), and W_j the law of what is seen if Z_j is the victim's and
-the others are dealt out in an order that is uniform. Since blanket reports are exchangeable, what is seen has the
-law E[sum of a(Z_j) W_j] / k' under one answer, and E[sum of b(Z_j) W_j] / k' under the other, k' = k + 1. Exchanging
-the victim with whoever has Z_j' is one exchange and maps the orders behind W_j to those behind W_j', so that W_j and
-W_j' are within (epsilon1, delta1) of each other; hence so are p = sum of a(Z_j) W_j / A and q = sum of b(Z_j) W_j / B,
-which mix them. With e = exp(epsilon), e1 = exp(epsilon1), A p - e e1 B q is at most
-(A - e B)_+ p + min(A, e B) (p - e1 q), whose positive part is at most (A - e B)_+ + A delta1. Dividing by k' and
-averaging over Z, the first term is the blanket bound of the uniform shuffle, and the second delta1, since E[A] = k'.
-
-The printed constant has (1 - e^eps0), which is negative, in place of (1 - e^-eps0); here there is no constant at all.
-
-**Windows**: what central guarantee remains where a shuffle mixes neighbors only, among those whom it really mixes.
-
-**Theorem.** Let J be a set of people such that exchanging two of them changes the probability of every permutation by
-at most a factor exp(c). Then the view is (epsilon_uniform(|J|) + c, delta)-private for everybody in J, with any blanket
-bound for the epsilon of a uniform shuffle of |J| people.
-
-Proof. Reveal everything except which of J's blanket reports, and the victim's, lies in which of the slots S that they
-hold. By Bayes's rule slot s holds the victim's with a weight w_s, and exchanging the victim with whoever is at s' shows
-that weights differ by at most exp(c). So the likelihood ratio, sum of w_s a(y_s) over the sum of w_s b(y_s), is at most
-exp(c) times that of equal weights, which is the blanket's, and what lies in S has the law of the uniform case.
-
-Below c nothing follows from that directly; but a curve of delta falls with a slope of -1 at most in exp(epsilon), so
-that delta(epsilon) <= delta_uniform(0) + exp(c) - exp(epsilon) there.
-
-It holds for every set J; each person is told the best one known. Whoever colludes is left out of J.
+**Theorem** (windows). Let J be a set of people such that exchanging two of them changes the probability of every
+permutation by at most a factor exp(c). Then the view is (epsilon_uniform(|J|) + c, delta)-private for everybody in J,
+with any blanket bound for the epsilon of a uniform shuffle of |J| people. It holds for every set J; each person is told
+the best one known. Whoever colludes is left out of J.
 """
 
 import math
@@ -43,7 +19,6 @@ from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.evaluators.report_densities import ReportLaw
 from shuffledp.accounting.theorem import (
@@ -56,7 +31,6 @@ from shuffledp.accounting.theorem import (
 )
 from shuffledp.accounting.theorems.blanket_laws import BlanketChannel, BlanketLaplace, LawTheorem
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
-from shuffledp.accounting.theorems.network_hypotheses import walks_of
 from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
 from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel
@@ -88,22 +62,12 @@ def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[
     return (theorem.epsilon(uniform, delta=delta) for theorem in _applying(model, size, delta))
 
 
-def uniform_delta(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
-    """The least delta that they say at each epsilon; 1 where none says anything."""
-    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
-    least = np.ones(len(epsilons))
-    for theorem in theorems:
-        found = [theorem.delta_at(uniform, epsilon=float(epsilon)) for epsilon in epsilons]
-        least = np.minimum(least, np.array(found))
-    return least
-
-
-def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats) -> Floats:
-    """Least delta of the bounds at many epsilons, a little less tight than `uniform_delta`."""
-    uniform, theorems = uniform_model(model, size), _applying(model, size, _ANY_DELTA)
-    least = np.ones(len(epsilons))
-    for theorem in theorems:
-        least = np.minimum(least, theorem.curve(uniform, epsilons=epsilons))
+def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats, *, quickly: bool) -> Floats:
+    """The least delta of these bounds at each epsilon, a little less tight if quickly; 1 where none says anything."""
+    uniform, least = uniform_model(model, size), np.ones(len(epsilons))
+    for theorem in _applying(model, size, _ANY_DELTA):
+        curve = theorem.curve if quickly else partial(Theorem.curve, theorem)  # the base's is that of `delta_at`
+        least = np.minimum(least, curve(uniform, epsilons=epsilons))
     return least
 
 
@@ -187,15 +151,15 @@ class ObliviousShuffle(Theorem):
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The uniform delta at epsilon - epsilon1, plus delta1; below epsilon1 what follows from that."""
-        cost, remainder = _promise(model) or (math.inf, 1.0)
-        uniform = partial(uniform_delta, model, model.shuffle.num_honest)
-        found = raised(uniform, np.array([epsilon]), cost=cost, remainder=remainder)
-        return min(float(found[0]), LocalOnly().delta(model, epsilon=epsilon))
+        return float(self._curve(model, np.array([epsilon]), quickly=False)[0])
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """Delta at many epsilons."""
+        return self._curve(model, epsilons, quickly=True)
+
+    def _curve(self, model: ProtocolModel, epsilons: Floats, *, quickly: bool) -> Floats:
         cost, remainder = _promise(model) or (math.inf, 1.0)
-        uniform = partial(uniform_curve, model, model.shuffle.num_honest)
+        uniform = partial(uniform_curve, model, model.shuffle.num_honest, quickly=quickly)
         found = raised(uniform, epsilons, cost=cost, remainder=remainder)
         return np.minimum(found, LocalOnly().curve(model, epsilons=epsilons))
 
@@ -214,7 +178,7 @@ class SwapCost(Theorem):
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Any shuffle but random walks, of which other theorems know."""
-        return super().concerns(model) and walks_of(model) is None
+        return super().concerns(model) and model.shuffle.kind != "network"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
@@ -276,7 +240,7 @@ class SwapCost(Theorem):
 
         @cache
         def of(size: int, cost: float) -> float:
-            return float(raised(partial(uniform_delta, model, size), np.array([epsilon]), cost=cost)[0])
+            return float(raised(partial(uniform_curve, model, size, quickly=False), np.array([epsilon]), cost=cost)[0])
 
         return max(
             min([local, *(of(size, cost) for size, cost in _distinct(windows) if size > 1)])

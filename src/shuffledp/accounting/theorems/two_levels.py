@@ -1,21 +1,8 @@
 """Randomizers whose reports have one of two densities: k-ary response, hashing, Hadamard, subsets, bits, PrivUnit.
 
 With a public base law, a set of base mass c for each input and E = exp(epsilon0), the report of z has density E v on
-the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them.
-
-Against it, the pair (a, b) of two inputs' densities is (E, 1) on what the first set has alone, (1, E) on what the
-second has alone, (E, E) on what they share and (1, 1) outside. With G = a - e b and 1 <= e <= E,
-
-    1 - E e <= E (1 - e) and 1 - e <= E - e,   E (1 - e) + (1 - e) = (1 - E e) + (E - e),
-
-so moving mass from (E, E) and (1, 1), in equal parts, to (E, 1) and (1, E) keeps the mean of G and spreads it: it
-goes up in convex order, and so does the blanket bound. Hence pairs of inputs whose sets have the least in common are
-the worst, and an overlap that is stated too small errs upward. With k-ary response, c = 1/k and nothing in common,
-this is the blanket of Balle et al. for it; the others are the same with a real number 1/c in place of k, and an
-overlap.
-
-A larger E, at the same c, is worse: the smaller one is the larger one with some of the reports replaced by draws of
-the base law. So epsilon0 rounded up errs upward.
+the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them. A smaller
+overlap of two inputs' sets errs upward, and so does a larger epsilon0 (docs/proofs.md, "Two densities").
 
 **Binary response**, all other people holding one answer: the exact loss of that data set, from two binomials. It is a
 real data set, so whatever it loses, no theorem can promise less: a lower bound.
@@ -24,16 +11,11 @@ real data set, so whatever it loses, no theorem can promise less: a lower bound.
 import math
 from typing import ClassVar
 
-from shuffledp.accounting.evaluators.delta_curves import LawFamily
-from shuffledp.accounting.evaluators.report_densities import two_level_blanket, two_level_homogeneous
-from shuffledp.accounting.numerics import (
-    SMALLEST,
-    binomial_error,
-    binomial_probability,
-    gaussian_epsilon,
-    largest_below,
-    tail_ratio,
-)
+import numpy as np
+
+from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability, tail_ratio
+from shuffledp.accounting.evaluators.report_densities import LawFamily, two_level_blanket, two_level_homogeneous
+from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, largest_below
 from shuffledp.accounting.theorem import Theorem, common_randomizer, one_message_each, uniform_shuffle
 from shuffledp.accounting.theorems.blanket_laws import LOOSER, LawTheorem, is_moderate, moderate_epsilon0
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, TwoLevelLaw
@@ -186,10 +168,7 @@ class LdpWitness(Theorem):
         del delta
         kind = model.local.kind
         whole_class = Hypothesis(
-            name="whole-class",
-            requirement="a model of all randomizers of loss epsilon0",
-            value=f"{kind!r} reports",
-            holds=kind == "ldp",
+            "whole-class", "a model of all randomizers of loss epsilon0", f"{kind!r} reports", kind == "ldp"
         )
         return (uniform_shuffle(model), one_message_each(model), whole_class)
 
@@ -257,7 +236,7 @@ def _binary(local: LocalModel) -> Hypothesis:
     channel = None if large else local.channel()
     if channel is None or channel.matrix.shape != (2, 2):
         value = f"{local.kind!r} reports" + ("" if channel is None else " of another shape")
-        return Hypothesis(name="binary-symmetric", requirement="a symmetric 2 x 2 channel", value=value, holds=False)
+        return Hypothesis("binary-symmetric", "a symmetric 2 x 2 channel", value, False)
     (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
     loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
     return Hypothesis(
@@ -289,11 +268,13 @@ def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tup
     above = math.ceil(users * (odds * (math.expm1(epsilon) - math.expm1(-epsilon0)) / width)) - 1
     below = math.floor(users * (odds * (math.expm1(-epsilon) - math.expm1(-epsilon0)) / width))
 
-    def terms(count: int, outward: int, outward_odds: float) -> tuple[float, float]:
-        growth, lie = math.expm1(epsilon), odds / (1 + odds)
-        probability = binomial_probability(count, users - 1, lie)
+    def terms(place: int, *, upper: bool) -> tuple[float, float]:
+        growth, lie, trials = math.expm1(epsilon), odds / (1 + odds), users - 1
+        count = np.array(float(min(max(place, 0), trials)))
+        probability = float(np.exp(log_probability(count, trials, lie)))
         gain = probability * (1 - lie) * -math.expm1(epsilon - epsilon0)
-        return gain, probability * growth * tail_ratio(outward, users - 1, outward_odds) if growth else 0.0
+        # The lower tail of T is the upper tail of n-1-T, whose odds are inverse.
+        outward = tail_ratio(count, trials, odds) if upper else tail_ratio(trials - count, trials, 1 / odds)
+        return gain, probability * growth * float(outward)
 
-    # The lower tail of T is the upper tail of n-1-T, whose odds are inverse.
-    return terms(above, above, odds), terms(below, users - 1 - below, 1 / odds)
+    return terms(above, upper=True), terms(below, upper=False)

@@ -1,7 +1,7 @@
 """Graphs of people, along which reports walk.
 
-Read `graph` first. `edges` reads and draws edges, `structure` finds connected parts and two sides, `spectrum` the gap
-and the mixing time; `connected_parts` describes a graph and cuts several that take turns.
+Read `graph` first. `adjacency` reads, draws and searches edges, `spectrum` has the gap and the mixing time;
+`connected_parts` describes a graph and cuts several that take turns.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.caching import WeakCache
 from shuffledp.core.described import Described
-from shuffledp.core.weak_cache import WeakCache
 from shuffledp.people.graphs.graph import Graph, union
 from shuffledp.people.graphs.spectrum import mixing_time
-from shuffledp.people.graphs.structure import part_of
 
 Parts = list[tuple[NDArray[np.int64], Graph]]
 Graphs = tuple[Graph, ...]
@@ -100,7 +99,7 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
         num_edges=graph.num_edges,
         merged_edges=graph.merged_edges,
         dropped_loops=graph.dropped_loops,
-        num_components=int(graph.components.max(initial=-1)) + 1,
+        num_components=graph.num_parts,
         num_isolated=int(np.count_nonzero(graph.degrees == 0)),
         least_degree=int(graph.degrees.min(initial=graph.num_users)),
         largest_degree=int(graph.degrees.max(initial=0)),
@@ -119,7 +118,7 @@ def largest_parts(graph: Graph) -> Parts:
     sizes = np.bincount(graph.components)
     chosen = [part for part in np.argsort(-sizes, kind="stable")[:_MOST_PARTS] if sizes[part] > 1]
     belonging = [graph.components == part for part in chosen]
-    return [(np.flatnonzero(inside), Graph(*part_of(graph, inside))) for inside in belonging]
+    return [(np.flatnonzero(inside), graph.part(inside)) for inside in belonging]
 
 
 def _described(part: Graph, first: int) -> PartDescription:
@@ -143,11 +142,6 @@ def _described(part: Graph, first: int) -> PartDescription:
 # ---- graphs that reports walk along in turn --------------------------------------------------------------------------
 
 
-def num_parts(graph: Graph) -> int:
-    """Number of connected parts."""
-    return int(graph.components.max(initial=-1)) + 1
-
-
 def together(graphs: Sequence[Graph]) -> Graph:
     """Union of the graphs, memoized by their identity."""
     different = tuple({id(each): each for each in graphs}.values())
@@ -165,8 +159,8 @@ def parts_of(graphs: Graphs) -> list[Graphs]:
         return [graphs]
     cut = _CUT.get(different)
     if cut is None:
-        insides = [everything.components == number for number in range(num_parts(everything))]
-        pieces = (tuple(Graph(*part_of(graph, inside)) for graph in different) for inside in insides)
+        insides = [everything.components == number for number in range(everything.num_parts)]
+        pieces = (tuple(graph.part(inside) for graph in different) for inside in insides)
         cut = _CUT.put(different, tuple(pieces))
     places = {key: place for place, key in enumerate(each)}
     return [tuple(part[places[id(graph)]] for graph in graphs) for part in cut]

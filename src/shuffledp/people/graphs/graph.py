@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import integer_at_least, invalid
-from shuffledp.people.graphs.edges import READERS, as_pairs, as_weights, random_regular_edges, sorted_neighbors
+from shuffledp.people.graphs.adjacency import (
+    READERS,
+    adjacency,
+    as_pairs,
+    as_weights,
+    parts_and_sides,
+    random_regular_edges,
+    sorted_neighbors,
+)
 from shuffledp.people.graphs.spectrum import Spectrum, spectrum
-from shuffledp.people.graphs.structure import part_of, parts_and_sides
 from shuffledp.randomness.sources import RandomSource
 
 _MOST_NODES = 2**31 - 1
@@ -235,7 +242,7 @@ class Graph:
 
     @cached_property
     def _parts_and_sides(self) -> tuple[NDArray[np.int32], bool]:
-        return parts_and_sides(self)
+        return parts_and_sides(self.starts, self.neighbors)
 
     @property
     def components(self) -> NDArray[np.int32]:
@@ -245,7 +252,7 @@ class Graph:
     @property
     def is_connected(self) -> bool:
         """True if everybody reaches everybody; False for a graph of nobody."""
-        return self.num_users > 0 and int(self.components.max()) == 0
+        return self.num_parts == 1
 
     @property
     def is_bipartite(self) -> bool:
@@ -256,12 +263,22 @@ class Graph:
         """Largest connected part, renumbered from 0 in the same order; of equal ones, the first."""
         if self.num_users == 0 or self.is_connected:
             return self
-        return type(self)(*part_of(self, self.components == np.bincount(self.components).argmax()))
+        return self.part(self.components == np.bincount(self.components).argmax())
+
+    @property
+    def num_parts(self) -> int:
+        """Number of connected parts."""
+        return int(self.components.max(initial=-1)) + 1
 
     def parts(self) -> tuple[Self, ...]:
         """Connected parts, in the order of each part's first person, renumbered from 0."""
-        count = int(self.components.max(initial=-1)) + 1
-        return tuple(type(self)(*part_of(self, self.components == number)) for number in range(count))
+        return tuple(self.part(self.components == number) for number in range(self.num_parts))
+
+    def part(self, inside: NDArray[np.bool_]) -> Self:
+        """The people of a mask that no edge leaves, a part or several, renumbered from 0 in the same order."""
+        number, kept = np.cumsum(inside, dtype=np.int32) - 1, np.repeat(inside, self.degrees)
+        starts = np.concatenate([[0], np.cumsum(self.degrees[inside])])
+        return type(self)(starts, number[self.neighbors[kept]], None if self.weights is None else self.weights[kept])
 
     @cached_property
     def digest(self) -> str:
@@ -285,10 +302,8 @@ class Graph:
         integer_at_least(0, hops=hops)
         import scipy.sparse as sp
 
-        size = self.num_users
-        shape = (size, size)
-        edges = sp.csr_array((np.ones(self.neighbors.size, dtype=np.bool_), self.neighbors, self.starts), shape=shape)
-        itself = sp.csr_array(sp.eye_array(size, dtype=np.bool_))
+        edges = adjacency(self.starts, self.neighbors, np.ones(self.neighbors.size, dtype=np.bool_))
+        itself = sp.csr_array(sp.eye_array(self.num_users, dtype=np.bool_))
         step, reached = edges + itself, itself
         for _ in range(hops):
             before = reached.nnz

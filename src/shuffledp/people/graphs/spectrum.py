@@ -1,17 +1,10 @@
 """Spectrum of the walk on a graph: its second largest and smallest eigenvalue, the gap, and the mixing time.
 
 Both are found by Lanczos' method, to 1e-9. On graphs of a million people, whose eigenvalues lie close together at the
-ends, that takes too long; what is certain even so is this. After k steps from a unit vector v, the largest Ritz value r
-is the largest of (v p(A) A p(A) v) / (v p(A)^2 v) over polynomials p of degree below k. Let b > r be the largest
-eigenvalue, whose eigenvector makes up a share c^2 of v, and let all eigenvalues be at least a. Let p be the Chebyshev
-polynomial T_(k-1) of [a, r], whose absolute value is at most 1 there. The sum of c_i^2 p(b_i)^2 (b_i - r) over all
-eigenvalues b_i is at most 0, and what those below r contribute is at least -(r - a), so that
-
-    c^2 T_(k-1)(1 + 2 x)^2 x <= 1,    x = (b - r) / (r - a),
-
-which fails where x is large (cf. Kuczynski, Wozniakowski 1992). Of a vector in a uniform direction in n dimensions, c^2
-is below pi p^2 / (4 n) with probability at most p + exp(-0.15 n). Rounding matters little: Lanczos' method is stable
-for bounded polynomials (Druskin, Knizhnerman 1991; Musco, Musco, Sidford 2018).
+ends, that takes too long; what is certain even so is the bound of docs/proofs.md, "Ends of a spectrum": with r the
+largest Ritz value after k steps, b the largest eigenvalue, whose eigenvector makes up a share c^2 of the first vector,
+all eigenvalues at least a, and T the Chebyshev polynomials, c^2 T_(k-1)(1 + 2 x)^2 x <= 1 for x = (b - r) / (r - a). Of
+a vector in a uniform direction in n dimensions, c^2 is below pi p^2 / (4 n) with probability at most p + exp(-0.15 n).
 """
 
 import math
@@ -21,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.people.graphs.structure import adjacency
+from shuffledp.people.graphs.adjacency import adjacency
 
 if TYPE_CHECKING:
     from shuffledp.people.graphs.graph import Graph
@@ -115,7 +108,7 @@ def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
 def _normalized(graph: "Graph") -> Any:
     """B^(-1/2) A B^(-1/2), which has the eigenvalues of the walk and is symmetric; B holds the degrees."""
     roots = 1 / np.sqrt(np.maximum(graph.degrees, 1))
-    return adjacency(graph, np.repeat(roots, graph.degrees) * roots[graph.neighbors])
+    return adjacency(graph.starts, graph.neighbors, np.repeat(roots, graph.degrees) * roots[graph.neighbors])
 
 
 def _ends(graph: "Graph", most_products: int) -> Spectrum:

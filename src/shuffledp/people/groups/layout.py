@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.kernels import compiled
+from shuffledp.core.caching import compiled
 from shuffledp.core.table import Floats, Integers
 from shuffledp.people.groups.assignment import Groups
 from shuffledp.randomness.permutations import invert

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.core.caching import compiled
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.kernels import compiled
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import instance_of, one_of
 from shuffledp.people.groups.assignment import Groups

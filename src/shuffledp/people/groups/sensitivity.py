@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.kernels import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import instance_of, integer_at_least, one_of
 from shuffledp.people.groups.assignment import Groups

@@ -1,4 +1,4 @@
-"""Edges of graphs: read from other libraries, checked, sorted into lists of neighbors, or drawn at random."""
+"""Adjacency of graphs: edges read from other libraries, sorted into neighbors, searched for parts, drawn at random."""
 
 from collections.abc import Callable, Iterator, Set
 from typing import Any
@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 Edges = NDArray[np.int64]
+Starts = NDArray[np.int64]
+Neighbors = NDArray[np.int32]
 
 _LARGEST_EXACT = 2**53  # whole numbers up to here are exact as floats
 _PATIENCE = 20  # pairings of what is left without one more edge, before starting anew
@@ -55,7 +58,7 @@ def as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
 
 def sorted_neighbors(
     pairs: Edges, weights: NDArray[np.float64] | None, num_users: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None, int, int]:
+) -> tuple[Starts, Neighbors, NDArray[np.float64] | None, int, int]:
     """Both directions of every edge, sorted, each once; and the numbers of loops left out and of mentions merged."""
     proper = pairs[:, 0] != pairs[:, 1]
     u, v = pairs[proper].T
@@ -115,6 +118,74 @@ READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _NamedEdges]], ...] 
 )
 
 
+# ---- connected parts, and whether there are two sides ----------------------------------------------------------------
+
+
+def adjacency(starts: Starts, neighbors: Neighbors, values: NDArray[Any] | None = None) -> Any:
+    """Scipy's matrix in rows of neighbors, with these values, one for each entry of ``neighbors``, in place of ones."""
+    import scipy.sparse as sp
+
+    values = np.ones(neighbors.size) if values is None else values
+    narrow = neighbors.size <= np.iinfo(np.int32).max  # else scipy would widen the neighbors
+    rows = starts.astype(np.int32) if narrow else starts
+    return sp.csr_array((values, neighbors, rows), shape=(starts.size - 1, starts.size - 1))
+
+
+def parts_and_sides(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
+    """The number of each person's part, and whether every part has two sides.
+
+    Parts are numbered from 0, in the order of each part's first person. Where there are two sides, walks of even and of
+    odd length never meet.
+    """
+    labels, two_sides = _search_for(neighbors.size)(starts, neighbors)
+    labels.setflags(write=False)
+    return labels, bool(two_sides)
+
+
+def _search_plainly(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
+    """Search by scipy: in the graph of (person, parity), a bipartite part makes two, as each edge changes parity."""
+    from scipy.sparse.csgraph import connected_components
+
+    people = starts.size - 1
+    if people == 0:
+        return np.empty(0, dtype=np.int32), True
+    # Each edge is there in both directions, so that "strong" is no other than "weak", and takes less time.
+    count, labels = connected_components(adjacency(starts, neighbors), connection="strong")
+    doubled = np.concatenate([starts, neighbors.size + starts[1:]])
+    others = np.concatenate([neighbors.astype(np.int64) + people, neighbors])
+    return labels, bool(connected_components(adjacency(doubled, others), connection="strong")[0] == 2 * count)
+
+
+def _search(starts: Starts, neighbors: Neighbors) -> tuple[Neighbors, bool]:
+    """Breadth-first search, for the compiler."""
+    people = starts.size - 1
+    labels = np.full(people, -1, dtype=np.int32)
+    side = np.zeros(people, dtype=np.bool_)
+    queue = np.empty(people, dtype=np.int32)
+    parts, two_sides = 0, True
+    for first in range(people):
+        if labels[first] >= 0:
+            continue
+        labels[first], queue[0], done, known = parts, first, 0, 1
+        while done < known:
+            here = queue[done]
+            done += 1
+            for place in range(starts[here], starts[here + 1]):
+                other = neighbors[place]
+                if labels[other] < 0:
+                    labels[other], side[other], queue[known] = parts, not side[here], other
+                    known += 1
+                elif side[other] == side[here]:
+                    two_sides = False
+        parts += 1
+    return labels, two_sides
+
+
+_search_compiled = compiled(_search)
+_Search = Callable[[Starts, Neighbors], tuple[Neighbors, bool]]
+_search_for: Callable[[int], _Search] = plain_until_worth_compiling(_search_plainly, _search_compiled, items=5_000_000)
+
+
 # ---- random edges ----------------------------------------------------------------------------------------------------
 
 
@@ -130,7 +201,7 @@ def random_regular_edges(degree: int, num_users: int, *, source: RandomSource | 
     source = resolve_source(source)
     if degree > (num_users - 1) / 2:  # pairing gets stuck where nearly all edges are taken
         absent = random_regular_edges(num_users - 1 - degree, num_users, source=source)
-        keys = np.setdiff1d(_keys(_complete_edges(num_users), num_users), _keys(absent, num_users))
+        keys = np.setdiff1d(_keys(np.column_stack(np.triu_indices(num_users, 1)), num_users), _keys(absent, num_users))
         return _pairs(keys, num_users)
     while True:
         found = _paired(degree, num_users, source)
@@ -152,10 +223,6 @@ def _paired(degree: int, num_users: int, source: RandomSource) -> Edges | None:
         edges = np.concatenate([edges, keys[fresh]])
         stubs = np.delete(pairs, first[fresh], axis=0).ravel()
     return edges
-
-
-def _complete_edges(num_users: int) -> Edges:
-    return np.column_stack(np.triu_indices(num_users, 1))
 
 
 def _keys(pairs: Edges, num_users: int) -> Edges:

@@ -1,20 +1,19 @@
-"""Dummy counts: how many dummies it takes until everybody holds a given number of reports after a walk.
+"""Loads of walks: how many reports people hold and pass on after any number of rounds, and how many dummies that takes.
 
-Where the distribution of every start is too much work, the number N of reports held at a place is first taken as
-binomial: all n reports are there with the same probability, their average. Among sums of independent indicators with
-probabilities p_1, p_2, ... of average p, replacing two of these by their average raises the mean of a convex function
-whose second differences are at most 1, by at most a quarter of their squared distance (Hoeffding). So the binomial
-distribution overestimates the shortfall at a place, max(0, B - N), by at most half the sum of (p_j - p)^2. Over all
-places of a connected undirected graph this is at most
+**Expected loads.** The expected number at i after t rounds is n_i pi_i (1 + h_t(i)), for the n_i people and the
+stationary law of i's part. On an undirected graph h_(t+1) is the average of h_t over where a report may go, so that the
+largest |h| never grows: once it is below a tolerance, it stays there, and no further round need be walked.
 
-    (1 - gap)^2t / (2 min pi),
-
-which vanishes once walks have mixed. After few rounds it is large, since people hold reports of few others; then walks
-are simulated, which takes no data.
+**Dummies** fill up what people lack of a given number of reports. Where the distribution of every start is too much
+work, the number N of reports held at a place is first taken as binomial: all n reports are there with the same
+probability, their average. Among sums of independent indicators with probabilities p_1, p_2, ... of average p,
+replacing two of these by their average raises the mean of a convex function whose second differences are at most 1, by
+at most a quarter of their squared distance (Hoeffding). So the binomial distribution overestimates the shortfall at a
+place, max(0, B - N), by at most half the sum of (p_j - p)^2: over all places of a connected undirected graph by at most
+(1 - gap)^2t / (2 min pi), which vanishes once walks have mixed. Before, walks are simulated, which takes no data.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,17 +21,148 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core import validate
+from shuffledp.core.caching import WeakCache
 from shuffledp.core.table import Floats
-from shuffledp.laws.expected_loads import expected_held
-from shuffledp.laws.walk_distributions import graphs_of_rounds, one_round, transitions
+from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, one_round, people_of, transitions
 from shuffledp.laws.walk_sampling import sample_walks
 from shuffledp.people.graphs import Graph, certain_gap
 from shuffledp.randomness.replayable import SeededSource
+
+_SETTLED = 1e-12  # of what is expected somewhere
+_CHECK_EVERY = 64  # rounds
+_MOST_GRAPHS = 8  # and chances of staying and of being lost
+_MOST_STOPS, _FEWEST_STOPS, _STOPS_BYTES = 8, 2, 1 << 26  # for each of them
 
 _NEGLIGIBLE = 1e-12  # of a sum of squares
 _SLIGHT = 0.02  # of the root of the mean excess: accepted error of the binomial law
 _STEPS = 20_000_000  # of simulated walks: some tenths of a second
 _FEWEST, _MOST = 2, 100  # simulations
+
+
+class _Stop(NamedTuple):
+    """Expected loads after a number of rounds; of a settled walk, for all later rounds too."""
+
+    rounds: int
+    held: Floats  # if none were lost
+    passed: Floats  # sum over rounds of what was held before them, losses counted
+    settled: bool = False
+
+
+_STOPS: WeakCache[tuple[_Stop, ...]] = WeakCache(_MOST_GRAPHS)
+
+
+def expected_messages(
+    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
+) -> Floats:
+    """Expected number of reports that each person passes on, where everybody starts with one.
+
+    Rounds of one graph are walked once: later calls, for the same and for more rounds, begin where earlier ones ended.
+
+    Guarantees:
+        1. Exact up to the rounding of floats, of about 1e-16 of each number a round; or, once 64 rounds or more bring
+           everything within 1e-12 of its limit, up to that.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+        offline: from 0 to 1; an expected number does not depend on whether reports wait together.
+
+    Returns:
+        Shape (people,).
+    """
+    validate.probability(laziness=laziness, dropout=dropout, offline=offline)
+    staying = 1 - (1 - laziness) * (1 - offline)
+    graphs = graphs_of_rounds(graph, num_rounds)
+    if isinstance(graph, Graph):
+        passed = _after(graph, num_rounds, staying, dropout).passed
+        return passed * ((1 - dropout) * (1 - staying)) * (graph.degrees > 0)
+    held = np.ones(people_of(graph))
+    sent = np.zeros_like(held)
+    for each, matrix in zip(graphs, transitions(graphs), strict=True):
+        sent += held * ((1 - dropout) * (1 - staying)) * (each.degrees > 0)
+        held = one_round(matrix, held, staying) * (1 - dropout)
+    return sent
+
+
+def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
+    """Expected number of reports that each person holds at the end, where everybody starts with one.
+
+    Guarantees:
+        1. As of `expected_messages`.
+
+    Args:
+        graph: one graph, or one for each round.
+        num_rounds: 0 or more.
+        laziness: from 0 to 1.
+        dropout: from 0 to 1.
+
+    Returns:
+        Shape (people,): the sum of `position_distribution` over all starts.
+    """
+    validate.probability(laziness=laziness, dropout=dropout)
+    graphs = graphs_of_rounds(graph, num_rounds)
+    if isinstance(graph, Graph):
+        held = _after(graph, num_rounds, laziness, dropout).held
+    else:
+        held = np.ones(people_of(graph))
+        for matrix in transitions(graphs):
+            held = one_round(matrix, held, laziness)
+    return held * (1 - dropout) ** num_rounds
+
+
+def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _Stop:
+    """The stop at this round, walked from the last stop before; the result does not depend on which that is."""
+    key = (float(staying), float(dropout))
+    stops = _STOPS.get((graph,), key) or ()
+    before = max((stop for stop in stops if stop.rounds <= num_rounds), key=lambda stop: stop.rounds, default=None)
+    if before is None:
+        start = np.ones(graph.num_users)
+        before = _Stop(0, start, np.zeros_like(start))
+    found = before
+    if before.rounds < num_rounds and not before.settled:
+        found = _walked_on(graph, before, num_rounds, staying, dropout)
+    room = min(_MOST_STOPS, max(_FEWEST_STOPS, _STOPS_BYTES // (16 * max(graph.num_users, 1))))
+    others = [stop for stop in stops if stop.rounds not in (found.rounds, before.rounds)]
+    again = (before,) if 0 < before.rounds < found.rounds else ()
+    _STOPS.put((graph,), (found, *again, *others)[:room], key)
+    return _further(found, num_rounds - found.rounds, dropout)
+
+
+def _walked_on(graph: Graph, before: _Stop, num_rounds: int, staying: float, dropout: float) -> _Stop:
+    """The stop at this round, or at the one after which everything has settled."""
+    matrix, limit = next(transitions((graph,))), _limit(graph)
+    held, passed = before.held, before.passed.copy()
+    for done in range(before.rounds, num_rounds):
+        if done and done % _CHECK_EVERY == 0 and np.abs(held / limit - 1).max(initial=0.0) <= _SETTLED:
+            return _Stop(done, limit, passed, settled=True)
+        passed += held * (1 - dropout) ** done if dropout else held
+        held = one_round(matrix, held, staying)
+    return _Stop(num_rounds, held, passed)
+
+
+def _limit(graph: Graph) -> Floats:
+    """Stationary loads: the reports of a part are shared among its people by their degrees."""
+    parts = graph.components
+    edges = np.bincount(parts, weights=graph.degrees)[parts]
+    people = np.bincount(parts)[parts]
+    return np.where(edges > 0, graph.degrees * (people / np.maximum(edges, 1)), 1.0)
+
+
+def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
+    """The stop ``num_rounds`` after a settled one."""
+    if not num_rounds:
+        return stop
+    rounds = float(num_rounds)
+    if dropout:  # they count less and less
+        lost = math.expm1(num_rounds * math.log1p(-dropout)) if dropout < 1 else -1.0
+        rounds = (1 - dropout) ** stop.rounds * -lost / dropout
+    return stop._replace(rounds=stop.rounds + num_rounds, passed=stop.passed + rounds * stop.held)
+
+
+# ---- dummies ---------------------------------------------------------------------------------------------------------
 
 
 class Shortfalls(NamedTuple):
@@ -66,7 +196,7 @@ class DummyCount:
             simulates walks where these are off.
     """
 
-    graph: Graph | Sequence[Graph]
+    graph: Graphs
     num_rounds: int
     laziness: float
     dropout: float
@@ -77,8 +207,7 @@ class DummyCount:
     def _shortfalls(self) -> Shortfalls:
         if self.counted is not None:
             return self.counted
-        load, few = self._load, self._few
-        people = load.size
+        load, few, people = self._load, self._few, people_of(self.graph)
         short = np.array([_binomial(people, load[few] / people, held) for held in range(self.submissions)])
         return shortfalls(self.submissions, load, load**2 / people, few, short)
 
@@ -114,11 +243,12 @@ class DummyCount:
 
         Simulations count the excess, the reports that people hold too many: the rest of the shortfall is known exactly.
         """
-        least = self._people * (self.submissions - (1 - self.dropout) ** self.num_rounds)
+        people = people_of(self.graph)
+        least = people * (self.submissions - (1 - self.dropout) ** self.num_rounds)
         too_many = max(0.0, float(self._shortfalls.mean.sum()) - least)
         if self.counted is not None or not self._few.size or self._off <= _SLIGHT * math.sqrt(too_many):
             return None
-        count = min(max(_STEPS // (self._people * self.num_rounds), _FEWEST), _MOST)
+        count = min(max(_STEPS // (people * self.num_rounds), _FEWEST), _MOST)
         excess, lacking = np.zeros((2, count))
         for number in range(count):
             walks = sample_walks(
@@ -128,7 +258,7 @@ class DummyCount:
                 dropout=self.dropout,
                 source=SeededSource(0).substream("lacking", number),
             )
-            held = np.bincount(walks.positions[walks.positions >= 0], minlength=self._people)
+            held = np.bincount(walks.positions[walks.positions >= 0], minlength=people)
             excess[number] = np.maximum(held - self.submissions, 0).sum()
             lacking[number] = np.maximum(self.submissions - held, 0).sum()
         return _Simulated(least + float(excess.mean()), float(lacking.std(ddof=1)), count)
@@ -140,10 +270,6 @@ class DummyCount:
             return math.inf
         kept = (1 - certain_gap(self.graph, self.laziness)) ** (2 * self.num_rounds)
         return kept * (1 - self.dropout) ** (2 * self.num_rounds) / (2 * float(self.graph.stationary.min()))
-
-    @property
-    def _people(self) -> int:
-        return self.graph.num_users if isinstance(self.graph, Graph) else self.graph[0].num_users
 
     @cached_property
     def _by_law(self) -> float:
