@@ -177,8 +177,8 @@ def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, floa
 def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
     """The protocol of this share of its people, rounded down.
 
-    What the others send is independent of the honest people's answers, so it can be given to the analyst beside the
-    shuffle of the honest reports.
+    What the others send is independent of the honest people's answers: it can be given to the analyst beside the
+    shuffle.
 
     Raises:
         InvalidParameterError: if the fraction is not above 0 and at most 1, or nobody is left.

@@ -33,14 +33,7 @@ def smallest_below(
     """An epsilon in [0, limit] at which a non-increasing curve is at most ``level``, as small as can be told.
 
     The answer errs upward, by at most the tolerance: it is the end of the bracket where the curve was evaluated and
-    found low enough, or ``limit``. For upper bounds.
-
-    Args:
-        curve: upper bounds on delta, 0 or more.
-        level: above 0.
-        limit: taken to be low enough without a look.
-        guess: about where the answer is.
-        tolerance: relative.
+    found low enough, or ``limit``, which is taken to be so without a look. For upper bounds.
     """
     return _crossing(curve, level, limit, guess, tolerance)[1]
 

@@ -32,12 +32,10 @@ _FFT_ERROR = 2e-15  # times log2 of the size: more than the relative error of a 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """A symmetric pair of laws P, Q by its positive losses log(P/Q).
+    """A symmetric pair of laws P, Q by its positive losses log(P/Q), ascending.
 
-    Args:
-        losses: above 0, ascending; shape (losses,).
-        masses: the probability of each under Q, 0 or more; under P it is exp(loss) times as large.
-        infinite: the probability under P of what Q never shows.
+    ``masses`` are their probabilities under Q (under P they are exp(loss) times as large), ``infinite`` the probability
+    under P of what Q never shows.
     """
 
     losses: Floats
@@ -46,13 +44,7 @@ class Profile:
 
 
 def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Profile:
-    """The dominating pair with these losses, from the theorem's curve.
-
-    Args:
-        theorem: one that promises.
-        model: a protocol that it applies to.
-        losses: above 0, ascending.
-    """
+    """The dominating pair with these losses, above 0 and ascending, from the curve of a theorem that applies."""
     epsilons = np.concatenate([[0.0], losses])
     deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
     growths = np.expm1(epsilons)
@@ -78,13 +70,7 @@ def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossLaw:
-    """The loss of one release: whole multiples of a step, and infinity.
-
-    Args:
-        places: the multiples, ascending; shape (losses,).
-        masses: their probabilities, 0 or more.
-        infinite: the probability of an infinite loss.
-    """
+    """The loss of one release: whole multiples of a step (``places``, ascending) and infinity."""
 
     places: NDArray[np.int64]
     masses: Floats
@@ -102,17 +88,10 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossSum:
-    """The sum of the losses of all releases.
+    """The sum of the losses of all releases, on a grid of ``losses``, in nats and ascending.
 
-    The probabilities are tilted by exp(rate x loss), so that those that matter are not lost to rounding.
-
-    Args:
-        losses: on the grid, ascending, in nats.
-        tilted: probabilities times exp(rate x loss - log_moment).
-        rate: 0 or more.
-        log_moment: log of the expectation of exp(rate x loss).
-        error: more than what rounding adds up to in ``tilted``.
-        beyond: probability of losses above the grid, infinite ones among them.
+    Probabilities are ``tilted`` by exp(rate x loss - log_moment), so that those that matter are not lost to rounding,
+    which adds up to less than ``error``; ``beyond`` is the probability of losses above the grid.
     """
 
     losses: Floats
@@ -139,17 +118,11 @@ class LossSum:
 
 
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
-    """Sum of the losses of all laws, each repeated.
+    """Sum of the losses of all laws, of one step each, each repeated, accurate at about this delta.
 
     Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
     epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
     that are missing.
-
-    Args:
-        laws: of one release each, with a common step.
-        step: in nats, above 0.
-        repeats: 1 or more.
-        delta: about where the sum is to be accurate.
     """
     rate = _rate(laws, repeats, math.log(delta))
     first = math.floor(_extreme(laws, repeats, rate, math.log(_BELOW), -1))

@@ -20,12 +20,10 @@ _Place = tuple[tuple[int, ...], Hashable]
 def compiled(
     function: Callable[_Parameters, _Result], *, calls: tuple[Callable[..., Any], ...] = ()
 ) -> Callable[_Parameters, _Result]:
-    """The function, compiled when it is first called, and kept on disk for later runs.
+    """The function, in the part of Python that numba compiles, compiled when first called, and kept on disk.
 
-    Args:
-        function: a plain function of a module, in the part of Python that numba compiles.
-        calls: the plain functions that it calls. (What is kept on disk follows changes of ``function``'s own file only:
-            after editing a function that lies elsewhere, remove ``__pycache__``.)
+    ``calls`` are the plain functions that it calls. (What is kept on disk follows changes of the function's own file
+    only: after editing one that lies elsewhere, remove ``__pycache__``.)
     """
 
     @functools.cache
@@ -47,13 +45,8 @@ def compiled(
 def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items: int) -> Callable[[int], _Function]:
     """Choice between a plain and a compiled function: small runs never load numba, and long ones soon do.
 
-    Args:
-        plain: used for the first ``items`` items of a process.
-        compiled: used from then on.
-        items: how many items ``plain`` does in about half the time that loading numba takes.
-
-    Returns:
-        A function that takes the number of items of the next call and returns the one to call.
+    The choice, given the number of items of the next call, is ``plain`` for the first ``items`` items of a process: as
+    many as it does in about half the time that loading numba takes.
     """
     done = 0
 
@@ -81,12 +74,9 @@ def _make_callable(helper: Callable[..., Any]) -> None:
 
 
 class WeakCache(Generic[_Found]):
-    """Weak-reference cache of values, by the identity of the objects that they are about.
+    """Weak-reference cache of the ``most`` values asked for last, by the identity of the objects that they are about.
 
     A value must not refer to its own objects, or they would never be freed.
-
-    Args:
-        most: values that are kept; those that were asked for last stay.
     """
 
     __slots__ = ("_found", "_most")

@@ -26,13 +26,10 @@ LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be d
 class TwoLevelLaw:
     """Law of reports whose density takes two values, in the ratio exp(epsilon0): a high one on the input's set.
 
-    The density is relative to a public base law that does not depend on the input. All sets have one base probability.
-
-    Args:
-        share: base probability of an input's set, between 0 and 1, to 12 digits.
-        overlap: base probability of the intersection of two inputs' sets; the least one, if pairs differ.
-        triple: base probability of the intersection of three inputs' sets of which any two have ``overlap``; None if
-            there are no such inputs, or it is not known.
+    The density is relative to a public base law that does not depend on the input. All sets have one base probability,
+    ``share``, to 12 digits. ``overlap`` is that of the intersection of two inputs' sets, the least one if pairs differ,
+    and ``triple`` that of three of which any two have ``overlap``; None if there are no such inputs, or it is not
+    known.
     """
 
     share: float
@@ -42,13 +39,7 @@ class TwoLevelLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalLosses:
-    """Local losses of k-ary randomized response where people choose their own.
-
-    Args:
-        domain_size: the number k of values.
-        epsilons: the different losses in nats, ascending.
-        counts: how many people have each.
-    """
+    """Losses of k-ary response where people choose their own, ascending, and how many people have each."""
 
     domain_size: int
     epsilons: tuple[float, ...]
@@ -231,11 +222,7 @@ class FrequencyModel(LocalModel):
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     def noise_variance(self, frequency: float) -> float:
-        """Variance that randomizing adds to the estimated frequency of a value, times the number of reports.
-
-        Args:
-            frequency: the share of people who hold the value, from 0 to 1.
-        """
+        """Variance that randomizing adds to the estimate of this frequency, times the number of reports."""
         p, q = self.p, self.q
         return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
 
@@ -296,21 +283,13 @@ class MeanModel(LocalModel):
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Variance that randomizing adds to each coordinate of a report, if all values equal ``mean``.
 
-        Args:
-            mean: one number per coordinate, shape (dimension,), such as an estimate; it is clipped to the range.
-
-        Returns:
-            Shape (dimension,), above 0, in squared units of the values.
+        Clipped to the range, it has one number per coordinate; so has the result, above 0, in squared units.
         """
 
     def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ARG002
-        """Covariance that randomizing adds to a contribution; None where it is not known.
+        """Covariance that randomizing adds to a contribution, shape (dimension, dimension); None where it is not known.
 
-        Args:
-            second_moment: the average of x x' over the people's vectors x, shape (dimension, dimension).
-
-        Returns:
-            Shape (dimension, dimension).
+        ``second_moment`` is the average of x x' over the people's vectors x.
         """
         return None
 
@@ -358,12 +337,7 @@ class SumModel(LocalModel):
 
     @abstractmethod
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums of the values of the people who came; shape (dimension,).
-
-        Args:
-            residues: for each coordinate, the sum of its shares modulo q.
-            people: how many came, at most ``num_users``.
-        """
+        """Sums of the values of the people who came, from each coordinate's sum of shares modulo q."""
 
     @abstractmethod
     def sum_variance(self, people: int) -> float:
@@ -371,11 +345,9 @@ class SumModel(LocalModel):
 
     @abstractmethod
     def sum_margin(self, people: int, level: float) -> float:
-        """Half-width of the interval of each coordinate of a sum, in units of the values.
+        """Half-width of the interval of each coordinate of a sum over ``people``, in units of the values.
 
-        Args:
-            people: how many came.
-            level: coverage, strictly between 0 and 1; it is reached by the law of the noise, which is not normal.
+        The coverage ``level`` is reached by the law of the noise, which is not normal.
         """
 
 

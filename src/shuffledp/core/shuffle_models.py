@@ -205,11 +205,7 @@ class ShuffleModel(Described):
 
 
 class ColludingShuffleModel(ShuffleModel):
-    """Base of shuffles with colluding people, wherever these are.
-
-    Args:
-        num_colluding: people who may work together with the analyst, and hide nobody.
-    """
+    """Base of shuffles with ``num_colluding`` people who may work with the analyst, and hide nobody."""
 
     __slots__ = ()
     num_colluding: int

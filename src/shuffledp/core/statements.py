@@ -16,12 +16,7 @@ from shuffledp.core.validate import invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Described):
-    """Part of a composition or a mixture; by itself it says too little.
-
-    Args:
-        label: its subject, such as the name of a column.
-        statement: what holds for that alone.
-    """
+    """Part of a composition or a mixture, with a label such as a column's name; by itself it says too little."""
 
     label: str
     statement: "PrivacyStatement"

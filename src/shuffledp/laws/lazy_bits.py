@@ -51,14 +51,10 @@ def lost() -> Decimal:
 def settled_floor(
     value: Callable[[Decimal], Decimal], word: int, source: RandomSource, *, most: int, digits: int = 0
 ) -> int:
-    """The integer part of ``value(u)`` for a uniform u whose first 64 bits are known.
+    """The integer part of ``value(u)``, or ``most`` if less, for a uniform u whose first 64 bits are known.
 
-    Args:
-        value: nondecreasing, computed in the precision of the decimal context, to within `lost`.
-        word: the first 64 bits.
-        source: where further bits come from, if these do not decide.
-        most: larger results are replaced by it.
-        digits: digits that ``value`` needs beyond the usual ones.
+    ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
+    ``digits`` than the usual ones.
     """
     bits = Bits(word)
     while True:

@@ -29,11 +29,8 @@ _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by 
 def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, remaining: int | None = None) -> None:
     """Fill ``codes`` with independent integers V of law Pr[V = v] proportional to exp(-concentration v).
 
-    Args:
-        concentration: above 0, finite.
-        codes: overwritten; V is below ``remaining`` in place 0, below ``remaining - 1`` in place 1, and so on.
-        source: gives one word for each, and more where these do not decide.
-        remaining: None for V without a limit, up to `LARGEST_CODE`, which stands for everything above it.
+    V is below ``remaining`` in place 0, below ``remaining - 1`` in place 1, and so on; for None it has no limit, up to
+    `LARGEST_CODE`, which stands for everything above it. The concentration is above 0 and finite.
     """
     draw = _draw_for(codes.size)
     scratch = np.empty(min(codes.size, _CHUNK_WORDS), dtype=np.uint64)
@@ -93,11 +90,7 @@ def _settled_code(concentration: float, remaining: int | None, word: int, source
 
 
 def permutation_of(codes: Integers) -> Integers:
-    """The permutation whose Lehmer code is given, in the same memory: place k holds the ``codes[k]``-th item left.
-
-    Args:
-        codes: ``codes[k]`` from 0 to size - 1 - k; overwritten.
-    """
+    """The permutation of a Lehmer code, in the same memory: place k holds the ``codes[k]``-th item left."""
     _take_for(codes.size)(codes, codes.size)
     return codes
 

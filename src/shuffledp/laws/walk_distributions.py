@@ -226,10 +226,7 @@ def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: flo
 def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
     """One round of one law, or of one in each column, if nothing is lost.
 
-    Args:
-        matrix: of `transposed_transition`; or transposed again, to look back from what comes after.
-        laws: shape (people,) or (people, laws).
-        laziness: from 0 to 1.
+    The matrix is a `transposed_transition`; or transposed again, to look back from what comes after.
     """
     moved: Floats = matrix @ laws
     return laziness * laws + (1 - laziness) * moved if laziness else moved
@@ -295,11 +292,7 @@ _walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _
 
 
 def transposed_transition(graph: Graph) -> Any:
-    """Column j of a sparse matrix holds the law of where j passes a report on to; who has no neighbor keeps it.
-
-    Args:
-        graph: any graph.
-    """
+    """A sparse matrix whose column j is the law of where j passes a report on to; who has no neighbor keeps it."""
     import scipy.sparse as sp
 
     people = graph.num_users

@@ -186,14 +186,8 @@ class _Simulated(NamedTuple):
 class DummyCount:
     """Mean and standard deviation of the number of dummies, over all places; computed when asked for.
 
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
-        submissions: number of reports that everybody is to hold.
-        counted: shortfalls by the distributions of every start, if these were computed; None takes binomial ones, or
-            simulates walks where these are off.
+    Everybody is to hold ``submissions`` reports. ``counted`` are shortfalls by the distributions of every start, if
+    these were computed; None takes binomial ones, or simulates walks where these are off.
     """
 
     graph: Graphs
@@ -328,12 +322,8 @@ def surely_below(load: Floats, submissions: int) -> NDArray[np.bool_]:
 def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.intp], short: Floats) -> Shortfalls:
     """Moments of max(0, B - N) by place: of B - N where N surely stays below B, else by the distribution of N.
 
-    Args:
-        submissions: the number B.
-        load: means of N, by place.
-        squares: sums of squared probabilities.
-        few: places where N may reach B.
-        short: distribution of N there, below B, shape (submissions, few).
+    ``load`` are means of N, and ``squares`` sums of squared probabilities; at the ``few`` places where N may reach B,
+    ``short`` has its distribution below B, shape (submissions, few).
     """
     mean, variance, chance = submissions - load, load - squares, np.ones(load.size)
     lacking = submissions - np.arange(submissions)

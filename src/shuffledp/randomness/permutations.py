@@ -97,13 +97,7 @@ _exchange_for: Callable[[int], Callable[[Any, int, NDArray[np.uint64]], int]] = 
 
 
 def is_permutation(candidate: ArrayLike) -> bool:
-    """Whether an array holds each of 0, ..., n - 1 once, n being its length.
-
-    Args:
-        candidate: anything numpy makes an array of.
-
-    Returns:
-        False also for arrays of floats and for arrays that do not have one dimension.
+    """Whether an array of integers, in one dimension, holds each of 0, ..., n - 1 once, n being its length.
 
     Example:
         >>> is_permutation([2, 0, 1]), is_permutation([0, 0, 1])
@@ -122,13 +116,7 @@ def is_permutation(candidate: ArrayLike) -> bool:
 
 
 def invert(permutation: ArrayLike) -> NDArray[np.int64]:
-    """The inverse q of p: q[p[i]] = i.
-
-    Args:
-        permutation: integer array of shape (n,).
-
-    Returns:
-        int64 array of shape (n,).
+    """The inverse q of p, as int64: q[p[i]] = i.
 
     Raises:
         InvalidParameterError: if the array is not a permutation of 0, ..., n - 1.

@@ -247,12 +247,7 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
 
 
 def high_product(words: Words, bound: np.uint64) -> Words:
-    """The upper 64 bits of the 128-bit products ``words * bound``; kernels compile this very function.
-
-    Args:
-        words: uint64 array, or a uint64 in a compiled kernel.
-        bound: uint64.
-    """
+    """The upper 64 bits of the 128-bit products ``words * bound``, of arrays or, compiled, of single words."""
     upper, lower = words >> _HALF, words & _LOWER_HALF
     bound_upper, bound_lower = bound >> _HALF, bound & _LOWER_HALF
     middle = upper * bound_lower + ((lower * bound_lower) >> _HALF)

@@ -48,11 +48,7 @@ class Blocks:
 def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
     """Bin(trials, chance) in at most ``num_blocks`` blocks, with at most ``outside`` left out (Chernoff's bound).
 
-    Args:
-        trials: 0 or more.
-        chance: above 0 and at most 1.
-        outside: probability to be left out at most, above 0.
-        num_blocks: a window of no more counts is cut into single ones.
+    The chance is above 0. A window of no more counts than blocks is cut into single ones.
     """
     if chance >= 1 or trials == 0:
         everything = np.array([float(trials)])
@@ -78,14 +74,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
 def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -> tuple[int, Floats]:
     """The law of Bin(trials, chance) with every count moved down to the last one that is whole steps above the first.
 
-    Args:
-        trials: 0 or more.
-        chance: strictly between 0 and 1.
-        outside: probability to be left out at most, above 0.
-        step: 1 or more.
-
-    Returns:
-        The first count, and the probability of each point, from above.
+    At most ``outside`` is left out. Returns the first count, and the probability of each point, from above.
     """
     if trials == 0:
         return 0, np.ones(1)
@@ -111,10 +100,7 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
     """The probability from each edge to before the next, and the size of what was subtracted to find it.
 
-    Args:
-        edges: ascending, from 0 to trials + 1; one of them, or the gap between two, near the mean.
-        trials: 1 or more.
-        chance: strictly between 0 and 1.
+    Edges ascend from 0 to trials + 1; one of them, or the gap between two, is near the mean.
     """
     odds = chance / (1 - chance)
     center = min(int(np.searchsorted(edges, math.floor(trials * chance))), len(edges) - 1)

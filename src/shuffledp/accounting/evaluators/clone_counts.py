@@ -42,13 +42,7 @@ _CLOSE = 1e-12  # chances as close as this to 0 or 1 are lowered: there floats t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClonePair:
-    """A pair of clones, evaluated from above.
-
-    Args:
-        epsilon0: local loss in nats, 0 or more.
-        chance: of another report to be a clone, from 0 to 1.
-        users: number of people, 1 or more.
-    """
+    """A pair of clones, evaluated from above: ``chance`` is that of another report to be a clone."""
 
     epsilon0: float
     chance: float
@@ -112,15 +106,11 @@ class ClonePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountCells:
-    """A binomial count B in cells, for chords over them.
+    """A binomial count B of ``trials`` messages in cells, for chords over them.
 
-    Args:
-        trials: the number of messages.
-        lows: the first B of each cell.
-        ends: the first B after it, or the same where a cell is one number.
-        most: the probability of each cell, from above.
-        mean_least: the mean of B in each cell, from below.
-        outside: more than the probability of all other B.
+    A cell leads from the first B of ``lows`` to the first after it, in ``ends`` (the same where a cell is one number),
+    and has the probability ``most``, from above, and the mean ``mean_least``, from below; ``outside`` is more than all
+    other B.
     """
 
     trials: int
@@ -197,12 +187,9 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 class FourAtoms:
     """The law of (A, B, D), with B and D in cells.
 
-    Args:
-        outer: the law of B, in cells.
-        seconds: the numbers B at which the cells end; shape (nodes,).
-        thirds: for each, numbers D; shape (nodes, thirds).
-        weights: for each, its share of the law of D given B; shape (nodes, thirds).
-        chance: of a message that is neither B nor D to be A.
+    For each of the numbers B at which the cells of ``outer`` end, ``seconds``, there are numbers D in a row of
+    ``thirds``, and in ``weights`` their shares of the law of D given B. A message that is neither B nor D is A with
+    this ``chance``.
     """
 
     outer: CountCells
@@ -220,15 +207,10 @@ class FourAtoms:
 
 
 def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
-    """The law of the counts of three kinds of messages.
+    """The law of the counts of three kinds of messages, with chances ``each``, ``each`` and ``third``.
 
-    Args:
-        users: the number of messages, 1 or more.
-        each: the chance of the first kind, and of the second, above 0.
-        third: the chance of the third kind, 0 or more; all together at most 1.
-        outside: what may be left out of the second kind's law, above 0.
-        num_cells: at most this number of the second kind.
-        budget: about this number of cells of the third kind, over all numbers of the second.
+    At most ``outside`` is left out of the second kind's law, which has at most ``num_cells`` cells, with about
+    ``budget`` cells of the third kind over all numbers of the second.
     """
     outer = count_cells(users, each, outside=outside, num_cells=num_cells)
     seconds, rest = outer.nodes, 1 - each
@@ -301,11 +283,6 @@ class LimitedVariation:
     with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,
 
         delta = E[((E - e) A - (E e - 1) B - E (e - 1) D)_+] / n.
-
-    Args:
-        epsilon0: local loss in nats, above 0.
-        beta: total variation distance, above 0 and at most (E - 1) / (E + 1).
-        users: number of people, 1 or more.
     """
 
     epsilon0: float

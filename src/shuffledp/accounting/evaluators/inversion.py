@@ -38,17 +38,10 @@ _CHERNOFF = np.geomspace(0.25, 64.0, 17)
 class _Tilted:
     """The variable with its masses multiplied by exp(tilt * value), and the sum of n copies of it.
 
-    Attributes:
-        values: of the variable, none 0.
-        masses: their probabilities before tilting; what is missing to 1 is the mass of 0.
-        users: the number n of copies.
-        tilt: l, above 0.
-        log_growth: n log E[exp(l G)].
-        weights: their probabilities after tilting.
-        unit: relative error of a sum over the atoms.
-        still: chance that all copies are 0, after tilting, where it is taken out; 0 where it is not.
-        moment: mean absolute value of the tilted variable, with the errors of its values in units: rounding errors
-            grow with it.
+    ``masses`` are the probabilities of ``values``, none of them 0, before tilting, and ``weights`` after it;
+    ``log_growth`` is n log E[exp(l G)], ``unit`` the relative error of a sum over the atoms, ``still`` the chance after
+    tilting that all copies are 0, where it is taken out, and ``moment`` the mean absolute value, with errors of values
+    in units.
     """
 
     values: Floats

@@ -30,12 +30,8 @@ _COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 class ReportLaw:
     """Two inputs' laws of a report, on finitely many cells, as densities against a measure.
 
-    Args:
-        first: a, the density of the first input's law in each cell, shape (cells,).
-        second: b, that of the second input's, shape (cells,).
-        mass: of each cell under the measure, shape (cells,); at most 1 altogether.
-        alone_first: probabilities of reports that the measure does not contain, under the first input.
-        alone_second: the same under the second input.
+    The inputs' densities are ``first`` (a) and ``second`` (b), and the measure of each cell is ``mass``, at most 1
+    altogether; ``alone_first`` and ``alone_second`` are probabilities of reports that the measure does not contain.
     """
 
     first: Floats
@@ -57,15 +53,10 @@ class ReportLaw:
         return float(self.mass @ (self.first - self.second) ** 2)
 
     def deltas(self, epsilon: float, users: int, *, tolerance: float = 1e-4) -> tuple[float, float]:
-        """E[(G_1 + ... + G_n)_+] / n, and the reports that stand alone, from below and from above.
+        """E[(G_1 + ... + G_n)_+] / n, and the reports that stand alone, from below and from above, to a tolerance.
 
         With P = P' + P'' the laws of the histogram with the victim's report among those that stand alone or not,
         (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+. For w = R(z) these do not overlap: equality.
-
-        Args:
-            epsilon: 0 or more.
-            users: the number n of reports, the victim's included.
-            tolerance: relative distance of the two that is aimed at.
         """
         factor = math.exp(epsilon)
         values = (self.first - self.second) - math.expm1(epsilon) * self.second
@@ -79,12 +70,8 @@ def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> Repor
     """The blanket of a randomizer whose density takes two values, for two inputs: its largest, for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
-    (E-1)); so w = v times the base measure is below them all.
-
-    Args:
-        epsilon0: log E, above 0.
-        share: c, above 0 and below 1.
-        overlap: base mass that two inputs' sets have in common, at least 0 and 2c - 1.
+    (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
+    and 2c - 1.
     """
     ratio = math.exp(epsilon0)
     level = 1 / (1 + share * (ratio - 1))
@@ -101,11 +88,8 @@ def two_level_homogeneous(
 ) -> tuple[ReportLaw, ...]:
     """Exact laws of data sets in which all others hold one value: the first input, the second, and a third value.
 
-    Args:
-        epsilon0: log E, above 0.
-        share: base mass of each input's set.
-        overlap: base mass of what the sets of two inputs have in common.
-        triple: that of three inputs' sets; None leaves the third value out.
+    The base masses are those of one input's set (``share``), of what two have in common, and of what three have; None
+    leaves the third value out.
     """
     ratio = math.exp(epsilon0)
     level = 1 / (1 + share * (ratio - 1))
@@ -237,12 +221,9 @@ def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LawFamily:
-    """Pairs of inputs, all of them considered at once, for a number of users.
+    """Pairs of inputs, all of them considered at once, for a number of users, the victim included.
 
-    Args:
-        laws: one for each ordered pair of inputs (and data set of the others) that counts.
-        users: number of reports, the victim's included.
-        limit: an epsilon from which on the delta is 0 anyway; infinity if there is none.
+    There is a law for each ordered pair (and data set of the others) that counts; from ``limit`` on delta is 0 anyway.
     """
 
     laws: Sequence[ReportLaw]
@@ -292,12 +273,7 @@ class LawFamily:
         return worst
 
     def epsilon_below(self, delta: float, *, start: float = 0.0) -> float:
-        """An epsilon at which some pair exceeds this delta: close to the largest one, never above it.
-
-        Args:
-            delta: strictly between 0 and 1.
-            start: what is returned if no pair exceeds the delta beyond it.
-        """
+        """An epsilon at which some pair exceeds this delta: close to the largest, never above it; else ``start``."""
         best = start
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)

@@ -174,11 +174,8 @@ class _Cells:
 class _Sums:
     """What the recursion adds up for the numbers of one cell, as logarithms of upper bounds.
 
-    Args:
-        sizes: the largest s of each cell of s.
-        rest_small: the sum over t.
-        part_small: the sum over each cell of s, without h.
-        since: a bound on h(N - s) from earlier cells, for each cell of s.
+    For each cell of s: the largest s (``sizes``), its sum without h (``part_small``), and a bound on h(N - s) from
+    earlier cells (``since``); ``rest_small`` is the sum over t.
     """
 
     sizes: Floats
@@ -270,12 +267,7 @@ def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
 
 
 def log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """Log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1.
-
-    Args:
-        whole: n, as floats that are integers.
-        chosen: k, from 0 to n.
-    """
+    """Log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1, for floats that are integers."""
     whole, chosen = np.broadcast_arrays(whole, chosen)
     rest = whole - chosen
     inner = (chosen > 0) & (rest > 0)

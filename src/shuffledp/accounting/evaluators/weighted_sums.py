@@ -30,13 +30,8 @@ _NEGLIGIBLE = 45.0  # natural logarithm of what makes a frequency not worth anot
 class WeightedSum:
     """S = shift + the sum over classes of their weight times their number of independent copies of G.
 
-    Args:
-        values: of G, shape (atoms,).
-        masses: their probabilities, shape (atoms,), which sum to at most 1; the rest is on the value 0.
-        weights: of the classes, above 0; shape (classes,).
-        counts: copies of G in each, 1 or more; shape (classes,).
-        shift: what is added, from above.
-        errors: by how much each value may be wrong; shape (atoms,).
+    ``values`` of G have probabilities ``masses``, which sum to at most 1 (the rest is on 0), and may be wrong by
+    ``errors``; ``weights`` are above 0, and the ``shift`` is from above.
     """
 
     values: Floats

@@ -128,13 +128,9 @@ class ClosedFormFMT23(Theorem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """What the paper calls the privacy amplification random variable L, whose mean is 1 - exp(epsilon).
+    """The paper's privacy amplification random variable L, of mean 1 - exp(epsilon), for a blanket of mass gamma.
 
-    Args:
-        blanket: the mass gamma of the blanket.
-        most: the largest value of L.
-        least: the smallest.
-        variance: a bound on its variance.
+    It lies between ``least`` and ``most``, and its variance is at most ``variance``.
     """
 
     blanket: float

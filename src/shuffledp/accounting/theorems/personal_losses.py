@@ -32,15 +32,10 @@ _MOST_LOSSES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PersonalBlanket:
-    """A victim among a random number of uniform reports.
+    """A victim of loss ``epsilon0`` among a random number of uniform reports on k values.
 
-    Args:
-        epsilon0: the victim's own local loss, above 0.
-        domain_size: number k of values.
-        first: the least number N of reports to hide among, the victim's included.
-        step: distance of such numbers.
-        law: their probabilities, from above; shape (numbers,).
-        outside: more than the probability of all others.
+    The least number of reports to hide among, the victim's included, is ``first``; ``law`` has the probabilities of it
+    and of those at each further ``step``, from above, and ``outside`` is more than the probability of all others.
     """
 
     epsilon0: float
@@ -87,13 +82,9 @@ class PersonalBlanket:
 
 
 def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
-    """The blanket of a victim with one of the losses.
+    """The blanket of a victim with one of the losses, among ``users`` who take part: those who hide the victim least.
 
-    Args:
-        people: everybody, the victim included.
-        victim: place of the victim's loss among the different ones.
-        users: how many of them take part, the victim included: those who hide the victim least are counted.
-        outside: about the probability that may be left out, above 0.
+    About ``outside`` may be left out of the law.
     """
     counts = list(people.counts)
     counts[victim] -= 1

@@ -250,19 +250,10 @@ def _binary(local: LocalModel) -> Hypothesis:
 def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """The two directions of the data set where all others agree, each as (gain, loss): its delta is gain - loss.
 
-    The printed forms are
-
-        delta_+ = (1 - p - e p) Pr[T = j-1] - (e - 1) Pr[T >= j],   j = ceil(n (E e - 1) / (E^2 - 1)),
-        delta_- = (e (1 - p) - p) Pr[T = m] - (e - 1) Pr[T <= m],   m = floor(n (E / e - 1) / (E^2 - 1)).
-
-    With c = j-1 or m, and R the tail outward of c divided by Pr[T = c], both are
-    Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its digits however small or large epsilon is. Any c gives the
-    advantage of an actual test, hence at most the truth; so rounding in j and m cannot do harm.
-
-    Args:
-        epsilon0: local loss, above 0 and at most 700.
-        epsilon: below epsilon0.
-        users: number of people, the victim included.
+    docs/theorems.md prints delta_+ and delta_-, for epsilon below an epsilon0 of at most 700. With c = j-1 or m, and R
+    the tail outward of c divided by Pr[T = c], both are Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its
+    digits however small or large epsilon is. Any c gives the advantage of an actual test, hence at most the truth; so
+    rounding in j and m cannot do harm.
     """
     odds, width = math.exp(-epsilon0), -math.expm1(-2 * epsilon0)  # odds of a lie
     above = math.ceil(users * (odds * (math.expm1(epsilon) - math.expm1(-epsilon0)) / width)) - 1

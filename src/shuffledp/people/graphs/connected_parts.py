@@ -108,11 +108,7 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
 
 
 def largest_parts(graph: Graph) -> Parts:
-    """The people and the graphs of the parts of two people or more, the largest first, at most 16 of them.
-
-    Args:
-        graph: any graph.
-    """
+    """The people and the graphs of the parts of two people or more, the largest first, at most 16 of them."""
     if graph.is_connected:
         return [(np.arange(graph.num_users), graph)] if graph.num_edges else []
     sizes = np.bincount(graph.components)

@@ -32,11 +32,8 @@ _UNLUCKY = 5e-13  # for each end, the share of the first vectors for which what 
 class Spectrum(NamedTuple):
     """Both ends of the spectrum of a uniform walk, the eigenvalue 1 of the stationary law left out.
 
-    Args:
-        second: the second largest eigenvalue.
-        smallest: the smallest one.
-        error: bound on the distance of the true ends beyond these two, for all but a share of 1e-12 of the vectors
-            that the method may begin with.
+    The true ends lie beyond these by at most ``error``, for all but a share of 1e-12 of the vectors that the method may
+    begin with.
     """
 
     second: float
@@ -68,10 +65,6 @@ def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum
 def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
     """The spectral gap of the walk that stays where it is with chance ``laziness`` in each round.
 
-    Args:
-        graph: any graph.
-        laziness: from 0 to 1.
-
     Raises:
         InvalidParameterError: if it is out of range.
     """
@@ -80,12 +73,7 @@ def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """Lower bound on the spectral gap of the lazy walk, on which guarantees rest.
-
-    Args:
-        graph: any graph.
-        laziness: as `lazy_gap` takes it.
-    """
+    """Lower bound on the `lazy_gap` of the walk, on which guarantees rest."""
     return max(0.0, lazy_gap(graph, laziness) - (1 - laziness) * graph.spectrum_error)
 
 

@@ -82,12 +82,9 @@ def scratch(layout: Layout) -> Scratch:
 
 
 def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
-    """Write a group's pieces in no special order: piece i is the ranks ``lows[i]`` up to ``highs[i]``.
+    """Write a group's pieces in no special order, and return how many: piece i is ranks ``lows[i]`` up to ``highs[i]``.
 
     For the compiler; `ranks_by_group` is its plain form.
-
-    Returns:
-        How many there are.
     """
     count = 0
     for run in range(layout.set_starts[group], layout.set_starts[group + 1]):
@@ -160,11 +157,10 @@ def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
 def improved(groups: Groups, order: Integers) -> Integers:
     """Local search: the best order of sites that it meets from ``order``, by exact Kendall sensitivity.
 
-    The sites have scores, at first their places. A step moves them against the derivative of the groups' footrule
-    values, averaged with weights that fall with the distance from the largest (more and more steeply), with momentum;
-    the new order is that of the scores. After a number of steps without a better order the search goes back to the best
-    one, with smaller steps. Nothing is drawn at random. At most 600 steps, or fewer where 3 * 10^8 memberships have
-    been looked at; it ends early at g (g - 1) / 2 for the largest group, which no order can go below.
+    The sites have scores, at first their places. A step moves them with momentum against the derivative of the groups'
+    footrule values, averaged with weights that fall with the distance from the largest; the new order is that of the
+    scores. Stalled, it goes back to the best order, with smaller steps. Nothing is drawn at random. It ends early at
+    g (g - 1) / 2 for the largest group, which no order can go below.
     """
     size = order.size
     layout = _site_layout(groups, order)

@@ -60,16 +60,9 @@ def members(runs: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 class PublicPoints:
-    """The distinct points among ``points``, each with a number.
+    """The distinct points among the rows of ``points``, each with a number; in degrees for the metric "haversine".
 
-    Args:
-        points: numbers of shape (people,) or (people, columns); for the metric "haversine" latitude and longitude in
-            degrees.
-        metric: one of `METRICS`.
-
-    Attributes:
-        of_person: the number of every person's place.
-        sizes: how many people are at each place.
+    ``of_person`` is the number of every person's place, and ``sizes`` how many people are at each.
 
     Raises:
         InvalidParameterError: if there is no point, one is not finite or no place on the globe, or the shape is wrong.
@@ -231,10 +224,7 @@ def _inverse(permutation: Integers) -> Integers:
 def distances(here: Floats, there: Floats, metric: str | None) -> Floats:
     """Distances between pairs of points, row by row: kilometers for "haversine", else in the unit of the columns.
 
-    Args:
-        here: shape (points, columns).
-        there: the same shape.
-        metric: None is "euclidean".
+    The metric None is "euclidean".
     """
     if metric == "haversine":
         (lat, lon), (lat2, lon2) = np.radians(here).T, np.radians(there).T
