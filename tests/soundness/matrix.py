@@ -11,7 +11,7 @@ import shuffledp as sdp
 from shuffledp import randomizers
 from shuffledp.accounting import THEOREMS
 from shuffledp.attacks import AuditReport, audit
-from shuffledp.attacks.histogram_game import has_statistics
+from shuffledp.attacks.games import has_statistics
 from shuffledp.core.errors import ShuffleDPError, UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel

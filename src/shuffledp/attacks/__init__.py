@@ -3,9 +3,9 @@
 Files in reading order:
 
 * `audit`: claims put to the test by distinguishing games; `findings`: its report; `audit_statistics`: its intervals.
-* `games`: the game for local, central and order claims; `game_registry`: which one is played, a line for each.
+* `games`: the game for local, central and order claims, and for views by their statistics.
 * `likelihood_scores`: neighboring data sets, and how a view is scored. Other games bring their own scores:
-  `histogram_game`, `slot_games`, `share_game`, `walk_games`.
+  `slot_games`, `share_game`, `walk_games`.
 * `guessing_game`: one person's answer is guessed. `reidentification_game`: slots are named, by the adversaries of
   `reidentification_adversaries`.
 * `evaluation`: inference of everybody's answers, by what `side_information` tells.
@@ -13,10 +13,9 @@ Files in reading order:
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """
 
-from shuffledp.attacks.audit import audit
+from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
 from shuffledp.attacks.evaluation import InferenceEvaluation, MajorityVote, evaluate
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
-from shuffledp.attacks.game_registry import DEFAULT_TRIALS
 from shuffledp.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.likelihood_scores import NeighboringInputs
 from shuffledp.attacks.reidentification_adversaries import (

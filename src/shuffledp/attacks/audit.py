@@ -9,15 +9,28 @@ import numpy as np
 
 from shuffledp.attacks.audit_statistics import least_found, most_shown, others_of, runs_needed, trials_to_tell
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
-from shuffledp.attacks.game_registry import games_of
-from shuffledp.attacks.games import LOOKS, MOST_TRIALS, Game, Progress, RandomizerAndShuffler
+from shuffledp.attacks.games import (
+    LOOKS,
+    MOST_TRIALS,
+    CentralGame,
+    Game,
+    LocalGame,
+    OrderGame,
+    Progress,
+    RandomizerAndShuffler,
+    StatisticsGame,
+    has_statistics,
+)
 from shuffledp.attacks.likelihood_scores import NeighboringInputs, worst_inputs
-from shuffledp.attacks.share_game import LARGEST_MODULUS
+from shuffledp.attacks.share_game import LARGEST_MODULUS, SharesGame
+from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
+from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Shuffler
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
@@ -27,6 +40,18 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import RandomWalkShuffler
 
 Games = Mapping[str, type[Game]]
+
+DEFAULT_TRIALS = {
+    "local-dp": LocalGame.trials,
+    "statistics": StatisticsGame.trials,
+    "shares": SharesGame.trials,
+    "colluders": CollusionGame.trials,
+    "network": WalkGame.trials,
+    "slots": SlotGame.trials,
+    "central-dp": RowGame.trials,
+    "labels": CentralGame.trials,
+    "d-sigma": OrderGame.trials,
+}
 
 _TAILS = 4  # two limits of each of two probabilities
 _WRONG = 0.1  # what a loss of nothing is to be told from
@@ -108,7 +133,7 @@ def audit(
     validate.one_of([each.value for each in Mode], mode=str(mode))
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
-    games, looks = games_of(pipeline, num_users, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
+    games, looks = _games(pipeline.shuffler, model, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
     pairs = pairs or worst_inputs(model.local)
     obstacle = _why_no_attack(pipeline.randomizer, pairs, source)
     reasons = [_why_no_claim(claim, games) or obstacle or _why_no_order(claim, pipeline.shuffler) for claim in claims]
@@ -131,6 +156,34 @@ def audit(
     return AuditReport(
         model=model, findings=tuple(findings), confidence=confidence, mode=Mode(mode), seeded=source.reproducible
     )
+
+
+def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
+    """Games that can be played, by type of guarantee: of the shares of a person nothing is guaranteed but the view."""
+    shares = isinstance(model.local, SplitAndMixModel)
+    central: type[Game] = CentralGame  # any view can be read as a multiset and by its labels
+    if mode is Mode.STATISTICS:
+        _check_statistics(model)
+        central = StatisticsGame
+    elif shares:
+        central = SharesGame
+    elif isinstance(shuffler, RandomWalkShuffler):
+        central = CollusionGame if shuffler.num_colluding else WalkGame
+    elif model.shuffle.labels in DISTINCT:
+        central = SlotGame
+    elif model.shuffle.labels is LabelMeaning.NONE:
+        central = RowGame
+    return {"central-dp": central} if shares else {"local-dp": LocalGame, "central-dp": central, "d-sigma": OrderGame}
+
+
+def _check_statistics(model: ProtocolModel) -> None:
+    if not (model.shuffle.is_uniform and has_statistics(model.local)):
+        raise UnsupportedModelError(
+            "views can be drawn by their statistics after a uniform shuffle of categories only, by k-ary randomized "
+            "response or, of few categories, by another randomizer whose chances of all reports are listed; got "
+            f"{model.local.kind!r} reports in a {model.shuffle.kind!r} shuffle. Leave out --statistics "
+            "(mode='statistics'): the runs are then those of the pipeline itself."
+        )
 
 
 def _claimed(claims: Sequence[PrivacyStatement], kind: str) -> dict[float, float]:

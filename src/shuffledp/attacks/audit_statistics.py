@@ -23,15 +23,9 @@ _ROC_POINTS = 40
 
 
 def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
-    """Clopper-Pearson limits of a probability, each of which errs with probability ``tail`` at most.
+    """Clopper-Pearson limits of a probability, each of which errs with probability ``tail`` (below 1/2) at most.
 
-    Args:
-        successes: counts from 0 to ``runs``, any shape.
-        runs: independent runs, 1 or more.
-        tail: strictly between 0 and 1/2.
-
-    Returns:
-        Lower and upper limits, of the shape of ``successes``.
+    Lower and upper limits have the shape of ``successes``, counts in independent runs.
 
     References:
         Clopper, Pearson 1934; the limits as quantiles of beta distributions.
@@ -46,14 +40,8 @@ def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
 def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[np.float64]:
     """The epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
 
-    Args:
-        detected: probability of the event where it is likely, any shape.
-        mistaken: probability of the event where it is not, of the same shape.
-        delta: from 0 to 1.
-
-    Returns:
-        Possibly negative; minus infinity where ``detected`` is at most ``delta``, and infinity where only ``mistaken``
-        is 0.
+    It may be negative: minus infinity where ``detected`` is at most ``delta``; it is infinity where only ``mistaken``
+    is 0. These are probabilities of the event where it is likely and where it is not, of any shape.
     """
     gain = np.maximum(np.asarray(detected, dtype=np.float64) - delta, 0.0)
     with np.errstate(divide="ignore"):
@@ -64,12 +52,7 @@ def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
     """Runs with each data set from which on an attack could show more than ``epsilon``, if it never erred.
 
     With u = tail^(1/runs), the lower limit of a chance that never failed is u and the upper limit of one that never
-    came is 1 - u. So (u - delta) / (1 - u) must exceed e^epsilon.
-
-    Args:
-        epsilon: finite, 0 or more.
-        delta: from 0 to 1, not included.
-        tail: as in `clopper_pearson`.
+    came is 1 - u. So (u - delta) / (1 - u) must exceed e^epsilon, for a finite epsilon and a delta below 1.
     """
     # 1 - u = (1 - delta) / (e^epsilon + 1), in the form that does not overflow.
     missing = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
@@ -101,14 +84,8 @@ def others_of(detected: float, mistaken: float) -> float:
     """The shape of an event: how many other reports, each e^epsilon times less likely, would share what it misses.
 
     k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
-    m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most.
-
-    Args:
-        detected: probability of the event where it is likely.
-        mistaken: that where it is not; 0 is taken for an event of which nothing is missed.
-
-    Returns:
-        1 or more.
+    m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most, and taken for
+    1 where the event is never mistaken.
     """
     return max(1.0, (1 - detected) / mistaken) if mistaken > 0 else 1.0
 
@@ -126,8 +103,8 @@ def chance_to_refute(
         claimed: the loss that is claimed, 0 or more.
         true: the loss that it has, 0 or more.
         runs: with each of the two data sets.
-        delta: from 0 to 1, not included.
-        tail: as in `shuffledp.attacks.audit_statistics.clopper_pearson`.
+        delta: below 1.
+        tail: as in `clopper_pearson`.
         others: the shape of the event, see `others_of`.
     """
     from scipy.stats import binom  # slow to import
@@ -160,15 +137,7 @@ def least_found(claimed: float, runs: int, delta: float, *, tail: float, others:
 def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail: float) -> int | None:
     """Number of trials that the best event there could be takes to refute a claim with probability ``POWER``.
 
-    Args:
-        claimed: the loss that is claimed, 0 or more.
-        true: a larger one, that it has.
-        runs: held-out trials of an audit, 1 or more.
-        delta: from 0 to 1, not included.
-        tail: as in `shuffledp.attacks.audit_statistics.clopper_pearson`.
-
-    Returns:
-        None if ``runs`` are enough, else more than them; at most about 10^12.
+    None if ``runs`` are enough, else more than them, and at most about 10^12; arguments as of `chance_to_refute`.
     """
 
     def enough(trials: int) -> bool:
@@ -224,16 +193,8 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
     differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
-    if it had been chosen in advance.
-
-    Args:
-        first: scores of runs with the first data set, shape (runs, scores).
-        second: the same with the second one.
-        delta: of the claim.
-        tail: chance that one limit errs, see `shuffledp.attacks.audit_statistics.clopper_pearson`.
-
-    Returns:
-        By how much it is best (both numbers on these runs, and too optimistic because it was chosen), and the event.
+    if it had been chosen in advance. Beside it stands by how much it is best: both numbers on these runs, and too
+    optimistic because it was chosen. Scores of either data set have shape (runs, scores).
     """
     found = []
     for column in range(first.shape[1]):

@@ -32,12 +32,7 @@ def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
 
 
 def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
-    """A `tally` in one sentence, which never lets silence pass for success.
-
-    Args:
-        counts: of the verdicts.
-        weak: how many of the consistent claims could hardly have been refuted, see `Finding.weak`.
-    """
+    """A `tally` in one sentence, which never lets silence pass for success; ``weak`` counts claims that are so."""
     refuted, stood, left = (counts[verdict] for verdict in Verdict)
     if not refuted + stood:
         return (
@@ -283,14 +278,9 @@ class Success(Described):
 
 
 def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_ways: bool = False) -> dict[str, Any]:
-    """Success test: the fields of `Success` from a number of right guesses.
+    """Success test: the fields of `Success` from a number of right guesses in independent runs.
 
-    Args:
-        wins: runs in which the attacker was right.
-        trials: independent runs.
-        claimed: the probability that is claimed.
-        confidence: of both limits together, strictly between 0 and 1.
-        both_ways: whether an attacker who is right less often than is claimed refutes it too.
+    With ``both_ways`` an attacker who is right less often than is claimed refutes it too.
     """
     tail = (1 - confidence) / 2
     lower, upper = (float(limit) for limit in clopper_pearson(wins, trials, tail=tail))
@@ -312,11 +302,7 @@ def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_w
 
 
 def check_counting(claimed: float, trials: int, confidence: float) -> None:
-    """Check that a claim is a probability, and that there is something to count.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-    """
+    """Check that a claim is a probability, and that there is something to count."""
     validate.probability(claimed=claimed)
     validate.integer_at_least(2, trials=trials)
     validate.open_probability(confidence=confidence)

@@ -3,15 +3,16 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.attacks.audit_statistics import Event, best_event, clopper_pearson, loss
-from shuffledp.attacks.findings import Evidence, Mode
+from shuffledp.attacks.findings import Evidence
 from shuffledp.attacks.likelihood_scores import (
+    DIGITS,
     ORDER_SCORES,
     SCORES,
     NeighboringInputs,
@@ -20,8 +21,10 @@ from shuffledp.attacks.likelihood_scores import (
     view_scores,
 )
 from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.core.local_models import FrequencyModel, LocalModel
+from shuffledp.core.table import Floats
 from shuffledp.people.groups import Groups, windows
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.sources import RandomSource
 
@@ -36,6 +39,8 @@ MOST_TRIALS = 10_000_000  # the scores of all runs are held in memory: hundreds 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
 _GROUPS = 2  # whose orders are played
+LARGEST_CHANNEL = 256  # answers of randomizers whose matrix is written out
+_RUNS_AT_A_TIME = 1 << 14
 
 
 @runtime_checkable
@@ -51,32 +56,16 @@ class RandomizerAndShuffler(Protocol):
         """Makes the view."""
 
 
-def sends_shares(pipeline: RandomizerAndShuffler) -> bool:
-    """Whether people send shares, of which each by itself tells nothing."""
-    return isinstance(pipeline.randomizer.model, SplitAndMixModel)
-
-
 class Game(ABC):
     """Distinguishing game: what may be seen under a type of guarantee, and how it is scored.
 
     Class attributes: ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials`` (default of
     held-out runs with each data set).
-
-    Args:
-        pipeline: what is played.
-        num_users: people in the batch.
-        source: randomness.
-        progress: told how many runs are done, and how many there are at most.
     """
 
     guarantee: ClassVar[str] = "central-dp"
     scores: ClassVar[tuple[str, ...]]
     trials: ClassVar[int]
-
-    @classmethod
-    @abstractmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:
-        """Whether it can be played with a pipeline; of several about one guarantee the first registered one is."""
 
     def __init__(
         self, *, pipeline: RandomizerAndShuffler, num_users: int, source: RandomSource, progress: Progress | None
@@ -103,12 +92,8 @@ class Game(ABC):
     ) -> dict[float, Evidence]:
         """Evidence for each delta: pair and event are chosen on training runs, and counted on held-out runs.
 
-        Args:
-            pairs: the data sets.
-            claimed: for each delta the largest loss that is claimed with it.
-            trials: held-out runs with each data set; None is ``trials`` of the class.
-            tail: chance that one limit errs, at one look.
-            looks: shares of the held-out runs after which they stop if all claims are refuted; fixed in advance.
+        ``claimed`` is for each delta the largest loss that is claimed with it; ``tail``, the chance that one limit errs
+        at one look; and after these shares of the held-out runs, fixed in advance, they stop if all claims are refuted.
         """
         if not claimed:
             return {}
@@ -195,11 +180,6 @@ class LocalGame(Game):
     scores = ("own-report",)
     trials = 100_000
 
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """Of shares nothing is guaranteed before they are shuffled, so that there is nothing to play for."""
-        return not sends_shares(pipeline)
-
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """The answers of others are not seen."""
         answers = {(np.asarray(pair.first).tobytes(), np.asarray(pair.second).tobytes()): pair for pair in pairs}
@@ -223,11 +203,6 @@ class CentralGame(Game):
 
     scores = tuple(SCORES)
     trials = 10_000
-
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """Any view can be read as a multiset and by its labels."""
-        return True
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """See `Game.play`."""
@@ -259,11 +234,6 @@ class OrderGame(Game):
     guarantee = "d-sigma"
     scores = tuple(ORDER_SCORES)
     trials = 10_000
-
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """Of the order of shares nothing is guaranteed."""
-        return not sends_shares(pipeline)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Each pair of answers, held by members of the costliest groups."""
@@ -298,3 +268,74 @@ def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int
             half = len(along) // 2
             found += [(tuple(along[:half]), tuple(along[-half:])), ((along[0],), (along[-1],))]
     return list(dict.fromkeys(found))
+
+
+# ---- views by their sufficient statistics ----------------------------------------------------------------------------
+# After a uniform shuffle of reports by a randomizer with few outputs, all that there is to see is how many reports have
+# which output; and all that tells two data sets apart is how many have which likelihoods under the three answers. These
+# numbers are one report's and a multinomial of the others', whatever the number of people.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classes:
+    """Outputs of a randomizer, together where all three answers make them equally likely: their chances under each."""
+
+    first: Floats
+    second: Floats
+    others: Floats
+
+    def scores(self, counts: NDArray[np.int64]) -> Floats:
+        """The "histogram" score of views by numbers of reports in the classes, digit for digit; shape (views,)."""
+        one, other = (counts @ (law / self.others) for law in (self.first, self.second))
+        return cast(Floats, np.round(np.log(one) - np.log(other), DIGITS))
+
+
+def has_statistics(model: LocalModel) -> bool:
+    """Whether the statistics of a randomizer are known: k-ary randomized response, or a small matrix of categories."""
+    if isinstance(model, KaryRandomizedResponseModel):
+        return True
+    if not isinstance(model, FrequencyModel) or model.domain_size > LARGEST_CHANNEL:
+        return False
+    channel = model.sufficient_channel()
+    return channel is not None and bool((channel.matrix > 0).all())
+
+
+def classes_of(model: LocalModel, inputs: NeighboringInputs) -> Classes:
+    """The classes of a randomizer that `has_statistics`, for two data sets."""
+    answers = (inputs.first, inputs.second, inputs.others)
+    if isinstance(model, KaryRandomizedResponseModel):
+        columns = {"value": np.arange(model.domain_size)}
+        logs = [cast(Floats, model.log_likelihood(columns, answer)) for answer in answers]
+        rows = np.exp(np.array(logs))
+    else:
+        channel = model.sufficient_channel()
+        rows = np.zeros((3, 1)) if channel is None else np.asarray(channel.matrix, dtype=np.float64)[list(answers)]
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    kinds, belongs = np.unique(np.round(rows, 2 * DIGITS), axis=1, return_inverse=True)
+    laws = [np.bincount(belongs.ravel(), weights=row, minlength=kinds.shape[1]) for row in rows]
+    first, second, others = (law / law.sum() for law in laws)
+    return Classes(first=first, second=second, others=others)
+
+
+class StatisticsGame(Game):
+    """Game about a sufficient statistic: the histogram of a uniform shuffle, drawn from the randomizer's model alone.
+
+    It puts the *claim* to the test, in any batch; whether the code does what the model says, `LocalGame` and
+    `CentralGame` ask. Multinomials are numpy's, with the words of the source: exact up to the rounding of floats.
+    """
+
+    scores = ("histogram",)
+    trials = 100_000
+
+    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> Floats:
+        """See `Game.play`."""
+        classes = classes_of(self.pipeline.randomizer.model, inputs)
+        generator = np.random.Generator(cast(Any, self.source.bit_generator))
+        found = np.empty((runs, 1))
+        for start in range(0, runs, _RUNS_AT_A_TIME):
+            batch = found[start : start + _RUNS_AT_A_TIME, 0]
+            counts = generator.multinomial(self.num_users - 1, classes.others, size=len(batch))
+            counts += generator.multinomial(1, getattr(classes, which), size=len(batch))
+            batch[:] = classes.scores(counts)
+            self.tick(len(batch))
+        return found

@@ -152,25 +152,15 @@ def guess_answers(
 
 @dataclass(frozen=True, slots=True)
 class _Game:
-    """Runs of a pipeline on answers that are drawn, and how often guesses about one person are right.
-
-    Args:
-        pipeline: what is run.
-        prior: of the answers.
-        others: everybody else's answer; None if it is drawn from the prior.
-        num_users: people in the batch.
-        person: whose answer is guessed.
-        draw: draws the answers.
-        source: the pipeline's.
-    """
+    """Runs of a pipeline on answers that are drawn, and how often guesses about one person are right."""
 
     pipeline: RandomizerAndShuffler
     prior: Floats
-    others: int | None
+    others: int | None  # everybody else's answer; None if it is drawn from the prior
     num_users: int
     person: int
-    draw: np.random.Generator
-    source: RandomSource
+    draw: np.random.Generator  # of the answers
+    source: RandomSource  # of the pipeline
 
     def wins(self, guessers: "Sequence[_Guesser]", trials: int, progress: Progress | None) -> NDArray[np.int64]:
         """Number of right guesses of each guesser in the same runs."""
@@ -194,20 +184,12 @@ class _Game:
 
 @dataclass(frozen=True, slots=True)
 class _Guesser:
-    """Bayes' rule, for one person among others.
-
-    Args:
-        model: the randomizer's.
-        prior: of the answers.
-        others: everybody else's answer; None if it is drawn from the prior.
-        places: the log of the chance that a label, or without labels a row, is the person's, up to a constant; None
-            where all are alike.
-    """
+    """Bayes' rule, for one person among others."""
 
     model: LocalModel
     prior: Floats
-    others: int | None
-    places: Floats | None
+    others: int | None  # everybody else's answer; None if it is drawn from the prior
+    places: Floats | None  # log-chance that a label, or a row, is the person's, up to a constant; None if all are alike
 
     def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:
         """The likeliest answer after each view; the likeliest beforehand where it is empty."""

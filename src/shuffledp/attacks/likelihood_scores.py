@@ -100,25 +100,15 @@ def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Reports of several views, one after the other, none empty.
-
-    Args:
-        columns: those of all reports.
-        labels: of all reports; the numbers of the rows where views have none.
-        first: log-likelihood of each report under the first person's answer in the first data set.
-        second: the same for the second data set.
-        others: the same under everybody else's answer.
-        starts: the row in which each view begins.
-        own: whether the view betrays the report as the first person's.
-    """
+    """Reports of several views, one after the other, none empty."""
 
     columns: Mapping[str, NDArray[Any]]
-    labels: NDArray[np.int64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    others: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    own: NDArray[np.bool_]
+    labels: NDArray[np.int64]  # the numbers of the rows where views have none
+    first: NDArray[np.float64]  # log-likelihood of each report under the first person's answer in the first data set
+    second: NDArray[np.float64]  # in the second one
+    others: NDArray[np.float64]  # under everybody else's answer
+    starts: NDArray[np.int64]  # the row in which each view begins
+    own: NDArray[np.bool_]  # whether the view betrays the report as the first person's
 
 
 def _histogram(seen: Seen) -> NDArray[np.float64]:
@@ -166,15 +156,9 @@ ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Ho
 
 
 def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
-    """Every score of ``ORDER_SCORES`` of one view with a report in every slot.
+    """Every score of ``ORDER_SCORES`` of one view with a report in every slot, for people of these ranks in the order.
 
     A report's evidence is the log-likelihood ratio of the two answers.
-
-    Args:
-        view: its labels are slots.
-        model: the randomizer's.
-        inputs: with holders.
-        rank: of each person in the reference order.
     """
     evidence = np.zeros(len(rank))
     evidence[view.labels] = report_scores(view.reports.columns, model, inputs)
@@ -222,11 +206,7 @@ def report_scores(
 
 
 def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
-    """Log-likelihood of each report if this is the answer; shape (reports,).
-
-    Raises:
-        UnsupportedModelError: if the model does not say.
-    """
+    """Log-likelihood of each report if this is the answer; shape (reports,). Models that do not say are refused."""
     found = model.log_likelihood(columns, answer)
     if found is None:
         raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")

@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.findings import Mode
-from shuffledp.attacks.games import CentralGame, RandomizerAndShuffler, Scorer, sends_shares
+from shuffledp.attacks.games import CentralGame, Scorer
 from shuffledp.attacks.likelihood_scores import NeighboringInputs
 from shuffledp.core.flow import View
 from shuffledp.core.table import Floats
@@ -93,11 +92,6 @@ class SharesGame(CentralGame):
 
     scores = tuple(SHARE_SCORES)
 
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """See `Game.suits`."""
-        return sends_shares(pipeline)
-
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """See `CentralGame.reading`."""
         reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
@@ -106,12 +100,7 @@ class SharesGame(CentralGame):
 
 @dataclass(frozen=True, slots=True)
 class ShareReader:
-    """Scorer of views of shares in the light of two data sets.
-
-    Args:
-        model: the randomizer's; its modulus is at most ``LARGEST_MODULUS``.
-        inputs: the two data sets.
-    """
+    """Scorer of views of shares, modulo at most ``LARGEST_MODULUS``, in the light of two data sets."""
 
     model: SplitAndMixModel
     inputs: NeighboringInputs

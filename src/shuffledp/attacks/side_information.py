@@ -113,11 +113,7 @@ class InferenceAttack(Protocol):
 
 
 def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
-    """A part of the side information.
-
-    Raises:
-        InvalidParameterError: if it is not known.
-    """
+    """A part of the side information; refused where it is not known."""
     validate.instance_of(SideInformation, side_information=side_information)
     found: NDArray[Any] | None = getattr(side_information, name)
     if found is None:
@@ -129,14 +125,6 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
     """The report in each slot, as a number of a value; reports without labels lie in any slots.
 
     The rows of a view without labels are in a fresh uniform order, so that they are laid into the slots as they come.
-
-    Args:
-        view: of randomized response, one report per person.
-        num_slots: people that the attacker knows of.
-
-    Raises:
-        UnsupportedModelError: if reports are no values, or labels are not slots.
-        InvalidParameterError: if it is no view, such as a transcript, or there is not one report per slot.
     """
     validate.instance_of(View, view=view)
     model = view.reports.model

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.findings import Mode
-from shuffledp.attacks.games import CentralGame, RandomizerAndShuffler, Scorer
+from shuffledp.attacks.games import CentralGame, Scorer
 from shuffledp.attacks.likelihood_scores import (
     DIGITS,
     SCORES,
@@ -52,17 +51,13 @@ class _PlaceGame(CentralGame):
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Each pair of answers, of the person named and of the one whose place is the surest."""
         people = sorted({pair.person for pair in pairs})
-        counts = place_counts(self.pipeline.shuffler, self.num_users, people, self._probes(), self._rows)
+        counts = place_counts(self.pipeline.shuffler, self.num_users, people, probes_for(self.training), self._rows)
         self._counts = dict(zip(everybody(self.num_users, people), counts, strict=True))
         return [
             replace(pair, person=person)
             for pair in pairs
             for person in dict.fromkeys([pair.person, surest_of(self._counts, pair.person, self.num_users)])
         ]
-
-    def _probes(self) -> int:
-        """Number of probes that pay off beside the training runs."""
-        return probes_for(self.training)
 
 
 class SlotGame(_PlaceGame):
@@ -74,11 +69,6 @@ class SlotGame(_PlaceGame):
     """
 
     scores = (*SCORES, "slots")
-
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """See `Game.suits`."""
-        return pipeline.shuffler.model(num_users).labels in DISTINCT
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -113,17 +103,13 @@ class RowGame(_PlaceGame):
 
     scores = (*SCORES, "rows", "likeliest-row")
 
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """See `Game.suits`."""
-        return pipeline.shuffler.model(num_users).labels is LabelMeaning.NONE
-
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """See `CentralGame.reading`."""
         model, person = self.pipeline.randomizer.model, inputs.person
         if person not in self._counts:
+            probes = probes_for(self.training)
             (self._counts[person],) = place_counts(
-                self.pipeline.shuffler, self.num_users, [person], self._probes(), self._rows, search=False
+                self.pipeline.shuffler, self.num_users, [person], probes, self._rows, search=False
             )
         counts = self._counts[person]
         even, chances, likeliest = looks_even(counts), log_shares(counts), int(counts.argmax())
@@ -158,13 +144,7 @@ def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """The person whose place is the surest, if it is surer than that of the one named and than chance would have it.
-
-    Args:
-        counts: of `place_counts`, for each person followed.
-        named: one of them, who is meant if nobody's place is much surer.
-        num_users: people in the batch.
-    """
+    """The person whose place is the surest, by `place_counts`; the one named, if chance would have it as sure."""
     from scipy.stats import binom  # slow to import
 
     surest = {person: int(found.max()) for person, found in counts.items()}
@@ -202,16 +182,7 @@ def place_counts(
 ) -> Counts:
     """Counts of people's reports under each label, or without labels in each row, in shuffles of marked reports.
 
-    Args:
-        shuffler: gives each report a different label, or none.
-        num_users: people in the batch.
-        people: whose reports are followed.
-        probes: shuffles.
-        source: randomness.
-        search: follow everybody's, in a batch of at most 1,024.
-
-    Returns:
-        Shape (people followed, num_users), in the order of ``people`` or of everybody.
+    Followed are ``people`` or, in a ``search`` in a batch of at most 1,024, everybody; shape (followed, num_users).
     """
     followed = np.array(everybody(num_users, people) if search else people, dtype=np.int64)
     model = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=max(2, num_users))
@@ -229,12 +200,5 @@ def place_counts(
 
 
 def place_chances(shuffler: Shuffler, num_users: int, person: int, source: RandomSource) -> Floats:
-    """The log of the chance that one person's report gets each label, learned from shuffles of marked reports.
-
-    Args:
-        shuffler: gives each report a different label.
-        num_users: people in the batch.
-        person: whose report is followed.
-        source: randomness.
-    """
+    """The log of the chance that one person's report gets each label, learned from shuffles of marked reports."""
     return log_shares(place_counts(shuffler, num_users, [person], PROBES, source, search=False)[0])

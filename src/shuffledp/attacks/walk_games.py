@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.findings import Mode
-from shuffledp.attacks.games import CentralGame, RandomizerAndShuffler, Scorer
+from shuffledp.attacks.games import CentralGame, Scorer
 from shuffledp.attacks.likelihood_scores import (
     DIGITS,
     SCORES,
@@ -51,11 +50,6 @@ class WalkGame(CentralGame):
 
     scores = (*SCORES, *WALK_SCORES)
 
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """See `Game.suits`."""
-        return isinstance(pipeline.shuffler, RandomWalkShuffler)
-
     @property
     def shuffler(self) -> RandomWalkShuffler:
         """Shuffler of the pipeline."""
@@ -86,11 +80,6 @@ class CollusionGame(WalkGame):
     """
 
     scores = (*WalkGame.scores, "sightings", "bags-and-sightings")
-
-    @classmethod
-    def suits(cls, pipeline: RandomizerAndShuffler, num_users: int, mode: Mode) -> bool:  # noqa: ARG003
-        """See `Game.suits`."""
-        return isinstance(pipeline.shuffler, RandomWalkShuffler) and pipeline.shuffler.num_colluding > 0
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """See `Game.play`."""
@@ -163,11 +152,6 @@ class WalkReader:
     "bags" is the log-likelihood ratio of everything that is seen, reports and who handed them in, if the numbers of
     other people's reports at different places are independent, which is close to the truth where there are many.
     "bags-early" is the same for reports that were handed in a round too early.
-
-    Args:
-        shuffler: what is public about it: graph, rounds, protocol and chances.
-        model: the randomizer's.
-        inputs: the two data sets.
     """
 
     def __init__(self, shuffler: RandomWalkShuffler, model: LocalModel, inputs: NeighboringInputs) -> None:
@@ -276,11 +260,6 @@ class SightingReader:
 
     They recognize a report that they have seen before. Who receives a report from its owner in the first round knows
     whose it is.
-
-    Args:
-        shuffler: with the number of colluding people.
-        model: the randomizer's.
-        inputs: the two data sets.
     """
 
     def __init__(self, shuffler: RandomWalkShuffler, model: LocalModel, inputs: NeighboringInputs) -> None:

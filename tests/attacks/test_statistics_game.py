@@ -7,8 +7,7 @@ import shuffledp as sdp
 from attacks.twins import TooTruthful, exact_central_claim, pipeline
 from shuffledp.accounting import account_all
 from shuffledp.attacks import DEFAULT_TRIALS, AuditReport, NeighboringInputs, Verdict, audit
-from shuffledp.attacks.games import CentralGame
-from shuffledp.attacks.histogram_game import LARGEST_CHANNEL, StatisticsGame, classes_of, has_statistics
+from shuffledp.attacks.games import LARGEST_CHANNEL, CentralGame, StatisticsGame, classes_of, has_statistics
 from shuffledp.attacks.likelihood_scores import view_scores
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.testing import SeededSource
