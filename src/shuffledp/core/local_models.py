@@ -56,6 +56,7 @@ class LocalModel(Described):
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
     kind: ClassVar[str]
+    mechanism: ClassVar[type[Any] | None] = None  # what runs on a device; a mechanism makes itself known here
     num_messages: int = 1  # reports that each user sends; a field where it is a parameter
 
     @property
@@ -127,7 +128,9 @@ class LocalModel(Described):
         Raises:
             UnsupportedModelError: if a description is all there is, as of a law given for accounting.
         """
-        raise UnsupportedModelError(f"{self.kind!r} is a description from which no reports can be made.")
+        if self.mechanism is None:
+            raise UnsupportedModelError(f"{self.kind!r} is a description from which no reports can be made.")
+        return self.mechanism.from_model(self)
 
     @property
     def dummy_value(self) -> int | None:

@@ -20,8 +20,19 @@ _LARGEST_EPSILON0 = 300.0
 _LOSS_GUARD = 1 + 1e-14
 
 
+class _Description(LocalModel):
+    """Base of descriptions for accounting alone: no reports are of such a model."""
+
+    __slots__ = ()
+    describes: ClassVar[str] = "a law for accounting"
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:  # noqa: ARG002
+        """No reports are of this model."""
+        raise UnsupportedModelError(f"{self.kind!r} describes {self.describes}: it has no reports of its own.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelModel(LocalModel):
+class ChannelModel(_Description):
     """A randomizer given as a matrix: everybody sends one output of it, drawn from the row of their input.
 
     Args:
@@ -63,10 +74,6 @@ class ChannelModel(LocalModel):
             return 0.0
         return 1e-15 + 2 * max(abs(math.fsum(row) - 1) for row in self.matrix.matrix.tolist())
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """No reports are of this model: it is a description."""
-        raise _no_reports(self.kind, columns)
-
     def channel(self, *, exact: bool = False) -> Channel:
         """The matrix that was given."""
         if exact or not self.matrix.is_exact:
@@ -75,7 +82,7 @@ class ChannelModel(LocalModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceModel(LocalModel):
+class LaplaceModel(_Description):
     """A number of [0, 1] with Laplace noise of scale 1/epsilon0 added, in real numbers.
 
     A description for accounting: with floating-point numbers the noise would not have this law. What runs on devices is
@@ -120,13 +127,9 @@ class LaplaceModel(LocalModel):
         """Real numbers."""
         return math.inf
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """No reports are of this model: it is a description."""
-        raise _no_reports(self.kind, columns)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalizedResponseModel(LocalModel):
+class PersonalizedResponseModel(_Description):
     """k-ary randomized response in which people choose their own local loss, a public histogram of which is known.
 
     A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
@@ -187,18 +190,9 @@ class PersonalizedResponseModel(LocalModel):
         """The losses, with their numbers of people."""
         return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """No reports are of this model: it is a description."""
-        raise _no_reports(self.kind, columns)
-
-
-def _no_reports(kind: str, columns: Mapping[str, NDArray[Any]]) -> UnsupportedModelError:
-    del columns
-    return UnsupportedModelError(f"{kind!r} describes a law for accounting: it has no reports of its own.")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LdpModel(LocalModel):
+class LdpModel(_Description):
     """The class of all randomizers with a given local guarantee, one and the same for everybody.
 
     What is stated about it holds for each of them; of a given one, its own model may say more.
@@ -217,6 +211,7 @@ class LdpModel(LocalModel):
     """
 
     kind: ClassVar[str] = "ldp"
+    describes: ClassVar[str] = "a class of randomizers"
     epsilon0: float = field()  # a field of its own, where the base reads it off the guarantee
     delta0: float = 0.0
     is_adaptive: bool = False
@@ -229,8 +224,3 @@ class LdpModel(LocalModel):
     def guarantee(self) -> LocalDP:
         """The guarantee that was given."""
         return LocalDP(epsilon=self.epsilon0, delta=self.delta0)
-
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """No reports are of this model: it describes a class of randomizers, and is not one."""
-        del columns
-        raise UnsupportedModelError(f"{self.kind!r} describes a class of randomizers: it has no reports of its own.")

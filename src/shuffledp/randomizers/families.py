@@ -1,5 +1,6 @@
-"""Families of randomizers: how a member is made, and the facts that a task file takes from it."""
+"""Families of randomizers: how a member is made and runs, and the facts that a task file takes from it."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,15 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.flow import Reports
 from shuffledp.core.local_models import FrequencyModel, MeanModel
-from shuffledp.randomizers.inputs import as_numbers, check_range
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.core.table import frozen
+from shuffledp.randomizers.inputs import as_answers, as_numbers, check_range
+from shuffledp.randomness.sources import RandomSource, resolve_source
+
+Columns = dict[str, NDArray[Any]]
 
 
 class Mechanism:
     """Base of the randomizers that run on a device; the keyword arguments of a subclass are the keys of a task file.
 
     Attributes:
-        model_type: the class of the models that describe it.
+        model_type: the class of the models that describe it, to which it makes itself known.
         answers: what people answer: "category", "number" in a range, or "vector" of length 1.
         file_form: how files hold its reports: "columns" as they are, a "category" by its name, packed "bits" as bytes.
         section: the table of a task file that it is written in: "randomizer", or "protocol" where its parameters follow
@@ -34,13 +38,14 @@ class Mechanism:
     best_for: ClassVar[str] = ""
     model: Any
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "model_type" in cls.__dict__:
+            cls.model_type.mechanism = cls
+
     @classmethod
     def from_model(cls, model: Any) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
+        """The randomizer that a model describes."""
         validate.instance_of(cls.model_type, model=model)
         randomizer = cls.__new__(cls)
         randomizer.model = model
@@ -49,9 +54,14 @@ class Mechanism:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self.model, name)!r}' for name in self.shown)})"
 
+    @abstractmethod
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report (or ``num_messages`` of them) per value, in the order of the values."""
-        raise NotImplementedError
+
+    def _reports(self, columns: Columns, source: RandomSource) -> Reports:
+        """Reports that hold these columns, which nobody else does."""
+        held = {name: frozen(column) for name, column in columns.items()}
+        return Reports(held, self.model, seeded=source.reproducible)
 
 
 class CategoryRandomizer(Mechanism):
@@ -64,6 +74,23 @@ class CategoryRandomizer(Mechanism):
     def __init__(self, *, epsilon0: float, domain_size: int) -> None:
         self.model = self.model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
 
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
+        """One report per value, with the columns that the class states.
+
+        Args:
+            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+        """
+        source = resolve_source(source)
+        return self._reports(self._randomized(as_answers(values, self.model.domain_size), source), source)
+
+    @abstractmethod
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
+        """The columns of reports on these answers, which have been checked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeModel(MeanModel):
@@ -72,9 +99,6 @@ class RangeModel(MeanModel):
     Args:
         lower: least value, from -1e100 to 1e100.
         upper: largest value, above ``lower`` by 1e-100 or more, up to 1e100.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     dimension = 1
@@ -100,17 +124,31 @@ class RangeRandomizer(Mechanism):
 
     @classmethod
     def from_model(cls, model: Any, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes.
-
-        Raises:
-            InvalidParameterError: for the model of another randomizer.
-        """
+        """The randomizer that a model describes."""
         randomizer = super().from_model(model)
         randomizer.clip = clip
         return randomizer
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, clip={self.clip})"
+
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
+        """The reports on values, with the columns that the class states.
+
+        Args:
+            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column; or
+                vectors of such, shape (n, dimension), where the class takes them.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
+        """
+        source = resolve_source(source)
+        return self._reports(self._randomized(self._numbers(values), source), source)
+
+    @abstractmethod
+    def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
+        """The columns of reports on these numbers, which have been checked."""
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
         """A fresh column of numbers in the range."""

@@ -9,18 +9,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer
-from shuffledp.randomizers.inputs import as_answers, check_categories
+from shuffledp.randomizers.families import CategoryRandomizer, Columns
+from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.sampling.coins import (
     CHANNEL_LIMIT,
     WORDS,
@@ -28,7 +25,7 @@ from shuffledp.randomizers.sampling.coins import (
     log_rounded_up,
     smallest_share,
 )
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource
 
 _BATCH = 1 << 16  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**26 - 1  # counting support holds a number for each column
@@ -46,9 +43,6 @@ class HadamardResponseModel(FrequencyModel):
         domain_size: number of possible answers k, from 2 to 2^26 - 1.
         false_words: of the 2^64 values of a random word, how many lead to the columns that do not support the answer;
             1 or more and below 2^63.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "hadamard"
@@ -68,12 +62,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
-                to within 1e-6.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``."""
         return cls(domain_size=domain_size, false_words=smallest_share(epsilon0))
 
     @property
@@ -109,15 +98,9 @@ class HadamardResponseModel(FrequencyModel):
         """
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
-    def randomizer(self) -> "HadamardResponse":
-        """The randomizer that it describes."""
-        return HadamardResponse.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one integer column ``index`` in range(K)."""
-        if list(columns) != ["index"] or columns["index"].dtype.kind not in "iu" or columns["index"].ndim != 1:
-            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
-            raise InvalidParameterError(f"columns must be one integer column 'index'; got {found}.")
+        check_integer_columns(columns, "index")
         check_categories(columns["index"], self.num_columns, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -161,7 +144,8 @@ class HadamardResponse(CategoryRandomizer):
 
     A report is a column of the Hadamard matrix: with probability p one that supports the answer, else one that does
     not, uniform among these; p / (1 - p) = exp(epsilon0). For small epsilon0 the error is about that of optimized
-    unary encoding; for epsilon0 above 1 or so it is larger, since q = 1/2 whatever epsilon0.
+    unary encoding; for epsilon0 above 1 or so it is larger, since q = 1/2 whatever epsilon0. Reports have the column
+    ``index``, in the smallest unsigned dtype that holds the columns' numbers.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -192,21 +176,7 @@ class HadamardResponse(CategoryRandomizer):
     best_for: ClassVar[str] = "many categories and people, small `epsilon0`"
     model: HadamardResponseModel
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``index``, shape (n,), in the smallest unsigned dtype that holds the columns.
-
-        Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
-        """
-        source = resolve_source(source)
-        answers = as_answers(values, self.model.domain_size)
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.num_columns - 1))
         scratch = np.empty(2 * min(len(answers), _BATCH), dtype=np.uint64)
         for start in range(0, len(answers), _BATCH):
@@ -215,7 +185,7 @@ class HadamardResponse(CategoryRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words[: len(batch)], words[len(batch) :], self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"index": frozen(reports)}, self.model, seeded=source.reproducible)
+        return {"index": reports}
 
 
 def _respond(

@@ -1,7 +1,7 @@
-"""Checks of what people answer: categories, numbers in a range, vectors; refused or clipped, never shown."""
+"""Checks of what people answer (categories, numbers in a range, vectors) and of report columns; values never shown."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,10 @@ _TOLERANCE = 1e-9  # by which the sum of coordinates may exceed its limit, in un
 
 
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
-    """The values as an array of integers.
-
-    Args:
-        values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column; also
-            truth values, if there are two possible answers.
-        domain_size: number of possible answers.
-
-    Returns:
-        Integers of the type that came, shape (n,).
+    """Integers in range(domain_size) of the type that came, shape (n,); also truth values, if answers are two.
 
     Raises:
-        InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+        InvalidParameterError: for any other value; the message gives places only.
     """
     validate.unmasked(values=values)
     try:
@@ -81,6 +73,17 @@ def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
         )
 
 
+def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> None:
+    """Refuse anything but one or two integer columns of these names, in this order."""
+    wrong = any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values())
+    if wrong or tuple(columns) != names:
+        wanted = (
+            f"{'one integer column' if len(names) == 1 else 'two integer columns'} {' and '.join(map(repr, names))}"
+        )
+        found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
+        raise InvalidParameterError(f"columns must be {wanted}; got {found}.")
+
+
 # ---- numbers
 
 
@@ -105,13 +108,7 @@ def _is_number(value: object) -> bool:
 
 
 def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = False) -> NDArray[np.float64]:
-    """A fresh column of numbers from ``lower`` to ``upper``.
-
-    Args:
-        values: numbers, shape (n,): a list, numpy array, Arrow, pandas or polars column.
-        lower: least value.
-        upper: largest value.
-        clip: move numbers outside the range to its nearer end, instead of refusing them.
+    """A fresh column of numbers from ``lower`` to ``upper``; those outside are refused, or moved to the nearer end.
 
     Raises:
         InvalidParameterError: for anything but a column of finite numbers, and for numbers outside the range unless
@@ -216,15 +213,7 @@ def as_vectors(
 ) -> NDArray[np.float64]:
     """A fresh array of vectors whose coordinates are from ``lower`` to ``upper``, shape (n, dimension).
 
-    Args:
-        values: vectors, as `as_rows` takes them.
-        dimension: coordinates of a vector.
-        lower: least coordinate.
-        upper: largest coordinate.
-        clip: move coordinates outside the range to its nearer end, instead of refusing their vectors.
-
-    Raises:
-        InvalidParameterError: for other vectors; the message gives places only.
+    Others are refused, or moved to the nearer end of the range.
     """
     vectors = as_rows(values, dimension)
     _refuse(~np.isfinite(vectors).all(axis=1), "vectors of finite numbers")
@@ -240,18 +229,9 @@ def as_simplex_vectors(
     """A fresh array of vectors with coordinates of 0 or more that add up to ``upper`` at most, shape (n, dimension).
 
     Not only in floats: what is returned adds up to no more exactly, and so do the floats x / upper. For that a vector
-    within 4 (dimension + 4) roundings of the limit is shortened by as much; integers need no such care.
-
-    Args:
-        values: vectors, as `as_rows` takes them; their sums may exceed ``upper`` by one part in 10^9, unless
-            they are integers.
-        dimension: coordinates of a vector.
-        upper: the limit of their sums.
-        integer: coordinates are integers; those of vectors that are shortened become integers again.
-        clip: replace coordinates below 0 by 0 and shorten vectors that are too long, instead of refusing them.
-
-    Raises:
-        InvalidParameterError: for other vectors; the message gives places only.
+    within 4 (dimension + 4) roundings of the limit is shortened by as much; integers need no such care, and those of
+    vectors that are shortened become integers again. Sums of others may exceed ``upper`` by one part in 10^9. With
+    ``clip`` coordinates below 0 become 0, and vectors that are too long are shortened, instead of being refused.
     """
     vectors = as_rows(values, dimension)
     _refuse(~np.isfinite(vectors).all(axis=1), "vectors of finite numbers")

@@ -7,15 +7,14 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import RangeModel, RangeRandomizer
+from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
+from shuffledp.randomizers.inputs import check_integer_columns
 from shuffledp.randomizers.sampling.coins import (
     grid_neighbors,
     largest_fraction_up_to,
@@ -23,7 +22,7 @@ from shuffledp.randomizers.sampling.coins import (
     rounding_variance,
 )
 from shuffledp.randomizers.sampling.discrete_laplace import LARGEST_DENOMINATOR, discrete_laplace
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource
 
 _MOST_STEPS = 2**20
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 1000.0
@@ -39,9 +38,6 @@ class DiscreteLaplaceMeanModel(RangeModel):
         upper: largest value, above ``lower``.
         num_steps: steps of the grid between them, from 1 to 2^20.
         rate: privacy loss for each step, above 0; at most 1000 for all steps together; its denominator at most 2^40.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "laplace-mean"
@@ -61,17 +57,11 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_steps: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: if ``epsilon0`` is not from 1e-6 to 1000, or as the model does.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``, from 1e-6 to 1000."""
         validate.positive(epsilon0=epsilon0)
         validate.integer_at_least(1, num_steps=num_steps)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
             raise invalid(f"from {_LEAST_EPSILON0:g} to {_LARGEST_EPSILON0:g}", epsilon0=epsilon0)
-        if num_steps > _MOST_STEPS:
-            raise invalid(f"at most {_MOST_STEPS}", num_steps=num_steps)
         wanted = Fraction(float(epsilon0)) / int(num_steps)
         rate = largest_fraction_up_to(wanted, largest_denominator=LARGEST_DENOMINATOR)
         return cls(lower=lower, upper=upper, num_steps=num_steps, rate=rate)
@@ -99,10 +89,6 @@ class DiscreteLaplaceMeanModel(RangeModel):
         """The steps of the grid; a value between two of its points is rounded to one of them: a mixture of laws."""
         return self.num_steps
 
-    def randomizer(self) -> "DiscreteLaplaceMean":
-        """The randomizer that it describes."""
-        return DiscreteLaplaceMean.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers, none further beyond the grid than noise ever brings one.
 
@@ -110,9 +96,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from
         the report alone.
         """
-        if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
-            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
-            raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
+        check_integer_columns(columns, "value")
         furthest = math.ceil(_NEVER_EXCEEDED / self.rate)
         values = columns["value"]
         if len(values) and not (-furthest <= int(values.min()) and int(values.max()) <= self.num_steps + furthest):
@@ -159,7 +143,8 @@ class DiscreteLaplaceMean(RangeRandomizer):
     """Means by discrete Laplace noise (the geometric mechanism on a grid).
 
     A value is rounded to a grid of ``num_steps`` + 1 points, up or down so that it is right on average, and a number Z
-    of steps is added with ``Pr[Z = z]`` proportional to ``exp(-rate |z|)``, rate = epsilon0 / num_steps.
+    of steps is added with ``Pr[Z = z]`` proportional to ``exp(-rate |z|)``, rate = epsilon0 / num_steps. Reports have
+    the column ``value``, int64: places on the grid, beyond its ends too.
 
     Noise in floating point would give values away, because neighbouring values can reach different floats (Mironov
     2012). Here every integer can be reached from every value, and no float takes part once the value is on the grid.
@@ -208,23 +193,10 @@ class DiscreteLaplaceMean(RangeRandomizer):
         )
         self.clip = clip
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``value``, int64, shape (n,): places on the grid, beyond its ends too.
-
-        Raises:
-            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
-        """
-        source, model = resolve_source(source), self.model
-        numbers = self._numbers(values)
+    def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
+        model = self.model
         reports = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_steps, source=source)
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise
         noise.fill(0)  # with it the values could be found
-        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)
+        return {"value": reports}

@@ -10,20 +10,17 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer
-from shuffledp.randomizers.inputs import as_answers, check_categories
+from shuffledp.randomizers.families import CategoryRandomizer, Columns
+from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.sampling.coins import RESOLUTION, WORDS
-from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_integers
+from shuffledp.randomness.sources import RandomSource, uniform_integers
 
 _BATCH = 1 << 14  # reports handled at a time: what is known of them stays in the processor's cache
 _LARGEST_RANGE = 2**20  # up to here randomized response over it is representable at every loss
@@ -45,9 +42,6 @@ class OptimizedLocalHashingModel(FrequencyModel):
     Args:
         domain_size: number of possible answers k, from 2 to P.
         response: the randomized response that the hashed answer goes through; its domain is the hash range.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "olh"
@@ -65,11 +59,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int, hash_range: int | None = None) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: for parameters outside the ranges that `OptimizedLocalHashing` states.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``."""
         validate.positive(epsilon0=epsilon0)
         largest = math.log(_LARGEST_RANGE - 1)
         if not RESOLUTION <= epsilon0 <= largest:
@@ -121,15 +111,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The hashed values, each value by the function of its own seed.
-
-        Args:
-            values: integers in range(domain_size), shape (n,).
-            seeds: shape (n,).
-
-        Returns:
-            uint64 in range(hash_range), shape (n,).
-        """
+        """The hashed values, in range(hash_range), each value by the function of its own seed; all of shape (n,)."""
         modulus = np.uint64(self.modulus)
         factors, shifts = np.divmod(seeds, modulus)
         residues = (factors * values.astype(np.uint64) + shifts) % modulus
@@ -140,16 +122,9 @@ class OptimizedLocalHashingModel(FrequencyModel):
         """Against the uniform law of seed and hashed value, the set of a value is what its hashes say."""
         return TwoLevelLaw(share=1 / self.hash_range, overlap=float(self.collision / self.hash_range))
 
-    def randomizer(self) -> "OptimizedLocalHashing":
-        """The randomizer that it describes."""
-        return OptimizedLocalHashing.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
-        wanted = list(columns) == ["seed", "value"]
-        if not wanted or any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values()):
-            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
-            raise InvalidParameterError(f"columns must be two integer columns 'seed' and 'value'; got {found}.")
+        check_integer_columns(columns, "seed", "value")
         check_categories(columns["seed"], self.num_seeds, "seeds")
         check_categories(columns["value"], self.hash_range, "reports")
 
@@ -202,7 +177,8 @@ class OptimizedLocalHashing(CategoryRandomizer):
 
     Each report is a seed, drawn afresh, and the answer hashed by the function of that seed to g values and put through
     k-ary randomized response over these. g = round(exp(epsilon0)) + 1 makes the error about as small as that of
-    optimized unary encoding, with reports of 62 + log2(g) bits for every domain.
+    optimized unary encoding, with reports of 62 + log2(g) bits for every domain: the columns ``seed``, uint64, and
+    ``value``, in the smallest unsigned dtype that holds the hash range.
 
     Guarantees:
         1. Given any seed, and so altogether, each report is (epsilon0, 0)-locally differentially private, exactly, for
@@ -242,22 +218,7 @@ class OptimizedLocalHashing(CategoryRandomizer):
             epsilon0=epsilon0, domain_size=domain_size, hash_range=hash_range
         )
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the columns ``seed``, uint64, shape (n,), and ``value``, shape (n,), in the smallest unsigned
-            dtype that holds the hash range.
-
-        Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
-        """
-        source = resolve_source(source)
-        answers = as_answers(values, self.model.domain_size)
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         respond = KaryRandomizedResponse.from_model(self.model.response)
         seeds = np.empty(len(answers), dtype=np.uint64)
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.hash_range - 1))
@@ -266,4 +227,4 @@ class OptimizedLocalHashing(CategoryRandomizer):
             seeds[batch] = uniform_integers(self.model.num_seeds, len(answers[batch]), source=source)
             hashed = self.model.hashed(answers[batch], seeds[batch])
             reports[batch] = respond.randomize(hashed, source=source)["value"]
-        return Reports({"seed": frozen(seeds), "value": frozen(reports)}, self.model, seeded=source.reproducible)
+        return {"seed": seeds, "value": reports}

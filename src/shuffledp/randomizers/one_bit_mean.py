@@ -5,19 +5,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import RangeModel, RangeRandomizer
+from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomizers.sampling.coins import BATCH, grid_positions
-from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
+from shuffledp.randomness.sources import RandomSource, high_product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +26,6 @@ class OneBitMeanModel(RangeModel):
         lower: least value, a finite number.
         upper: largest value, above ``lower``.
         response: randomized response of two answers; p and q are the chances of the bit 1 at the ends of the range.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "one-bit-mean"
@@ -44,11 +39,7 @@ class OneBitMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: as binary randomized response and the model do.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``."""
         response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=2)
         return cls(lower=lower, upper=upper, response=response)
 
@@ -56,10 +47,6 @@ class OneBitMeanModel(RangeModel):
     def guarantee(self) -> LocalDP:
         """Guarantee of the response: no value has a chance outside those of the two ends."""
         return self.response.guarantee
-
-    def randomizer(self) -> "OneBitMean":
-        """The randomizer that it describes."""
-        return OneBitMean.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of zeros and ones."""
@@ -114,7 +101,8 @@ class OneBitMeanModel(RangeModel):
 class OneBitMean(RangeRandomizer):
     """Means from one bit each (Duchi's mechanism for numbers; stochastic rounding followed by Warner's response).
 
-    Pr[bit = 1] = q + (p - q) (x - lower) / (upper - lower), where p / q = exp(epsilon0) and p + q = 1.
+    Pr[bit = 1] = q + (p - q) (x - lower) / (upper - lower), where p / q = exp(epsilon0) and p + q = 1. Reports have the
+    column ``value``, uint8: bits.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -146,30 +134,16 @@ class OneBitMean(RangeRandomizer):
     best_for: ClassVar[str] = "small `epsilon0`, smallest message"
     model: OneBitMeanModel
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``value``, uint8, shape (n,): bits.
-
-        Raises:
-            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
-        """
-        source, model = resolve_source(source), self.model
-        numbers = self._numbers(values)
+    def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
         reports = np.empty(len(numbers), dtype=np.uint8)
         scratch = np.empty(min(len(numbers), BATCH), dtype=np.uint64)
         for start in range(0, len(numbers), BATCH):
-            thresholds = _thresholds(numbers[start : start + BATCH], model)
+            thresholds = _thresholds(numbers[start : start + BATCH], self.model)
             words = scratch[: len(thresholds)]
             source.fill(words)
             np.less(words, thresholds, out=reports[start : start + BATCH].view(np.bool_))
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": frozen(reports)}, model, seeded=source.reproducible)
+        return {"value": reports}
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:

@@ -13,7 +13,6 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import MeanModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import as_unit_vectors, check_norms
@@ -36,9 +35,6 @@ class PrivUnitModel(MeanModel):
             0 and at most 1/2.
         cap_words: of the 2^64 values of a random word, how many lead into the cap; below 2^64, and more than the
             share of the sphere that the cap is.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "priv-unit"
@@ -63,14 +59,7 @@ class PrivUnitModel(MeanModel):
     def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
         """The model whose stated local loss is ``epsilon0`` or less: by 1e-6 at most, or 3e-9 for the best split.
 
-        Args:
-            epsilon0: local privacy loss in nats, from 1e-6 to 30.
-            dimension: from 2 to 2^20.
-            budget_split: share of the loss that the coin spends, strictly between 0 and 1; the cap spends the rest.
-                None is the best one.
-
-        Raises:
-            InvalidParameterError: for arguments outside these ranges.
+        The arguments are those of `PrivUnit`.
         """
         validate.positive(epsilon0=epsilon0)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
@@ -135,10 +124,6 @@ class PrivUnitModel(MeanModel):
     def two_level(self) -> TwoLevelLaw:
         """Against the uniform law the set of a vector is the cap around it; opposite caps have nothing in common."""
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
-
-    def randomizer(self) -> "PrivUnit":
-        """The randomizer that it describes."""
-        return PrivUnit.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""
@@ -277,7 +262,7 @@ class PrivUnit(Mechanism):
         for start in range(0, len(vectors), rows):
             batch = slice(start, start + rows)
             _respond(vectors[batch], in_cap[batch], self.model, source, out=reports[batch])
-        return Reports({"vector": frozen(reports)}, self.model, seeded=source.reproducible)
+        return self._reports({"vector": reports}, source)
 
 
 def _respond(
@@ -308,14 +293,7 @@ def _respond(
 
 
 def cap_mass(depth: float, dimension: int) -> float:
-    """Share of the sphere in a cap.
-
-    Its relative error is below 1e-12; so then is the absolute error of `cap_loss`. The tests compare with 40 digits.
-
-    Args:
-        depth: above 0 and at most 1/2.
-        dimension: 2 or more.
-    """
+    """Share of the sphere in a cap, to a relative error of 1e-12; so then is the absolute error of `cap_loss`."""
     from scipy import special
 
     half = (dimension - 1) / 2
@@ -356,10 +334,6 @@ def best_cap_loss(epsilon0: float, dimension: int) -> float:
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So
     m - gamma falls wherever it is 0: that is at one place, and there m is largest.
-
-    Args:
-        epsilon0: the whole loss, above 0.
-        dimension: 2 or more.
     """
     from scipy import optimize
 
@@ -378,17 +352,7 @@ def best_cap_loss(epsilon0: float, dimension: int) -> float:
 def depths_within(
     shares: NDArray[np.float64], in_cap: NDArray[np.bool_], *, depth: float, dimension: int
 ) -> NDArray[np.float64]:
-    """Depths of vectors inside the cap, or outside it: uniform shares of (0, 1) through the inverse law.
-
-    Args:
-        shares: shape (n,).
-        in_cap: for each, on which side of the cap's edge, shape (n,).
-        depth: of the cap.
-        dimension: 2 or more.
-
-    Returns:
-        Shape (n,), at most ``depth`` in the cap and at least ``depth`` outside.
-    """
+    """Depths of vectors, at most ``depth`` in the cap and at least that outside: uniform shares by the inverse law."""
     from scipy import special
 
     half = (dimension - 1) / 2

@@ -11,20 +11,17 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer
-from shuffledp.randomizers.inputs import as_answers, check_categories
+from shuffledp.randomizers.families import CategoryRandomizer, Columns
+from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.sampling.coins import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource
 
 _BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**31
@@ -39,9 +36,6 @@ class KaryRandomizedResponseModel(FrequencyModel):
     Args:
         domain_size: number of possible answers k, from 2 to 2^31.
         share: words per other answer, 1 or more and below 2^64 / k, so that the truth is the likeliest report.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "k-rr"
@@ -63,9 +57,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
         """The model with the largest local loss that is representable and at most ``epsilon0``.
 
-        Raises:
-            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
-                to within 1e-6: above 30.5 for every domain, and near 0 for domains of millions.
+        64-bit words cannot represent it to within 1e-6 above 30.5, and near 0 for domains of millions.
         """
         validate.positive(epsilon0=epsilon0)
         validate.integer_at_least(2, domain_size=domain_size)
@@ -114,15 +106,9 @@ class KaryRandomizedResponseModel(FrequencyModel):
         """Against the uniform law, the set of a value is that value."""
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
 
-    def randomizer(self) -> "KaryRandomizedResponse":
-        """The randomizer that it describes."""
-        return KaryRandomizedResponse.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""
-        if list(columns) != ["value"] or columns["value"].dtype.kind not in "iu" or columns["value"].ndim != 1:
-            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
-            raise InvalidParameterError(f"columns must be one integer column 'value'; got {found}.")
+        check_integer_columns(columns, "value")
         check_categories(columns["value"], self.domain_size, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
@@ -157,7 +143,8 @@ def _representable(domain_size: int) -> tuple[float, float]:
 class KaryRandomizedResponse(CategoryRandomizer):
     """k-ary randomized response (k-RR, generalized randomized response GRR, direct encoding; for k = 2, Warner's).
 
-    Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1.
+    Pr[y = x] = p and Pr[y = v] = q for each v != x, with p / q = exp(epsilon0) and p + (k - 1) q = 1. Reports have the
+    column ``value``, in the smallest unsigned dtype that holds the domain.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -188,21 +175,7 @@ class KaryRandomizedResponse(CategoryRandomizer):
     best_for: ClassVar[str] = "few categories"
     model: KaryRandomizedResponseModel
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``value``, shape (n,), in the smallest unsigned dtype that holds the domain.
-
-        Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
-        """
-        source = resolve_source(source)
-        answers = as_answers(values, self.model.domain_size)
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.domain_size - 1))
         scratch = np.empty(min(len(answers), _BATCH), dtype=np.uint64)
         for start in range(0, len(answers), _BATCH):
@@ -211,7 +184,7 @@ class KaryRandomizedResponse(CategoryRandomizer):
             source.fill(words)
             reports[start : start + _BATCH] = _respond(batch, words, self.model)
         scratch.fill(0)  # with these words a report could be undone
-        return Reports({"value": frozen(reports)}, self.model, seeded=source.reproducible)
+        return {"value": reports}
 
 
 def _respond(

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import TwoLevelLaw
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import RangeModel, RangeRandomizer
+from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.sampling.coins import grid_neighbors, round_to_grid, rounding_variance
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource
 
 _LARGEST_EPSILON0 = 30.5
 _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel()`` gives it where it is wanted
@@ -31,9 +30,6 @@ class RoundedMeanModel(RangeModel):
         lower: least value, a finite number.
         upper: largest value, above ``lower``.
         response: randomized response over the num_levels + 1 grid points.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "rounded-mean"
@@ -45,11 +41,7 @@ class RoundedMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: if ``num_levels`` is below 1, and as randomized response and the model do.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``."""
         validate.integer_at_least(1, num_levels=num_levels)
         if num_levels >= 2**31:
             raise invalid("below 2**31", num_levels=num_levels)
@@ -65,10 +57,6 @@ class RoundedMeanModel(RangeModel):
     def guarantee(self) -> LocalDP:
         """Guarantee of the response: rounding does not see other people, and cannot add to the loss."""
         return self.response.guarantee
-
-    def randomizer(self) -> "RoundedMean":
-        """The randomizer that it describes."""
-        return RoundedMean.from_model(self)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of grid points by their numbers, 0 to num_levels."""
@@ -177,7 +165,8 @@ class RoundedMean(RangeRandomizer):
     """Means from one message each with few possible values: the single-message sum of the shuffle model.
 
     A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
-    point goes through k-ary randomized response.
+    point goes through k-ary randomized response. Reports have the column ``value``: numbers of grid points, in the
+    smallest unsigned dtype.
 
     After a shuffle the lies of all n people are a blanket that hides each. For a central target (epsilon, delta) the
     share gamma of uniformly random reports can be of the order L log(1/delta) / (n epsilon^2) for L levels, so that
@@ -225,21 +214,7 @@ class RoundedMean(RangeRandomizer):
         self.model = RoundedMeanModel.from_epsilon0(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=num_levels)
         self.clip = clip
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``value``, shape (n,): numbers of grid points, in the smallest unsigned dtype.
-
-        Raises:
-            InvalidParameterError: if a value is not a finite number in the range; the message gives places only.
-        """
-        source, model = resolve_source(source), self.model
-        numbers = self._numbers(values)
+    def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
+        model = self.model
         points = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_levels, source=source)
-        reports = KaryRandomizedResponse.from_model(model.response).randomize(points, source=source)
-        return Reports(reports.columns, model, seeded=source.reproducible)
+        return dict(KaryRandomizedResponse.from_model(model.response).randomize(points, source=source).columns)

@@ -11,16 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import LARGEST_WRAP_PROBABILITY, SumModel
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import RangeRandomizer
-from shuffledp.randomizers.inputs import as_simplex_vectors, as_vectors, check_range
+from shuffledp.randomizers.families import Columns, RangeRandomizer
+from shuffledp.randomizers.inputs import as_simplex_vectors, as_vectors, check_integer_columns, check_range
 from shuffledp.randomizers.sampling import polya
 from shuffledp.randomizers.sampling.coins import BATCH, round_to_grid
-from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_integers
+from shuffledp.randomness.sources import RandomSource, uniform_integers
 
 _NOTED_WRAP_PROBABILITY = 1e-9
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 100.0
@@ -49,8 +47,7 @@ class SplitAndMixModel(SumModel):
         modulus: what shares are added by, q; above num_users * precision, and at most 2^52. It need not be prime.
         noise_users: how many people's noise adds up to one discrete Laplace; from 1 to ``num_users``.
 
-    Raises:
-        InvalidParameterError: for parameters outside these ranges, or noise with a rate below 2^-30 for each step.
+    Noise must have a rate of 2^-30 or more for each step.
     """
 
     kind: ClassVar[str] = "split-and-mix"
@@ -161,16 +158,9 @@ class SplitAndMixModel(SumModel):
             "sum is decoded as a quite different one; more people or a larger epsilon make it rarer.",
         )
 
-    def randomizer(self) -> "SplitAndMix":
-        """The randomizer that it describes."""
-        return SplitAndMix.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are the columns ``residue``, below the modulus, and ``round``, below ``num_messages``: integers."""
-        wrong = [name for name, array in columns.items() if array.dtype.kind not in "iu" or array.ndim != 1]
-        if list(columns) != ["residue", "round"] or wrong:
-            found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
-            raise InvalidParameterError(f"columns must be two integer columns 'residue' and 'round'; got {found}.")
+        check_integer_columns(columns, "residue", "round")
         for name, limit in (("residue", self.modulus), ("round", self.num_messages)):
             column = columns[name]
             if len(column) and not (column.min() >= 0 and column.max() < limit):
@@ -221,6 +211,8 @@ class SplitAndMix(RangeRandomizer):
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
     modulo ``modulus`` and add up to it. Share r goes through shuffle r. Then the analyst learns the sum of all, which
     carries discrete Laplace noise, and hardly more: how little more depends on the shuffles and ``num_shares``.
+    Each value, a number or a vector, makes ``num_messages`` reports, one after the other, with the columns ``residue``
+    and ``round``, in the smallest unsigned dtypes: share s of coordinate c is in round c * num_shares + s.
 
     **Before the shuffles there is no privacy at all**: whoever sees all messages of one person adds them up.
 
@@ -332,23 +324,8 @@ class SplitAndMix(RangeRandomizer):
         """Steps of the grid between the ends of the range."""
         return self.model.precision
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """``num_messages`` reports per value, those of one person after each other.
-
-        Args:
-            values: numbers from ``lower`` to ``upper``, shape (n,), or vectors of such, shape (n, dimension).
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the columns ``residue`` and ``round``, in the smallest unsigned dtypes, of shape
-            (n * num_messages,): share s of coordinate c is in round c * num_shares + s.
-
-        Raises:
-            InvalidParameterError: if a value is not a finite number in the range (or an integer in it), or people are
-                more than planned; the message gives places only.
-        """
-        source, model = resolve_source(source), self.model
-        numbers = self._numbers(values)
+    def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
+        model = self.model
         people = len(numbers) // model.dimension
         if people > model.num_users:
             raise InvalidParameterError(f"values must be those of at most num_users={model.num_users}; got {people}.")
@@ -357,7 +334,7 @@ class SplitAndMix(RangeRandomizer):
         residues = _shares(secrets, model, source)
         secrets.fill(0)
         rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), people)
-        return Reports({"residue": frozen(residues), "round": frozen(rounds)}, model, seeded=source.reproducible)
+        return {"residue": residues, "round": rounds}
 
     def _steps(self, numbers: NDArray[np.float64], source: RandomSource) -> NDArray[np.int64]:
         """Places on the grid: exact ones of integers, which floats between 0 and 1 would not hold; others rounded."""

@@ -10,19 +10,16 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer
-from shuffledp.randomizers.inputs import as_answers
+from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.sampling.coins import (
     CHANNEL_LIMIT,
     WORDS,
@@ -38,7 +35,7 @@ from shuffledp.randomizers.sampling.coins import (
     row_sizes,
     smallest_share,
 )
-from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
+from shuffledp.randomness.sources import RandomSource, high_product
 
 _CHUNK_WORDS = 1 << 15  # words drawn at a time
 _WORTH_COMPILING = 500_000  # values added one by one in about half the time that it takes to load numba
@@ -55,9 +52,6 @@ class SubsetSelectionModel(FrequencyModel):
         subset_size: number of values d in a report, from 1 to k - 1.
         false_words: of the 2^64 values of a random word, how many leave the true answer out; 1 or more, and so few that
             the true answer is likelier to be in than another.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     kind: ClassVar[str] = "subset"
@@ -82,10 +76,6 @@ class SubsetSelectionModel(FrequencyModel):
 
         Of the two subset sizes beside k / (exp(epsilon0) + 1) it has the one with less squared error, added up over all
         values, where these are equally frequent.
-
-        Raises:
-            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
-                to within 1e-6.
         """
         validate.positive(epsilon0=epsilon0)
         check_domain(domain_size)
@@ -137,10 +127,6 @@ class SubsetSelectionModel(FrequencyModel):
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
         return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
 
-    def randomizer(self) -> "SubsetSelection":
-        """The randomizer that it describes."""
-        return SubsetSelection.from_model(self)
-
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
         check_packed(columns, self.domain_size)
@@ -178,6 +164,8 @@ class SubsetSelection(CategoryRandomizer):
 
     Given whether it does, all such sets are equally likely, and p (k - d) / ((1 - p) d) = exp(epsilon0). For d = 1 this
     is k-ary randomized response. Added up over equally frequent values, no randomizer here has less squared error.
+    Reports have the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); value v is in the set if bit v % 8 (the
+    least significant is 0) of byte v // 8 is set.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -211,22 +199,8 @@ class SubsetSelection(CategoryRandomizer):
     best_for: ClassVar[str] = "the least error"
     model: SubsetSelectionModel
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); value v is in the set if bit
-            v % 8 (the least significant is 0) of byte v // 8 is set.
-
-        Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
-        """
-        source, model = resolve_source(source), self.model
-        answers = as_answers(values, model.domain_size)
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
+        model = self.model
         bits = np.empty((len(answers), packed_width(model.domain_size)), dtype=np.uint8)
         coins = PackedCoins(len(answers), model.domain_size)
         for start in range(0, len(answers), coins.rows):
@@ -237,7 +211,7 @@ class SubsetSelection(CategoryRandomizer):
             spare = _complete(block, held, model, source)
             put_bits(block, np.where(included, held, spare), np.ones(len(block), dtype=np.bool_))
         coins.wipe()
-        return Reports({"bits": frozen(bits)}, model, seeded=source.reproducible)
+        return {"bits": bits}
 
 
 def _threshold(model: SubsetSelectionModel) -> int:

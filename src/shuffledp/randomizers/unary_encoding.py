@@ -11,17 +11,14 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
-from shuffledp.core.table import frozen
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer
-from shuffledp.randomizers.inputs import as_answers
+from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.sampling.coins import (
     CHANNEL_LIMIT,
     WORDS,
@@ -35,7 +32,7 @@ from shuffledp.randomizers.sampling.coins import (
     put_bits,
     smallest_share,
 )
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +45,6 @@ class UnaryEncodingModel(FrequencyModel):
     Args:
         domain_size: number of possible answers k, from 2 to 2^20.
         false_words: 1 or more and below 2^63.
-
-    Raises:
-        InvalidParameterError: for parameters outside these ranges.
     """
 
     coins: ClassVar[int]  # how often the loss of a bit counts, see `smallest_share`
@@ -68,12 +62,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
-
-        Raises:
-            InvalidParameterError: if ``epsilon0`` is not a finite number above 0, or 64-bit words cannot represent it
-                to within 1e-6.
-        """
+        """The model with the largest local loss that is representable and at most ``epsilon0``."""
         return cls(domain_size=domain_size, false_words=smallest_share(epsilon0, coins=cls.coins))
 
     @property
@@ -145,10 +134,6 @@ class SymmetricUnaryEncodingModel(UnaryEncodingModel):
     kind: ClassVar[str] = "sue"
     coins: ClassVar[int] = 2
 
-    def randomizer(self) -> "SymmetricUnaryEncoding":
-        """The randomizer that it describes."""
-        return SymmetricUnaryEncoding.from_model(self)
-
     @property
     def true_words(self) -> int:
         """All but ``false_words``."""
@@ -162,10 +147,6 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
     kind: ClassVar[str] = "oue"
     coins: ClassVar[int] = 1
 
-    def randomizer(self) -> "OptimizedUnaryEncoding":
-        """The randomizer that it describes."""
-        return OptimizedUnaryEncoding.from_model(self)
-
     @property
     def true_words(self) -> int:
         """Half of all."""
@@ -173,27 +154,16 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
 
 
 class _UnaryEncoding(CategoryRandomizer):
-    """Base of both encodings."""
+    """Base of both encodings.
+
+    Reports have the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); the bit of value v is bit v % 8 (the
+    least significant is 0) of byte v // 8, and the bits beyond the last value are 0.
+    """
 
     file_form: ClassVar[str] = "bits"
     model: UnaryEncodingModel
 
-    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report per value.
-
-        Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
-            source: randomness; None is the cryptographic source.
-
-        Returns:
-            Reports with the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); the bit of value v is bit v % 8
-            (the least significant is 0) of byte v // 8, and the bits beyond the last value are 0.
-
-        Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
-        """
-        source = resolve_source(source)
-        answers = as_answers(values, self.model.domain_size)
+    def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         bits = np.empty((len(answers), packed_width(self.model.domain_size)), dtype=np.uint8)
         coins = PackedCoins(len(answers), self.model.domain_size)
         for start in range(0, len(answers), coins.rows):
@@ -202,14 +172,14 @@ class _UnaryEncoding(CategoryRandomizer):
             true_bits = coins.toss(len(block), self.model.true_words, source)
             put_bits(block, answers[start : start + coins.rows], true_bits)
         coins.wipe()
-        return Reports({"bits": frozen(bits)}, self.model, seeded=source.reproducible)
+        return {"bits": bits}
 
 
 class SymmetricUnaryEncoding(_UnaryEncoding):
     """Symmetric unary encoding (SUE, basic one-time RAPPOR): every bit is kept or flipped, all with one probability.
 
     The bit of the true answer is set with probability p, that of any other value with q = 1 - p, independently, and
-    (p / q)^2 = exp(epsilon0).
+    (p / q)^2 = exp(epsilon0). Reports have the packed column ``bits``; value v has bit v % 8 of byte v // 8.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at
@@ -245,6 +215,7 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
     The bit of the true answer is set with probability p = 1/2, that of any other value with q, independently, and
     (1 - q) / q = exp(epsilon0). Among unary encodings this has the least error for values that few people hold.
+    Reports have the packed column ``bits``; value v has bit v % 8 of byte v // 8.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at

@@ -42,15 +42,9 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
     """The fewest of the 2^64 words for the unlikely side of a coin whose loss may be ``epsilon0``.
 
-    With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s).
-
-    Args:
-        epsilon0: local privacy loss in nats, above 0.
-        factor: what multiplies the coin's odds.
-        coins: how many such coins tell one answer from another.
-
-    Raises:
-        InvalidParameterError: if ``epsilon0`` is below 1e-6, or so large that one word more would change it by more.
+    With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), if there are so many such coins
+    and ``factor`` multiplies the odds of each. It may be neither below 1e-6, nor so large that one word more would
+    change it by more.
     """
     validate.positive(epsilon0=epsilon0)
     # With E = (2^64 - s) / s, one word more takes coins (E + 2 + 1/E) / 2^64 from the loss.
@@ -65,14 +59,7 @@ def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: in
 
 
 def channel_of_support(support: NDArray[np.bool_], likely: Fraction, unlikely: Fraction, *, exact: bool) -> Channel:
-    """A channel with two probabilities: ``likely`` where the output supports the input, else ``unlikely``.
-
-    Args:
-        support: shape (inputs, outputs).
-        likely: probability of each output that supports the input.
-        unlikely: probability of each other output.
-        exact: whether the entries stay fractions; else they are rounded.
-    """
+    """A channel with two probabilities: ``likely`` where ``support``, of shape (inputs, outputs), holds."""
     entries: NDArray[Any] = np.array([unlikely, likely], dtype=object if exact else np.float64)
     return Channel(entries[support.astype(np.intp)])
 
@@ -108,16 +95,8 @@ def grid_positions(
 
     A random word below the second number rounds up: then the grid point is the position on average, exactly. The
     position is that of (x - lower) / (upper - lower) in float64, which is within 2^-51 of the true one, cut to a
-    multiple of 2^-64; the ends of the range are exact.
-
-    Args:
-        numbers: from ``lower`` to ``upper``, shape (n,).
-        lower: the first grid point.
-        upper: the last grid point.
-        num_steps: from 1 to 2^31.
-
-    Returns:
-        Numbers of the grid points, from 0 to ``num_steps``, and 2^64 times the rest of a step, both of shape (n,).
+    multiple of 2^-64; the ends of the range are exact. Results are the numbers of the grid points, from 0 to
+    ``num_steps`` (at most 2^31), and 2^64 times the rest of a step, both of shape (n,).
     """
     share = (numbers - lower) / (upper - lower)
     at_top = share >= 1
@@ -172,11 +151,7 @@ def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, 
 
 
 def check_domain(domain_size: int) -> None:
-    """Refuse a domain that reports of a bit per value cannot carry.
-
-    Raises:
-        InvalidParameterError: unless it is an integer from 2 to 2^20.
-    """
+    """Refuse a domain that reports of a bit per value cannot carry: anything but an integer from 2 to 2^20."""
     integer_at_least(2, domain_size=domain_size)
     if domain_size > _LARGEST_DOMAIN:
         condition = f"at most {_LARGEST_DOMAIN}, since a report holds a bit per value (hashing takes larger domains)"
@@ -194,11 +169,7 @@ def bit_of(bits: NDArray[np.uint8], value: int) -> NDArray[np.bool_]:
 
 
 def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
-    """Refuse anything but one column ``bits`` of uint8, shape (n, ceil(domain_size / 8)), without a bit beyond.
-
-    Raises:
-        InvalidParameterError: naming places, never a report.
-    """
+    """Refuse anything but one column ``bits`` of uint8, shape (n, ceil(domain_size / 8)), without a bit beyond."""
     shape = (packed_width(domain_size),)
     if list(columns) != ["bits"] or columns["bits"].dtype != np.uint8 or columns["bits"].shape[1:] != shape:
         found = ", ".join(f"{name} ({array.dtype}, shape {array.shape})" for name, array in columns.items())
@@ -212,15 +183,7 @@ def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
 
 
 class PackedCoins:
-    """Batches of reports whose bits are independent coins, and the memory to draw them in.
-
-    Args:
-        num_reports: how many reports there will be.
-        domain_size: bits of a report.
-
-    Attributes:
-        rows: how many reports to draw at a time.
-    """
+    """Batches of ``rows`` reports whose bits are independent coins, and the memory to draw them in."""
 
     def __init__(self, num_reports: int, domain_size: int) -> None:
         self._width, self._left = packed_width(domain_size), domain_size % 8
@@ -229,13 +192,7 @@ class PackedCoins:
         self._words = np.empty(max(len(self._lanes), self.rows), dtype=np.uint64)
 
     def fill(self, bits: NDArray[np.uint8], threshold: int, source: RandomSource) -> None:
-        """Set every bit of these reports with probability threshold / 2^64, exactly; padding is clear.
-
-        Args:
-            bits: shape (n, width), n at most ``rows``; overwritten.
-            threshold: from 0 to 2^64 - 1.
-            source: where the words come from, for all bits of the batch together (see `fill_with_coins`).
-        """
+        """Set every bit of at most ``rows`` reports with probability threshold / 2^64, exactly; padding is clear."""
         lanes = self._lanes[: -(-bits.size // 8)]
         fill_with_coins(lanes, threshold, source, self._words)
         bits[:] = lanes.astype("<u8", copy=False).view(np.uint8)[: bits.size].reshape(bits.shape)
@@ -262,13 +219,7 @@ def fill_with_coins(
     A coin is a number of 64 random binary places, set if it is below the threshold; only the places that decide it are
     drawn. They are compared in 64 coins at a time, the most significant place first: a word of the source is that
     place of the 64 coins of one lane word, and lane words without an undecided coin take none. So about 7.3 words do
-    for 64 coins, instead of 64.
-
-    Args:
-        lanes: overwritten.
-        threshold: from 0 to 2^64 - 1.
-        source: where the words come from: for each place, a word for each lane word that is not decided, in order.
-        scratch: at least as long as ``lanes``; holds words, which the caller wipes.
+    for 64 coins, instead of 64. ``scratch``, at least as long as ``lanes``, holds words, which the caller wipes.
     """
     lanes.fill(0)
     undecided = np.full(lanes.size, _ALL_LANES)
@@ -300,16 +251,9 @@ def put_bits(bits: NDArray[np.uint8], positions: NDArray[Any], coins: NDArray[np
 
 
 def count_bits(bits: NDArray[np.uint8], domain_size: int) -> NDArray[np.int64]:
-    """Number of rows that have each bit.
+    """Number of rows that have each bit, shape (domain_size,).
 
     Rows are unpacked a few hundred at a time and added in bytes, which 255 rows cannot overflow.
-
-    Args:
-        bits: shape (n, ceil(domain_size / 8)).
-        domain_size: number of bits.
-
-    Returns:
-        Shape (domain_size,).
     """
     width = bits.shape[1]
     fold = max(1, min(_FOLDED_BYTES // width, 255))

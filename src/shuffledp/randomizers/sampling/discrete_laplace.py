@@ -20,22 +20,11 @@ def discrete_laplace(rate: Fraction, count: int, *, source: RandomSource | None 
 
     With rate = s/t: an integer U below t is kept with probability exp(-U/t), and V counts successes of probability
     exp(-1) before the first failure; then floor((U + t V) / s) is geometric with ratio a. A fair sign, where minus zero
-    is drawn again, makes it two-sided.
+    is drawn again, makes it two-sided. The rate is at most 2^20, with a denominator of at most 2^40.
 
     Guarantees:
         1. The law is exact if the words of the source are uniform: every decision compares integers.
         2. Every integer is possible.
-
-    Args:
-        rate: above 0, at most 2^20, with a denominator of at most 2^40.
-        count: how many, 0 or more.
-        source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (count,).
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
 
     References:
         Canonne, Kamath, Steinke 2020, Algorithms 1 and 2 (arXiv 2004.00010); coins of probability exp(-1) are tossed by

@@ -48,18 +48,6 @@ def polya_noise(
            is settled with more.
         2. They are independent if the words of the source are uniform.
 
-    Args:
-        rate: from 2^-30 to 1000, with a denominator of at most 2^40.
-        noise_users: how many people's noise adds up to one discrete Laplace, 1 or more.
-        count: how many, 0 or more.
-        source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (count,).
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-
     References:
         Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Section 3 (shares of noise); Goryczka, Xiong 2017 (differences of
         Polya variables).
@@ -218,9 +206,7 @@ def rate_of_distance(epsilon: float, steps: int) -> Fraction:
 def noise_variance(rate: float, shape: float) -> float:
     """Variance of the difference of two negative binomial numbers: shape / (2 sinh(rate/2)^2); 0 for a huge rate.
 
-    Args:
-        rate: minus the log of their ratio, above 0.
-        shape: number of discrete Laplace variables that they add up to, 0 or more.
+    The rate is minus the log of their ratio; the shape, how many discrete Laplace variables they add up to.
     """
     return shape / (2 * math.sinh(rate / 2) ** 2) if rate < 700 else 0.0
 
@@ -231,11 +217,6 @@ def tail_bound(rate: float, shape: float, limit: int) -> float:
     With a = exp(-rate) that is 2 a^(limit + 1) / (1 + a). Up to shape 1 the difference is unimodal and symmetric, and
     symmetric noise that is added to it (what shape 1 has more) puts no less outside. Above shape 1 it is Chernoff's
     bound, exp(-s (limit + 1)) times the moment generating function at s, for each side.
-
-    Args:
-        rate: above 0.
-        shape: above 0.
-        limit: 0 or more.
     """
     if shape <= 1:
         return min(1.0, _GUARD * 2 * math.exp(-rate * (limit + 1)) / (1 + math.exp(-rate)))
@@ -250,17 +231,11 @@ def tail_bound(rate: float, shape: float, limit: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def central_interval(rate: float, shape: float, spread: float, level: float) -> float:
-    """The least m so that the noise, and a normal number of this variance, lie together within +-m at this level.
+    """The least m so that the noise, and a normal number of variance ``spread``, lie together within +-m at this level.
 
     The law is found from its characteristic function on a grid of integers, or of multiples of some integer if they are
     fine enough for the scale of the noise. Without the normal number, and at a coarse scale, the probability of the
     interval may exceed the level.
-
-    Args:
-        rate: above 0.
-        shape: above 0.
-        spread: variance of the normal number, 0 or more.
-        level: strictly between 0 and 1.
     """
     coarse = min(max(rate, _FINEST * math.sqrt(max(shape, 1.0))), max(rate, 1 / 30))
     unit = coarse / rate
