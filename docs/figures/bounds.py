@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shuffledp.accounting import examine
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.documents.bounds_document import figure_of
+from shuffledp.documents.account_document import figure_of
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import UniformShuffleModel
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
 import shuffledp as sdp
-from shuffledp.demo.syn import make_survey
+from shuffledp.demo import make_survey
 from shuffledp.people.groups import Groups
 
 DATA = Path(os.environ.get("SHUFFLEDP_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.documents import page
-from shuffledp.documents.release_document import PAGE, column_document
+from shuffledp.documents.release_document import RELEASE_PAGE, column_document
 from shuffledp.survey import Column, ColumnOutcome, DataFlow
 from shuffledp.testing import SeededSource
 
 
 def write_page(outcome: ColumnOutcome, folder: Path, **options: bool) -> tuple[str, ...]:
     """Write the page of a release of one column."""
-    return page.write_page(column_document(outcome), folder, PAGE, **options)
+    return page.write_page(column_document(outcome), folder, RELEASE_PAGE, **options)
 
 
 def make_outcome(

@@ -12,9 +12,9 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
-from shuffledp.documents.bounds_chart import _apart, bounds_chart
-from shuffledp.documents.bounds_document import figure_of
+from shuffledp.documents.account_document import figure_of
 from shuffledp.documents.curves import Axis, Curves, shown
+from shuffledp.documents.epsilon_charts import _apart, bounds_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel
 
@@ -150,7 +150,7 @@ def test_another_format_is_refused(found):
 
 
 def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):
-    monkeypatch.setattr("shuffledp.documents.bounds_document.family_of", lambda _: None)
+    monkeypatch.setattr("shuffledp.documents.account_document.family_of", lambda _: None)
     assert len(re.findall(r"<figure ", figure_of(found, ".html").decode())) == 2
 
 

@@ -5,7 +5,7 @@ from experiments.d_sigma.gaussian_process import GaussianProcessAttack
 from attacks.seen import view_of
 from shuffledp.attacks import SideInformation
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.demo.syn import make_survey
+from shuffledp.demo import make_survey
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource

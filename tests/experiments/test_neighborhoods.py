@@ -16,7 +16,7 @@ from shuffledp.attacks import (
     similar_people,
 )
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.demo.syn import make_survey
+from shuffledp.demo import make_survey
 from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler

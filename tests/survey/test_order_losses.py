@@ -15,7 +15,7 @@ from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import Part, PrivacyStatement
 from shuffledp.survey import EarlierRelease, Task
-from shuffledp.survey.order_losses import OrderShare, order_in, orders_together
+from shuffledp.survey.budget import OrderShare, order_in, orders_together
 
 EPSILON0, ALPHA, LARGEST = 2.0, 1.5, 5
 GROUPS = {"public": ["km"], "groups": {"columns": ["km"], "radius": 2.0}}

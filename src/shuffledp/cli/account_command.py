@@ -94,7 +94,7 @@ def _orders(renyi: str | None) -> tuple[float, ...]:
 
 def _draw(found: "Examination", figure: Path, *, published_only: bool) -> None:
     """All theorems together as a page or a picture, the same for the same numbers."""
-    from shuffledp.documents.bounds_document import figure_of
+    from shuffledp.documents.account_document import figure_of
     from shuffledp.files.writing import new_file
 
     with new_file(figure) as file:

@@ -10,10 +10,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_command import account, calibrate
-from shuffledp.cli.audit_command import audit
-from shuffledp.cli.graph_command import graph_app
 from shuffledp.cli.leakage_command import leakage
-from shuffledp.cli.plan_command import plan
+from shuffledp.cli.plan_command import audit, graph_app, plan
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
@@ -83,9 +81,7 @@ def _place(error: Exception) -> str:
 
 
 @app.callback(invoke_without_command=True)
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
     """The shuffle model of differential privacy: randomize on the device, shuffle, analyze, know what is guaranteed."""
     if show:
         from shuffledp._version import __version__

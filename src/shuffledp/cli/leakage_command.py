@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.options import (
-    Categories,
-    Epsilon0,
-    Json,
-    Matrix,
-    People,
-    TaskOrOptions,
-    Users,
-    show_result,
-)
+from shuffledp.cli.options import Categories, Epsilon0, Json, Matrix, People, TaskOrOptions, Users, show_result
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 
 if TYPE_CHECKING:
@@ -24,8 +15,7 @@ if TYPE_CHECKING:
     from shuffledp.leakage import Comparison, TargetExamination
 
 Categorical = Annotated[
-    str | None,
-    typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, ...: a randomizer of categories."),
+    str | None, typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, ...: a randomizer of categories.")
 ]
 Shuffler = Annotated[
     str | None,

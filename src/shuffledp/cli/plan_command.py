@@ -1,22 +1,25 @@
-"""The command that says what to expect of a task before its collection: `plan`."""
+"""The commands that look ahead of a collection: `plan`, `audit`, and `graph inspect`."""
 
-from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from shuffledp.cli.options import (
-    Earlier,
-    Json,
-    People,
-    TaskFile,
-    show_result,
-)
+from shuffledp.cli.options import Earlier, Force, Json, People, TaskFile, print_json, show_result
+from shuffledp.core.errors import InputDataError, InvalidParameterError
 
-if TYPE_CHECKING:
-    from shuffledp.survey import Plan
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Draw views by sufficient statistics: fast; the code is not tested.")
+]
+Leakage = Annotated[bool, typer.Option("--leakage", help="Also guess answers, and count how often guesses are right.")]
+REFUTED, NOTHING_AUDITED = 5, 6  # exit codes
+_CANDIDATES = 3  # people of a large part whose reports may mix last
+
+graph_app = typer.Typer(
+    name="graph", help="Graphs of people, along which reports can walk.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 def plan(
@@ -32,47 +35,124 @@ def plan(
 
     Prints the report size, the errors, the guarantees, and which other randomizer would do better.
     """
-    from shuffledp.documents.plan_document import plan_document
-
-    found = _planned(task, users=users, people=input, earlier=earlier or (), table=table)
-    show_result(found, lambda: plan_document(found, table=table), as_json=json)
-
-
-def _planned(
-    task_file: Path, *, users: int | None, people: Path | None, earlier: Sequence[Path], table: bool
-) -> "Plan":
-    """What to expect; of the people only public columns are read."""
     from shuffledp.cli.progress_bars import watching
-    from shuffledp.core.errors import InvalidParameterError
-    from shuffledp.survey import NetworkSection, Task
+    from shuffledp.cli.protocol_options import check_people, read_surroundings
+    from shuffledp.documents.plan_document import plan_document
+    from shuffledp.survey import Task
     from shuffledp.survey import plan as plan_of
 
-    task = Task.read(task_file)
-    if table and not task.shuffler.needs_graph:
+    asked = Task.read(task)
+    if table and not asked.shuffler.needs_graph:
         raise InvalidParameterError(
             "--table must be left out but for a task with a 'network' shuffle, of which it lists rounds and parts. "
             "`shuffledp account TASK.toml --table` lists theorems."
         )
-    if task.groups is None and people is not None:
-        raise InvalidParameterError(
-            f"--input must be left out for a task without [groups], whose plan needs no data; got {str(people)!r}."
+    check_people(asked, input)
+    with watching() as watch:
+        grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
+        progress = partial(watch.progress, "accounting for rounds")
+        found = plan_of(asked, users, earlier=earlier or (), grouping=grouping, graphs=graphs, progress=progress)
+    show_result(found, lambda: plan_document(found, table=table), as_json=json)
+
+
+def audit(
+    task: TaskFile,
+    *,
+    users: Annotated[int | None, typer.Option(help="People to play, if the task does not say, or fewer.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Runs that count, with each of two data sets.")] = None,
+    confidence: Annotated[float, typer.Option(help="With which all limits hold together.")] = 0.99,
+    statistics: Statistics = False,
+    leakage: Leakage = False,
+    input: People = None,  # noqa: A002
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Page to write, such as audit.html.")] = None,
+    json: Json = False,
+    seed: Annotated[int | None, typer.Option(help="Makes the audit repeatable.")] = None,
+    force: Force = False,
+) -> None:
+    """Attack the pipeline of a task, on invented answers, and hold what attacks show against every statement.
+
+    Exits with 0 if statements were audited and all of those stood, with 5 if one is refuted, with 6 if none was
+    audited, or those that stood could hardly have been refuted by so few trials.
+    """
+    from shuffledp.attacks import Mode
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.cli.protocol_options import check_people, read_surroundings
+    from shuffledp.documents.audit_document import audit_document
+    from shuffledp.documents.document import Role, Section, told
+    from shuffledp.documents.page import is_audit_page, page_of
+    from shuffledp.files.writing import new_file
+    from shuffledp.randomness.replayable import SeededSource
+    from shuffledp.survey import Task, audit_task
+
+    asked = Task.read(task)
+    check_people(asked, input)
+    if output is not None and output.suffix.lower() != ".html":
+        raise InvalidParameterError(f"output must be the name of a page, ending in .html; got output={str(output)!r}.")
+    with ExitStack() as stack:
+        # Before the runs, which may take minutes: a place that cannot be written to is known at once.
+        page = None if output is None else stack.enter_context(new_file(output, force=force, is_ours=is_audit_page))
+        watch = stack.enter_context(watching("runs"))
+        grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
+        audited = audit_task(
+            asked,
+            users,
+            trials=trials,
+            confidence=confidence,
+            mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
+            leakage=leakage,
+            grouping=grouping,
+            graphs=graphs,
+            source=None if seed is None else SeededSource(seed),
+            progress=watch.progress,
         )
-    if task.groups is not None:
-        if people is None:
-            raise InvalidParameterError(
-                "--input FILE must be given for a task with [groups]: a table of the people with the public columns "
-                "that groups are made from; got none."
-            )
-        from shuffledp.files import read_grouping
+        document = audit_document(audited)
+        if page is not None:
+            page.write_bytes(page_of(document))
+    where = () if output is None else told(f"\nPage: {output}", role=Role.PATH)
+    files = Section(anchor="files", title="Files", blocks=where)
+    show_result(audited, lambda: document.followed_by(files), as_json=json)
+    if audited.refuted:
+        raise typer.Exit(REFUTED)
+    if not audited.audited:
+        raise typer.Exit(NOTHING_AUDITED)
 
-        with watching() as watch:
-            grouping = read_grouping(task, people, task_file.parent, partial(watch.progress, "reading"))
-        return plan_of(task, users, earlier=earlier, grouping=grouping)
-    if isinstance(task.shuffler, NetworkSection):
-        from shuffledp.files import read_graphs
 
-        graphs = read_graphs(task.shuffler, users or task.people.expected, task_file.parent)
-        with watching() as watch:
-            progress = partial(watch.progress, "accounting for rounds")
-            return plan_of(task, users, earlier=earlier, graphs=graphs, progress=progress)
-    return plan_of(task, users, earlier=earlier)
+@graph_app.callback()
+def _graph() -> None:
+    """Graphs of people, along which reports can walk."""
+
+
+@graph_app.command()
+def inspect(
+    edges: Annotated[Path, typer.Argument(metavar="EDGES", help="Edge list: CSV, text, Parquet or .npz; public.")],
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Say what a graph is like for walks: its parts, how irregular it is, and how fast walks on it mix."""
+    from rich.console import Console
+
+    from shuffledp.documents.graph_document import graph_as_dict, graph_document
+    from shuffledp.documents.terminal import show
+    from shuffledp.files.graph_files import read_graph
+    from shuffledp.laws.walk_distributions import mixing_rounds
+    from shuffledp.people.graphs import describe_graph, largest_parts
+
+    if edges.name.startswith("random-regular:") and not edges.exists():
+        raise InputDataError(
+            f"{edges} is no file but a graph that is drawn for a task, for as many people as it has: in it everybody "
+            "has equally many neighbors. `shuffledp plan TASK --users N` says how walks on it mix."
+        )
+    graph = read_graph(edges)
+    mixing, parts = [], largest_parts(graph)
+    for people, part in parts:
+        found = mixing_rounds(part, candidates=_CANDIDATES)
+        if found is not None:
+            worst, late = (None if each is None else int(people[each]) for each in found[2:])
+            found = found._replace(worst_start=worst, late_start=late)
+        mixing.append(found)
+    description = describe_graph(graph, parts)
+    if json:
+        print_json({"graph": str(edges), **graph_as_dict(description, mixing)})
+        return
+    document = graph_document(description, mixing, str(edges), weighted=graph.weights is not None)
+    show(document, Console(highlight=False))

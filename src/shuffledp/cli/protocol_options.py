@@ -24,12 +24,7 @@ _DISTANCES = {
     "mallows-hamming": "hamming",
     "mallows-cayley": "cayley",
 }
-_SHUFFLERS = {
-    "uniform": None,
-    "none": None,
-    **dict.fromkeys(_DISTANCES, "CONCENTRATION"),
-    "imperfect": "IMPERFECTION",
-}
+_SHUFFLERS = {"uniform": None, "none": None, **dict.fromkeys(_DISTANCES, "CONCENTRATION"), "imperfect": "IMPERFECTION"}
 _OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
 
 
@@ -227,7 +222,9 @@ def _named(option: str) -> str:
 def check_people(task: "Task", people: Path | None) -> None:
     """Refuse a table of the people where it is not needed, and none where it is."""
     if (task.groups is None) != (people is None):
-        wanted = "left out for a task without [groups]" if task.groups is None else "given for a task with [groups]"
+        wanted = "left out for a task without [groups], which needs no table of people"
+        if task.groups is not None:
+            wanted = "given for a task with [groups]: a table of the people with the columns that groups are made from"
         raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
 
 

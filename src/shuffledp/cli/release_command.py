@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import (
-    Earlier,
-    Force,
-    Json,
-    Png,
-    Seed,
-    TaskFile,
-    show_result,
-)
+from shuffledp.cli.options import Earlier, Force, Json, Png, Seed, TaskFile, show_result
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document

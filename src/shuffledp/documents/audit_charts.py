@@ -145,13 +145,7 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
     annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
     axes.annotate(
-        bar.label,
-        (0, row),
-        xytext=(-10, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center",
-        annotation_clip=False,
+        bar.label, (0, row), xytext=(-10, 0), textcoords="offset points", ha="right", va="center", annotation_clip=False
     )
 
 

@@ -9,6 +9,8 @@ from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.text import count_of, in_digits, plural
 from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.document import (
+    PAGE,
+    TERMINAL,
     Block,
     Cell,
     Column,
@@ -31,14 +33,13 @@ from shuffledp.survey.task_audit import ColumnAudit, LeakageFinding, TaskAudit
 _WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.NOT_AUDITED: "not audited"}
 _ROLES = {Verdict.REFUTED: Role.BAD, Verdict.CONSISTENT: Role.GOOD, Verdict.NOT_AUDITED: Role.OPEN}
 _WIDTH = 80  # columns of a terminal
-_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
 _NOT_AUDITED = "not audited"
 
 
 def audit_document(audited: TaskAudit) -> Document:
     """What came of everything, then each column, then the task."""
     columns = [_column_section(audited, place) for place in range(len(audited.columns))]
-    reasons = told(*(f"\nNOT-AUDITED: {each}" for each in audited.not_audited), on=_TERMINAL, role=Role.OPEN)
+    reasons = told(*(f"\nNOT-AUDITED: {each}" for each in audited.not_audited), on=TERMINAL, role=Role.OPEN)
     left_out = Section(anchor="not-audited", title="", blocks=reasons)
     return Document(
         title=audited.task.name,
@@ -70,12 +71,12 @@ def _outcome(audited: TaskAudit) -> Iterable[Block]:
     if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # else the column says it
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
         limits = f"All limits hold together with confidence {audited.confidence:g}{_shared(len(columns))}."
-        yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=_TERMINAL)
-    yield Text(audited.outcome, bold=(audited.outcome,), on=_PAGE)
-    yield from told(*audited.remarks, on=_TERMINAL)
-    yield from told(*audited.remarks, on=_PAGE, role=Role.NOTE)
+        yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=TERMINAL)
+    yield Text(audited.outcome, bold=(audited.outcome,), on=PAGE)
+    yield from told(*audited.remarks, on=TERMINAL)
+    yield from told(*audited.remarks, on=PAGE, role=Role.NOTE)
     for reason in audited.not_audited:
-        yield Text(reason, tags=(Tag(_NOT_AUDITED, "quiet"),), on=_PAGE)
+        yield Text(reason, tags=(Tag(_NOT_AUDITED, "quiet"),), on=PAGE)
 
 
 def _about(audited: TaskAudit) -> Iterable[Block]:
@@ -83,7 +84,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
     reports = [column.report for column in audited.columns]
     stood, statistics = audited.verdicts[Verdict.CONSISTENT] > 0, reports[0].mode is Mode.STATISTICS
     tries = "Somebody who knows everybody else's answer tries to tell which of two answers one person gave."
-    yield Text(tries, Role.LEAD, on=_PAGE)
+    yield Text(tries, Role.LEAD, on=PAGE)
     proven = (
         "Consistent does not mean proven: it says that these attacks found nothing against the claim." if stood else ""
     )
@@ -94,7 +95,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
         else ""
     )
     seeded = "The runs were drawn from a seed, and can be repeated by whoever knows it." if audited.seeded else ""
-    yield from told(proven, drawn, seeded, on=_PAGE)
+    yield from told(proven, drawn, seeded, on=PAGE)
     models = [report.model for report in reports]
     shufflers = sorted({played(model.shuffle).removeprefix("through ") for model in models})
     facts = {
@@ -106,7 +107,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
         "Seed": "given, and not shown" if audited.seeded else "none: fresh randomness",
         "Task": audited.task.sha256[:12],
     }
-    yield Pairs(tuple(facts.items()), on=_PAGE)
+    yield Pairs(tuple(facts.items()), on=PAGE)
 
 
 def _strength(audited: TaskAudit) -> str:
@@ -140,7 +141,7 @@ def _column_section(audited: TaskAudit, place: int) -> Section:
     outcome = outcome_of(column.verdicts, column.weak) if len(audited.columns) > 1 else ""
     blocks = (
         *_on_terminal(column, audited.confidence),
-        *((Text(outcome, bold=(outcome,), on=_PAGE),) if outcome else ()),
+        *((Text(outcome, bold=(outcome,), on=PAGE),) if outcome else ()),
         _claims(column),
         *_pictures(column, place),
     )
@@ -149,7 +150,7 @@ def _column_section(audited: TaskAudit, place: int) -> Section:
 
 def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
     """For each claim a line with the claim beside what the strongest attack shows, and a paragraph with the verdict."""
-    yield Text(column.report.opening, on=_TERMINAL)
+    yield Text(column.report.opening, on=TERMINAL)
     for finding in column.report.findings:
         yield from _verdict(_short(finding, confidence), finding)
     if column.leakage is not None:
@@ -160,9 +161,9 @@ def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Itera
     """A line that says it in short, or two if it is wider than a terminal, and the paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
-    yield Text(f"\n{shown}", Role.HEADING, on=_TERMINAL)
+    yield Text(f"\n{shown}", Role.HEADING, on=TERMINAL)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
-    yield Text(str(finding), _ROLES[verdict], on=_TERMINAL)
+    yield Text(str(finding), _ROLES[verdict], on=TERMINAL)
 
 
 def _short(finding: Finding, confidence: float) -> tuple[str, str]:
@@ -206,7 +207,7 @@ def _claims(column: ColumnAudit) -> Table:
     rows = [*map(_row, column.report.findings), *([_leakage_row(column.leakage)] if column.leakage is not None else [])]
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
-    return Table(caption, heads, tuple(rows), look="theorems audits", label="Table of claims", on=_PAGE)
+    return Table(caption, heads, tuple(rows), look="theorems audits", label="Table of claims", on=PAGE)
 
 
 def _row(finding: Finding) -> tuple[Cell, ...]:
@@ -259,5 +260,5 @@ def _pictures(column: ColumnAudit, place: int) -> Iterable[Block]:
     charts = [claims_chart(bars, name=f"claims-{place}")] if bars else []
     charts += [roc_chart(finding, name=f"roc-{place}-{which}") for which, finding in enumerate(shown)]
     for chart in charts:
-        yield Text(chart.title, Role.HEADING, on=_PAGE)
-        yield Picture(chart, has_files=False, on=_PAGE)
+        yield Text(chart.title, Role.HEADING, on=PAGE)
+        yield Picture(chart, has_files=False, on=PAGE)

@@ -126,12 +126,7 @@ class Curves:
 
     @classmethod
     def _along(
-        cls,
-        axis: Axis,
-        family: "_Family",
-        values: NDArray[np.float64],
-        here: float,
-        theorems: Sequence[Theorem],
+        cls, axis: Axis, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
     ) -> "Curves":
         possible = np.array([value for value in values if family.has(float(value))])
         curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)

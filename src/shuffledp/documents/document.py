@@ -21,6 +21,9 @@ class Medium(Flag):
     BOTH = TERMINAL | PAGE
 
 
+TERMINAL, PAGE = Medium.TERMINAL, Medium.PAGE
+
+
 class Role(StrEnum):
     """What a text is there for."""
 

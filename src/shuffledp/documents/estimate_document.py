@@ -9,13 +9,14 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
 from shuffledp.core.text import count_of, factor_in_digits
 from shuffledp.documents.document import (
+    PAGE,
+    TERMINAL,
     Bar,
     Bars,
     Block,
     Cell,
     Column,
     Fold,
-    Medium,
     Picture,
     Role,
     Section,
@@ -23,7 +24,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.estimate_chart import estimates_chart
+from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent
 from shuffledp.survey import ColumnOutcome, ProtocolSection, SplitAndMixSection
 
@@ -31,7 +32,6 @@ _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
 _MOST_OPEN = 6  # with more rows, the table of all errors is folded
 _DRAWN = ("Standard error", "Drawn")
-_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
 
 
 def estimates_section(outcome: ColumnOutcome) -> Section:
@@ -39,8 +39,8 @@ def estimates_section(outcome: ColumnOutcome) -> Section:
     estimate, scale = outcome.release.estimate, scale_of(outcome)
     from_reports = f"From {sent(outcome.model, estimate.num_reports)}."
     blocks = (
-        Text(" ".join([from_reports, *_sentences(outcome, scale)]), on=_PAGE),
-        Picture(estimates_chart(estimate, scale, outcome.column.value), on=_PAGE),
+        Text(" ".join([from_reports, *_sentences(outcome, scale)]), on=PAGE),
+        Picture(estimates_chart(estimate, scale, outcome.column.value), on=PAGE),
         estimates_table(outcome),
         *_on_terminal(outcome),
     )
@@ -73,7 +73,7 @@ def estimates_table(outcome: ColumnOutcome, whose: str = "") -> Table:
         tuple(map(Column, heads)),
         rows,
         label=f"Table of estimates{whose}",
-        on=_PAGE,
+        on=PAGE,
     )
 
 
@@ -100,13 +100,13 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
         rows.append(cells if sampled else cells[:-1])
     shown = heads if sampled else heads[:-1]
     columns = tuple(Column(name, left=place == 0) for place, name in enumerate(shown))
-    yield Table("", columns, tuple(rows), on=_TERMINAL)
+    yield Table("", columns, tuple(rows), on=TERMINAL)
     left_out = len(estimate.target) - _MOST_ROWS
     more = f"... and {left_out} more in estimates.csv" if left_out > 0 else ""
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(more, about, why, outcome.column.randomizer.clipping, on=_TERMINAL)
+    yield from told(more, about, why, outcome.column.randomizer.clipping, on=TERMINAL)
 
 
 def _is_whole(outcome: ColumnOutcome) -> bool:
@@ -215,9 +215,9 @@ def errors_section(outcome: ColumnOutcome) -> Section | None:
         "sample of a large population"
     )
     blocks = (
-        *((Text(lead, Role.LEAD, bold=(f" {worth} ",), on=_PAGE),) if worth else ()),
-        Bars(caption, ("Source", *_DRAWN), tuple(_bars(outcome, kinds)), on=_PAGE),
-        Text(f"For these {count(people)} people alone, only the error from randomizing counts.", on=_PAGE),
+        *((Text(lead, Role.LEAD, bold=(f" {worth} ",), on=PAGE),) if worth else ()),
+        Bars(caption, ("Source", *_DRAWN), tuple(_bars(outcome, kinds)), on=PAGE),
+        Text(f"For these {count(people)} people alone, only the error from randomizing counts.", on=PAGE),
         _every_error(outcome, kinds),
     )
     return Section(anchor="errors", title="The price of privacy", blocks=blocks)
@@ -239,7 +239,7 @@ def _every_error(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...])
     table = Table(caption, heads, tuple(rows), label=f"Errors f{each}")
     unknown = why_unsampled(outcome)
     why = told(f"{NOTHING}: {unknown}." if unknown else "", role=Role.NOTE)
-    return Fold(f"F{each}", (table, *why), len(rows) <= _MOST_OPEN, on=_PAGE)
+    return Fold(f"F{each}", (table, *why), len(rows) <= _MOST_OPEN, on=PAGE)
 
 
 def effective_size(people: int, sampling: float, both: float) -> float:
@@ -300,8 +300,8 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
         "in any case."
     )
     blocks = (
-        Text(lead, Role.LEAD, bold=(f" {ratio} ", f" {times} ") if times else (f" {ratio} ",), on=_PAGE),
-        Bars(caption, ("Way", *_DRAWN), bars, on=_PAGE),
-        Text(price, on=_PAGE),
+        Text(lead, Role.LEAD, bold=(f" {ratio} ", f" {times} ") if times else (f" {ratio} ",), on=PAGE),
+        Bars(caption, ("Way", *_DRAWN), bars, on=PAGE),
+        Text(price, on=PAGE),
     )
     return Section(anchor="beside", title="Beside other ways", blocks=blocks)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
-from shuffledp.documents.document import Medium, Role, Section, Step, Steps, Text, told
+from shuffledp.documents.document import PAGE, TERMINAL, Role, Section, Step, Steps, Text, told
 from shuffledp.documents.words import count, listed
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
@@ -26,7 +26,6 @@ _MISSING = {
     Missing.CATEGORY: "Not having answered counts as an answer of its own.",
 }
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
-_PAGE = Medium.PAGE
 
 
 def flow_section(outcome: ColumnOutcome) -> Section:
@@ -36,9 +35,9 @@ def flow_section(outcome: ColumnOutcome) -> Section:
     briefly = [_in_and_out(flow, model), *_labels(outcome), *_detached(flow)]
     blocks = (
         *told(*model.local.warnings, role=Role.DANGER),
-        Text(" ".join(briefly), on=Medium.TERMINAL),
-        Steps((_received(flow), *_steps(flow, model)), on=_PAGE),
-        *told(*sentences, *_labels(outcome), *_detached(flow), on=_PAGE),
+        Text(" ".join(briefly), on=TERMINAL),
+        Steps((_received(flow), *_steps(flow, model)), on=PAGE),
+        *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
     )
     return Section(anchor="flow", title="From answers to release", blocks=blocks)
 

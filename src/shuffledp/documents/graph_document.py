@@ -30,10 +30,7 @@ def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *,
     merged = f"  merged {repeated}, dropped {loops}" if found.merged_edges or found.dropped_loops else ""
     weights = "  weights are not looked at: walks choose neighbors uniformly, and tasks refuse different ones"
     about = Pairs(
-        (
-            ("parts", f"{found.num_components:,}"),
-            ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"),
-        )
+        (("parts", f"{found.num_components:,}"), ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"))
     )
     small = _small(found)
     parts: list[Block] = []

@@ -9,13 +9,13 @@ from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    PAGE,
     Bar,
     Bars,
     Beside,
     Block,
     Column,
     Document,
-    Medium,
     Promise,
     Role,
     Section,
@@ -61,7 +61,6 @@ _SHARE = "All of this is about this release of this column alone; the other rele
 _STYLES = {"randomizing": "randomizing", "shuffling": "shuffling", "both": "both"}
 _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 _DIGITS = 6
-_PAGE = Medium.PAGE
 
 
 def leakage_document(
@@ -197,20 +196,20 @@ def leakage_section(outcome: ColumnOutcome) -> Section:
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
     """What the page of a release says: all of it, or why not."""
     local, model, command = outcome.model.local, outcome.model, _command(outcome)
-    share = told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=_PAGE)
+    share = told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
     longer = f" {command} tries for longer."
     if not isinstance(local, FrequencyModel):
-        return (*share, Text(_NUMBERS, on=_PAGE))
+        return (*share, Text(_NUMBERS, on=PAGE))
     if local.domain_size > _MOST_VALUES:
         why = f"Not computed for this page: it would take long for {count(local.domain_size)} answers."
-        return (*share, Text(why + longer, code=(command,), on=_PAGE))
+        return (*share, Text(why + longer, code=(command,), on=PAGE))
     try:
         found = _bounded(compare_ways(model, sampling=False, method="quick"), model.shuffle.kind)
     except UnsupportedModelError as error:
-        return (*share, Text(f"Not computed: {error}", on=_PAGE))
+        return (*share, Text(f"Not computed: {error}", on=PAGE))
     last = found.way("both") or found.way("randomizing")
     seen = last.uninformed if last else None
-    sentence = told(after_seeing(seen, seen_in(model)) if seen else "", role=Role.LEAD, on=_PAGE)
+    sentence = told(after_seeing(seen, seen_in(model)) if seen else "", role=Role.LEAD, on=PAGE)
     worst = worst_of(model)
     known = (
         f"This shuffler's own law is known. Of any other that is no more imperfect, the best guess of somebody who "
@@ -220,8 +219,8 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
         *sentence,
         *share,
         *_drawn(outcome, found, command),
-        *told(known if worst else "", on=_PAGE),
-        *told(*(f"Not computed for this page: {reason}" for reason in found.left_out), role=Role.NOTE, on=_PAGE),
+        *told(known if worst else "", on=PAGE),
+        *told(*(f"Not computed for this page: {reason}" for reason in found.left_out), role=Role.NOTE, on=PAGE),
         *(_what_is_left_out(command) if found.left_out else ()),
     )
 
@@ -231,7 +230,7 @@ def _what_is_left_out(command: str) -> tuple[Text, ...]:
         "After both, no more is known here than what one's own report tells, which is drawn as a bound. "
         f"{command} tries for longer; where it refuses too, --method monte-carlo may give an estimate."
     )
-    return (Text(text, Role.NOTE, code=(command, "--method monte-carlo"), on=_PAGE),)
+    return (Text(text, Role.NOTE, code=(command, "--method monte-carlo"), on=PAGE),)
 
 
 def _drawn(outcome: ColumnOutcome, found: Comparison, command: str) -> Iterable[Block]:
@@ -250,19 +249,19 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, command: str) -> Iterable[
         "often it was right before, and the colored part is what has been learned."
         f"{at_equal_error if outcome.model.shuffle.kind != 'none' else ''}",
         code=(f"{command} --compare",),
-        on=_PAGE,
+        on=PAGE,
     )
     heads = ("What is done", "Right guesses", "Drawn, from 0 to 100%")
     sides = tuple(
         (Bars(f"Somebody {whom}", heads, bars_of(found, adversary), "guesses"),)
         for adversary, whom in ADVERSARIES.items()
     )
-    yield Beside(sides, on=_PAGE)
+    yield Beside(sides, on=PAGE)
     yield Text(
         f"{CORRELATED} These numbers are about one belief beforehand and no promise; what is promised, whatever "
         "anybody believes, is at the top of this page.",
         bold=(CORRELATED,),
-        on=_PAGE,
+        on=PAGE,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    PAGE,
     Bar,
     Bars,
     Block,
@@ -18,7 +19,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.rounds_chart import rounds_chart
+from shuffledp.documents.epsilon_charts import rounds_chart
 from shuffledp.documents.words import NOTHING, count, number, percent
 from shuffledp.planning.network_plan import NetworkPlan
 from shuffledp.planning.printed_formulas import PrintedFormula
@@ -37,7 +38,6 @@ _LACKING = {
 _GAP = {"all": ("People who hold none, expected", "hold\nnone")}
 _DUMMIES = ("Dummies, expected", "dummies")
 _MOST_BARS = 8
-_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
 
 
 def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
@@ -87,12 +87,12 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
     blocks = (
         *told(*plan.warnings, role=Role.DANGER),
-        Text(passed, on=_PAGE),
-        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=_PAGE),
-        Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=_PAGE),
-        _rounds(plan, "this task", on=_PAGE),
+        Text(passed, on=PAGE),
+        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
+        Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=PAGE),
+        _rounds(plan, "this task", on=PAGE),
         *_mixing_table(plan),
-        *((_parts(plan, on=_PAGE),) if len(plan.parts) > 1 else ()),
+        *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
         *(_held(walked) if plan.protocol == "all" else ()),
         *_trust(plan, epsilon0),
     )
@@ -165,7 +165,7 @@ def _mixing_table(plan: NetworkPlan) -> Iterable[Table]:
     rows = tuple((f"{name[0].upper()}{name[1:]}", after) for name, after in _mixing(plan))
     heads = (Column("Which"), Column("Rounds"))
     caption = "Two mixing times, in rounds; neither is a guarantee"
-    return [Table(caption, heads, rows, look="numeric chances", label="Mixing times", on=_PAGE)] if rows else []
+    return [Table(caption, heads, rows, look="numeric chances", label="Mixing times", on=PAGE)] if rows else []
 
 
 def _mixing_time(rounds: float | None) -> str:
@@ -279,19 +279,19 @@ def _held(walked: Walked) -> Iterable[Block]:
     lacking = number(walked.plan.own.lacking)
     caption = f"People by the number of reports that they handed in; {lacking} were expected to hand in none"
     return (
-        Text("Who handed in how many", Role.HEADING, on=_PAGE),
-        Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=_PAGE),
+        Text("Who handed in how many", Role.HEADING, on=PAGE),
+        Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=PAGE),
     )
 
 
 def _trust(plan: NetworkPlan, epsilon0: float) -> Iterable[Block]:
     """What is left if people collude, or messages are watched."""
-    yield Text("If trust fails", Role.HEADING, on=_PAGE)
+    yield Text("If trust fails", Role.HEADING, on=PAGE)
     yield Text(
         "All of this holds as long as nobody on the way tells the analyst what came from whom, and nobody watches the "
         "messages. Whoever gets a report in the first round knows whose it is: against a neighbor who tells, only "
         f"epsilon0 = {number(epsilon0)} is left, and so it is against somebody who watches all messages.",
-        on=_PAGE,
+        on=PAGE,
     )
     if not plan.risks:
         return
@@ -301,11 +301,11 @@ def _trust(plan: NetworkPlan, epsilon0: float) -> Iterable[Block]:
         for each in plan.risks
     )
     caption = "If a share of the people collude with the analyst; numbers to weigh, and no promise"
-    yield Table(caption, heads, rows, label="What collusion costs", on=_PAGE)
+    yield Table(caption, heads, rows, label="What collusion costs", on=PAGE)
     yield Text(
         "The chance is an average over who colludes, and an upper bound. The last column is for somebody of whose "
         f"neighbors that share colludes: at epsilon = {number(epsilon0 / 2)}, half of epsilon0, no smaller delta holds "
         "for the worst randomizer of this epsilon0.",
         Role.NOTE,
-        on=_PAGE,
+        on=PAGE,
     )

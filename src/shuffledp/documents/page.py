@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shuffledp._version import __version__
 from shuffledp.core.text import printable
-from shuffledp.documents.document import Beside, Block, Chart, Document, Medium, Promise, Section, Text
+from shuffledp.documents.document import PAGE, Beside, Block, Chart, Document, Promise, Section, Text
 from shuffledp.documents.drawing import DARK, LIGHT, Drawn, draw
 from shuffledp.documents.words import shortened
 
@@ -64,7 +64,7 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
     sections = [*([_opening(document.promise)] if document.promise is not None else []), *document.sections]
     html = environment.get_template("page.html.j2").render(
         page=document,
-        sections=[section for section in sections if any(Medium.PAGE in block.on for block in section.blocks)],
+        sections=[section for section in sections if any(PAGE in block.on for block in section.blocks)],
         light=LIGHT,
         dark=DARK,
         version=__version__,
@@ -108,7 +108,7 @@ def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Envir
     environment.filters["files"] = lambda chart: " and ".join(f"{chart.name}{ending}" for ending in endings)
     environment.filters["drawn"] = drawn
     environment.filters["marked"] = _marked
-    environment.tests["on_page"] = lambda medium: Medium.PAGE in medium
+    environment.tests["on_page"] = lambda medium: PAGE in medium
     return environment
 
 

@@ -11,11 +11,12 @@ from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    PAGE,
+    TERMINAL,
     Block,
     Cell,
     Column,
     Fold,
-    Medium,
     Picture,
     Role,
     Section,
@@ -23,8 +24,8 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
+from shuffledp.documents.estimate_charts import PlacesDrawn, most_varied, place_charts, place_name
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.place_charts import PlacesDrawn, most_varied, place_charts, place_name
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
@@ -34,7 +35,6 @@ _MOST_ROWS = 400
 _FEW, _MANY = 0.1, 0.5  # of a group's reports that stay, beyond what a uniform shuffle leaves there
 _CERTAIN = 0.9995
 _WHOLE = 1000  # ranks: from here on without decimals
-_TERMINAL, _PAGE = Medium.TERMINAL, Medium.PAGE
 
 
 def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
@@ -62,10 +62,10 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
     own = {*outcome.model.local.warnings, *(outcome.walked.plan.warnings if outcome.walked else ())}
     blocks = (
         *told(*(each for each in outcome.warnings if each not in own), role=Role.DANGER),
-        Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=_PAGE),
+        Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),
-        *told(_chosen(mixing), on=_PAGE),
+        *told(_chosen(mixing), on=PAGE),
         *([] if outcome.seeded else _odds(regional)),
     )
     return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
@@ -153,13 +153,13 @@ def _ranks(mean: float) -> str:
 def _alone(mixing: Mixing) -> Text:
     """Who is not shuffled at all."""
     if not mixing.num_alone:
-        return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=_PAGE)
+        return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=PAGE)
     alone = count(mixing.num_alone)
     text = (
         f"{alone} of {count(mixing.num_users)} people ({percent(mixing.num_alone / mixing.num_users)}) are alone in a "
         "block: their reports are not shuffled at all, and epsilon0 alone protects them."
     )
-    return Text(text, Role.LEAD, bold=(alone,), on=_PAGE)
+    return Text(text, Role.LEAD, bold=(alone,), on=PAGE)
 
 
 def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
@@ -186,7 +186,7 @@ def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSe
     )
     heads = tuple(map(Column, ("What", "No shuffling", "This shuffle", "Uniform shuffle")))
     rows = tuple((what, none, Cell(text=this, bold=True), last) for what, none, this, last in lines)
-    return Table(caption, heads, rows, label="What the shuffle did", on=_PAGE)
+    return Table(caption, heads, rows, label="What the shuffle did", on=PAGE)
 
 
 def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
@@ -225,7 +225,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
     )
     rows = tuple((whose, Cell(text=chance, bold=True)) for whose, chance in found)
     heads = (Column("Whose report"), Column("Chance"))
-    yield Table(caption, heads, rows, look="numeric chances", label="Chances of finding a report", on=_PAGE)
+    yield Table(caption, heads, rows, look="numeric chances", label="Chances of finding a report", on=PAGE)
     larger = {
         "values": "what is reported counts for more.",
         "order": "where it lies counts for more.",
@@ -236,7 +236,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
         f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(largest.from_order, 'at most')} (alpha, "
         f"inside a group); {larger}",
         Role.NOTE,
-        on=_PAGE,
+        on=PAGE,
     )
 
 
@@ -259,11 +259,11 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
         f"typically {_wider(drawn)}."
     )
     blocks = (
-        *told(_on_terminal(regional), on=_TERMINAL),
-        Text(opening, Role.DANGER if mixing.mixes_all else Role.PLAIN, on=_PAGE),
-        Text(f"{average} {_left_out(regional.left_out)}".rstrip(), on=_PAGE),
-        *told(_slots(regional, section), on=_PAGE),
-        *(Picture(chart, on=_PAGE) for chart in place_charts(drawn)),
+        *told(_on_terminal(regional), on=TERMINAL),
+        Text(opening, Role.DANGER if mixing.mixes_all else Role.PLAIN, on=PAGE),
+        Text(f"{average} {_left_out(regional.left_out)}".rstrip(), on=PAGE),
+        *told(_slots(regional, section), on=PAGE),
+        *(Picture(chart, on=PAGE) for chart in place_charts(drawn)),
         _every_place(regional, scale),
     )
     return Section(anchor="places", title="Estimates by place", blocks=blocks)
@@ -377,4 +377,4 @@ def _every_place(regional: Regional, scale: Scale) -> Fold:
     further = f" ({count(len(rows) - _MOST_ROWS)} more in estimates.csv)" if len(rows) > _MOST_ROWS else ""
     table = Table(caption, tuple(map(Column, heads)), rows[:_MOST_ROWS], label="Estimates by place")
     summary = f"{'All' if not further else 'The first'} {min(len(rows), _MOST_ROWS)} estimates as a table{further}"
-    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=_PAGE)
+    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=PAGE)

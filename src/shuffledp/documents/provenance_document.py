@@ -10,14 +10,13 @@ import numpy as np
 from shuffledp._version import __version__
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
-from shuffledp.documents.document import Beside, Block, Code, Fold, Medium, Pairs, Role, Section, Text, told
+from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Role, Section, Text, told
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
 _MOST_ITEMS = 16
-_PAGE = Medium.PAGE
 
 
 def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
@@ -28,15 +27,12 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
         f"A further release about the same people adds to the loss: what is promised here covers {_covered(outcome)}."
     )
     blocks = (
-        Code(command, on=_PAGE),
-        *told(repeats, "" if outcome.seeded else again, on=_PAGE),
+        Code(command, on=PAGE),
+        *told(repeats, "" if outcome.seeded else again, on=PAGE),
         Beside(
-            (
-                _parameters("The task, fixed beforehand", task),
-                (*_versions(task), *_files(outcome.files)),
-            ),
+            (_parameters("The task, fixed beforehand", task), (*_versions(task), *_files(outcome.files))),
             look="columns apart",
-            on=_PAGE,
+            on=PAGE,
         ),
     )
     return Section(anchor="reproduction", title="How it was made", blocks=blocks)
@@ -44,7 +40,7 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
 
 def task_section(task: Column | Task) -> Section:
     """All parameters, and what it takes to check that it is the same task."""
-    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task))), on=_PAGE),)
+    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 
 

@@ -6,9 +6,21 @@ from pathlib import Path
 
 from shuffledp.core.text import count_of
 from shuffledp.documents import page
-from shuffledp.documents.bounds_document import accounting_section
-from shuffledp.documents.document import Block, Document, Fold, Link, Medium, Picture, Role, Section, told
-from shuffledp.documents.estimate_chart import estimates_chart
+from shuffledp.documents.account_document import accounting_section
+from shuffledp.documents.document import (
+    PAGE,
+    TERMINAL,
+    Block,
+    Document,
+    Fold,
+    Link,
+    Medium,
+    Picture,
+    Role,
+    Section,
+    told,
+)
+from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.estimate_document import (
     beside_section,
     clipping_of,
@@ -24,9 +36,8 @@ from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import sent
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
 
-PAGE = "release.html"
+RELEASE_PAGE = "release.html"
 _MOST_ROWS_UNFOLDED = 12
-_TERMINAL = Medium.TERMINAL
 
 
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
@@ -77,12 +88,14 @@ def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple
     columns, documents = {}, {}
     for name, column in outcome.columns.items():
         documents[name] = document = column_document(column)
-        columns[name] = column.with_files(folder / name, page.write_page(document, folder / name, PAGE, png=png))
+        columns[name] = column.with_files(
+            folder / name, page.write_page(document, folder / name, RELEASE_PAGE, png=png)
+        )
     outcome = replace(outcome, columns=columns)
     if not outcome.task.in_blocks:
         return outcome, document
     document = joint_document(outcome, documents)
-    return outcome.with_files(folder, page.write_page(document, folder, PAGE, png=png)), document
+    return outcome.with_files(folder, page.write_page(document, folder, RELEASE_PAGE, png=png)), document
 
 
 def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Document:
@@ -147,18 +160,18 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
     table: Block = estimates_table(outcome, f" of {value}")
     if len(outcome.release.estimate.target) > _MOST_ROWS_UNFOLDED:
         summary = f"All {len(outcome.release.estimate.target)} estimates as a table"
-        table = Fold(summary, (table,), on=Medium.PAGE)
+        table = Fold(summary, (table,), on=PAGE)
     chart = estimates_chart(outcome.release.estimate, scale_of(outcome), outcome.column.value, name=name)
     onward = (
         ": its own share of the loss, every theorem, what can be guessed about one person, where its errors come from, "
         "and its files."
     )
     blocks = (
-        *(block for section in document.sections for block in section.blocks if _TERMINAL in block.on),
-        *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=Medium.PAGE),
-        Picture(chart, has_files=False, on=Medium.PAGE),
+        *(block for section in document.sections for block in section.blocks if TERMINAL in block.on),
+        *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
+        Picture(chart, has_files=False, on=PAGE),
         table,
-        Link(f"{folder}/{PAGE}", "The page of this column", onward, on=Medium.PAGE),
+        Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )
     return Section(anchor=f"column-{folder}", title=value, blocks=blocks, titled=Medium.BOTH)
 
@@ -172,9 +185,9 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
         replace(section, blocks=(*section.blocks, *columns.get(section.anchor, ()))) for section in document.sections
     ]
     together = told(
-        f"\nPage about all columns: {folder / PAGE}",
+        f"\nPage about all columns: {folder / RELEASE_PAGE}",
         f"Statement about one person, over all columns: {folder / 'statement.json'}",
-        on=_TERMINAL,
+        on=TERMINAL,
         role=Role.PATH,
     )
     return replace(document, sections=(*sections, Section(anchor="files", title="Files", blocks=together)))
@@ -182,4 +195,4 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
 
 def _places(outcome: ColumnOutcome, folder: Path) -> tuple[Block, ...]:
     """Where the page and the files of a column are."""
-    return told(f"Page:  {folder / PAGE}", f"Files: {', '.join(outcome.files)}", on=_TERMINAL, role=Role.PATH)
+    return told(f"Page:  {folder / RELEASE_PAGE}", f"Files: {', '.join(outcome.files)}", on=TERMINAL, role=Role.PATH)

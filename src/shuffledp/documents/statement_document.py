@@ -12,6 +12,8 @@ from shuffledp.core.statement_terms import Basis, Kind, Unit
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import factor_in_digits, in_digits, shown_relation
 from shuffledp.documents.document import (
+    PAGE,
+    TERMINAL,
     Beside,
     Block,
     Cell,
@@ -19,7 +21,6 @@ from shuffledp.documents.document import (
     Fold,
     Headline,
     Listing,
-    Medium,
     Meter,
     Promise,
     Role,
@@ -50,7 +51,6 @@ _ABOUT = {
     DSigmaPrivacy.type: "who of a group gave which of its reports",
 }
 _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
-_PAGE = Medium.PAGE
 _HOLDS = "It holds as long as"
 
 
@@ -129,7 +129,7 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     """The first statement in its parts, and the others in short, marked by their kinds."""
     first, *others = statements
     headline: tuple[Block, ...] = (
-        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, on=Medium.TERMINAL),
+        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, on=TERMINAL),
         *(_line(f"of which {part.label}: {in_short(part.statement)}") for part in first.parts),
         *(_line(in_short(statement)) for statement in others),
     )
@@ -140,9 +140,9 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
         headline=(*headline, _large(first)),
         meaning=tuple(_meaning(first)),
         trust=(
-            Text("Who must be trusted", Role.HEADING, on=_PAGE),
-            Text(_HOLDS, on=_PAGE),
-            Listing(tuple(each.text for each in first.trust), "trust", on=_PAGE),
+            Text("Who must be trusted", Role.HEADING, on=PAGE),
+            Text(_HOLDS, on=PAGE),
+            Listing(tuple(each.text for each in first.trust), "trust", on=PAGE),
         ),
         grounds=(*_grounds(first), *_others(first, others)),
     )
@@ -162,7 +162,7 @@ def in_short(statement: PrivacyStatement) -> str:
 
 
 def _line(text: str) -> Text:
-    return Text(f"  {text}", Role.NOTE, on=Medium.TERMINAL)
+    return Text(f"  {text}", Role.NOTE, on=TERMINAL)
 
 
 def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
@@ -172,14 +172,14 @@ def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> I
         f"This page makes no promise to anybody: {reason}. Its estimates may serve to try things out. For a release, "
         "collect and randomize again without a seed.",
         Role.LEAD,
-        on=_PAGE,
+        on=PAGE,
     )
     if first.claimed is not None:
         would = f"{first.sentence_of(first.claimed)} None of this holds for the run on this page."
-        yield Fold("What would be stated about a run without a seed", told(would), on=_PAGE)
+        yield Fold("What would be stated about a run without a seed", told(would), on=PAGE)
     if others:
         kinds = ", ".join(_TITLES[each.kind].lower() for each in others)
-        yield Text(f"The other statements about this run ({kinds}) are withdrawn too.", on=_PAGE)
+        yield Text(f"The other statements about this run ({kinds}) are withdrawn too.", on=PAGE)
 
 
 def _large(statement: PrivacyStatement) -> Headline:
@@ -194,7 +194,7 @@ def _large(statement: PrivacyStatement) -> Headline:
             ("remainder (delta)", loss.delta),
         )
     )
-    return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=_PAGE)
+    return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=PAGE)
 
 
 def _weakness(statement: PrivacyStatement) -> str:
@@ -204,44 +204,44 @@ def _weakness(statement: PrivacyStatement) -> str:
 def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
     """The game, the remainder, and which two inputs are compared."""
     guarantee, loss = statement.guarantee, Loss.of(statement.guarantee, statement.kind.relation)
-    yield Text("What it means", Role.HEADING, on=_PAGE)
+    yield Text("What it means", Role.HEADING, on=PAGE)
     if loss is not None and statement.kind.promises and isinstance(guarantee, DifferentialPrivacy):
         guess = Guess.under(guarantee)
-        yield Text(guess.sentence(several=bool(statement.parts)), on=_PAGE)
-        yield Meter(guess.share, guess.text, on=_PAGE)
+        yield Text(guess.sentence(several=bool(statement.parts)), on=PAGE)
+        yield Meter(guess.share, guess.text, on=PAGE)
     if loss is not None and loss.allowance:
-        yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=_PAGE)
+        yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=PAGE)
     if statement.unit is Unit.REPORT:
-        yield Text("This is per report: somebody who sends several must add them up.", on=_PAGE)
+        yield Text("This is per report: somebody who sends several must add them up.", on=PAGE)
     if isinstance(guarantee, DifferentialPrivacy):
         compared = guarantee.neighbors.text_of_sum if statement.parts else guarantee.neighbors.text
-        yield Text(f"What is compared: {compared}.", on=_PAGE)
+        yield Text(f"What is compared: {compared}.", on=PAGE)
 
 
 def _grounds(statement: PrivacyStatement) -> Iterable[Block]:
     """Kind, theorem, parts, remarks and hypotheses, and the whole as a paragraph."""
-    yield Text("Why it holds", Role.HEADING, on=_PAGE)
-    yield Text(_MEANINGS[statement.kind], tags=(Tag(_TITLES[statement.kind], "promise"),), on=_PAGE)
+    yield Text("Why it holds", Role.HEADING, on=PAGE)
+    yield Text(_MEANINGS[statement.kind], tags=(Tag(_TITLES[statement.kind], "promise"),), on=PAGE)
     yield _by(statement, "By the theorem ")
     if statement.parts:
         yield from _shares(statement)
     if statement.all_remarks:
-        yield Text("What else to know", Role.SUBHEADING, on=_PAGE)
-        yield Listing(statement.all_remarks, on=_PAGE)
+        yield Text("What else to know", Role.SUBHEADING, on=PAGE)
+        yield Listing(statement.all_remarks, on=PAGE)
     yield from _hypotheses(statement.basis)
-    yield Fold("The whole statement as a paragraph to quote", told(str(statement)), on=_PAGE)
+    yield Fold("The whole statement as a paragraph to quote", told(str(statement)), on=PAGE)
 
 
 def _by(statement: PrivacyStatement, start: str = "By ") -> Text:
     """Theorem, source, and who has checked the proof."""
     theorem = statement.basis.theorem
-    return Text(f"{start}{theorem}: {statement.basis.citation}; {statement.proof}.", code=(theorem,), on=_PAGE)
+    return Text(f"{start}{theorem}: {statement.basis.citation}; {statement.proof}.", code=(theorem,), on=PAGE)
 
 
 def _others(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
     if others:
-        yield Text("What else is known", Role.HEADING, on=_PAGE)
-        yield Beside(tuple(tuple(_card(each, first.all_remarks)) for each in others), "cards", on=_PAGE)
+        yield Text("What else is known", Role.HEADING, on=PAGE)
+        yield Beside(tuple(tuple(_card(each, first.all_remarks)) for each in others), "cards", on=PAGE)
 
 
 def _card(statement: PrivacyStatement, known: Sequence[str]) -> Iterable[Block]:
@@ -283,7 +283,7 @@ def _shares(statement: PrivacyStatement) -> Iterable[Block]:
         rows.append((leaf.label, *numbers, Cell(text=leaf.statement.basis.theorem, code=True)))
     heads = (Column("Share of", left=True), Column("Epsilon"), Column("Delta"), Column("By", left=True))
     caption = "What it was put together from: shares of the sum, none of which is a promise about all of it"
-    yield Table(caption, heads, tuple(rows), look="shares", label="Shares of the sum", on=_PAGE)
+    yield Table(caption, heads, tuple(rows), look="shares", label="Shares of the sum", on=PAGE)
     for leaf in leaves:
         yield from _hypotheses(leaf.statement.basis, f" for {leaf.label}")
 
@@ -299,4 +299,4 @@ def _hypotheses(basis: Basis, whose: str = "") -> Iterable[Block]:
             look="",
             label="Hypotheses",
         )
-        yield Fold(f"Hypotheses of {basis.theorem}{whose}, each with the value it met", (table,), on=_PAGE)
+        yield Fold(f"Hypotheses of {basis.theorem}{whose}, each with the value it met", (table,), on=PAGE)

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from shuffledp.core.text import printable
-from shuffledp.documents.document import Block, Document, Medium, Pairs, Role, Section, Table, Text
+from shuffledp.documents.document import TERMINAL, Block, Document, Pairs, Role, Section, Table, Text
 
 _STYLES = {
     Role.LEAD: "bold",
@@ -37,7 +37,7 @@ def show(document: Document, console: Console) -> None:
 
 
 def _show_section(section: Section, console: Console) -> None:
-    if Medium.TERMINAL in section.titled:
+    if TERMINAL in section.titled:
         console.print(Line(f"\n{printable(section.title)}", style="bold"))
     show_blocks(section.blocks, console)
 
@@ -45,7 +45,7 @@ def _show_section(section: Section, console: Console) -> None:
 def show_blocks(blocks: Iterable[Block], console: Console) -> None:
     """Those of the blocks that belong on a terminal."""
     for block in blocks:
-        if Medium.TERMINAL not in block.on:
+        if TERMINAL not in block.on:
             continue
         if isinstance(block, Text):
             said = f"WARNING: {block.text}" if block.role is Role.DANGER else block.text

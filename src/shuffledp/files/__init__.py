@@ -1,6 +1,6 @@
 """Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file.
 
-To be read in this order: `stages` (the whole flow), `reading` and `row_problems` (columns in batches), `answer_readers`
+To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_readers`
 and `randomizing` (answers to reports), `graph_files` and `group_files` (what shufflers need), `shuffling`, `regions`
 (estimates by place), `parquet` (reports and views), `writing` (output that is whole), `matrices`.
 

@@ -9,15 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
-from shuffledp.files.row_problems import (
-    RowProblem,
-    as_floats,
-    is_number,
-    is_text,
-    plain,
-    searchable,
-    type_name,
-)
+from shuffledp.files.reading import RowProblem, as_floats, is_number, is_text, plain, searchable, type_name
 from shuffledp.randomizers import NORM_TOLERANCE
 from shuffledp.survey import Category, Column, Missing, NumberSection, SplitAndMixSection
 

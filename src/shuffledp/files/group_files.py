@@ -11,8 +11,7 @@ from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
 from shuffledp.files.graph_files import read_graph
 from shuffledp.files.randomizing import PublicReader
-from shuffledp.files.reading import Progress, guarded, read_batches
-from shuffledp.files.row_problems import is_number, is_text, numerals, plain
+from shuffledp.files.reading import Progress, guarded, is_number, is_text, numerals, plain, read_batches
 from shuffledp.people.groups import Groups
 from shuffledp.survey import Grouping, GroupsSection, Task
 

@@ -16,8 +16,17 @@ from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import reader_for
 from shuffledp.files.parquet import ReportPart
-from shuffledp.files.reading import Watch, guarded, read_batches
-from shuffledp.files.row_problems import RowProblem, as_floats, is_number, is_text, plain, type_name
+from shuffledp.files.reading import (
+    RowProblem,
+    Watch,
+    as_floats,
+    guarded,
+    is_number,
+    is_text,
+    plain,
+    read_batches,
+    type_name,
+)
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import ROW, Column, DataFlow, Task
 

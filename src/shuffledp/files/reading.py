@@ -1,18 +1,22 @@
-"""Columns of a CSV or Parquet file in batches, with errors that never show what a row holds, and who watches."""
+"""Columns of a CSV or Parquet file in batches, and rows with a problem by number: no error shows what a row holds."""
 
 import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
-from shuffledp.files.row_problems import is_text
+from shuffledp.core.text import plural
 
 Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
 Result = TypeVar("Result")
@@ -25,6 +29,11 @@ _BYTES_OF_VALUE = 8
 _BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
 _PARQUET_MAGIC = b"PAR1"
+_ROWS_SHOWN = 5
+# Types that pyarrow cannot search, and what they are read as.
+_SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
+# What a text must look like to be read as a number; "inf" does not.
+_NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class Watch:
@@ -268,3 +277,102 @@ def _harmless(error: Exception) -> str:
     if "Parquet" in message or "parquet" in message:
         return "it is not a whole Parquet file (truncated or damaged)"
     return "it is damaged, or not in the format that its name says"
+
+
+# ---- rows with a problem, and the types of columns that readers tell apart -------------------------------------------
+
+
+@dataclass(slots=True)
+class RowProblem:
+    """Rows with one kind of problem: their count, and the numbers of the first few; never what they hold.
+
+    Args:
+        wanted: what the column must do, such as "hold finite numbers".
+        found: what the rows do in its place.
+        hint: a sentence about the way out, after a blank.
+    """
+
+    wanted: str
+    found: str = "answers are something else"
+    hint: str = ""
+    count: int = field(default=0, init=False)
+    first: list[int] = field(default_factory=list, init=False)
+
+    def add(self, mask: NDArray[np.bool_], offset: int) -> None:
+        """Note the rows of a batch where the mask is True; ``offset`` rows came before the batch."""
+        found = np.flatnonzero(mask)
+        self.count += len(found)
+        room = _ROWS_SHOWN - len(self.first)
+        self.first += [offset + int(index) + 1 for index in found[:room]]
+
+    def require_none(self, column: str, received: int) -> None:
+        """Refuse the input if any row has the problem.
+
+        Args:
+            column: what the column is called in the message, such as "column 'age'".
+            received: rows in the input.
+
+        Raises:
+            InputDataError: with the count and the numbers of the first rows.
+        """
+        if self.count:
+            raise InputDataError(
+                f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
+            )
+
+    def __str__(self) -> str:
+        rows = ", ".join(str(row) for row in self.first)
+        more = ", ..." if self.count > len(self.first) else ""
+        return f"{plural(self.count, 'row')} {rows}{more} (counted from 1, without the header)"
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The column without a dictionary, in a type that pyarrow can search."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return searchable(column)
+
+
+def searchable(column: pa.Array) -> pa.Array:
+    """The column in a type that pyarrow can search."""
+    return column.cast(_SEARCHABLE.get(column.type, column.type))
+
+
+def numerals(texts: pa.Array) -> pa.Array:
+    """The texts that a number can be read from, trimmed; null in place of all others, which nothing may quote."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)
+
+
+def as_floats(column: pa.Array, name: str) -> NDArray[np.float64]:
+    """A plain column of numbers, or of texts that are numbers; NaN where there is none.
+
+    Args:
+        column: without a dictionary.
+        name: what it is called in the message.
+
+    Raises:
+        InputDataError: if its type is neither text nor a number.
+    """
+    if is_text(column.type):
+        column = numerals(column)
+    elif not (is_number(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):
+        raise InputDataError(f"{name} must hold numbers; its type is {type_name(column.type)}.")
+    numbers = pc.cast(column, pa.float64(), safe=False).fill_null(np.nan)
+    found: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
+    return found
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds integers or floating-point numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def type_name(kind: pa.DataType) -> str:
+    """A type in a word or two: nested ones would list the names of their parts."""
+    return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()

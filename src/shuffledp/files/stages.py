@@ -127,13 +127,7 @@ def shuffle(
 
 
 def analyze(
-    task: Task,
-    views: Path,
-    folder: Path,
-    *,
-    earlier: Sequence[Path] = (),
-    watch: Watch = _NOBODY,
-    beside: Path = _HERE,
+    task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY, beside: Path = _HERE
 ) -> Outcome:
     """The analyst's stage: the view of each column in; the view again, estimates and statements out.
 

@@ -15,9 +15,8 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
-from shuffledp.survey.budget import by_observer
+from shuffledp.survey.budget import OrderShare, by_observer, order_in
 from shuffledp.survey.columns import Column, digest, require_sha256
-from shuffledp.survey.order_losses import OrderShare, order_in
 from shuffledp.survey.section import one_line
 from shuffledp.survey.task import Task
 

@@ -6,9 +6,11 @@ what only a task knows: how the private column is read, how files hold reports, 
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+
+import numpy as np
 
 from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError
@@ -17,7 +19,6 @@ from shuffledp.core.validate import invalid
 from shuffledp.planning.randomizer_choice import ExpectedError, expected_error
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
-from shuffledp.survey.report_form import from_file, to_file
 from shuffledp.survey.section import Circumstances, OutOfRange, Section, one_line
 
 if TYPE_CHECKING:
@@ -129,12 +130,12 @@ class RandomizerSection(Section):
         """The answers in the private column, in the order of their numbers."""
 
     def named(self, reports: "pa.Table") -> "pa.Table":
-        """Reports as a file holds them, such as names of categories in place of numbers."""
-        return to_file(reports, form=self.mechanism.file_form, targets=self.targets)
+        """Reports as a file holds them: categories by name, packed bits as binary strings, others as they are."""
+        return _FORMS[self.mechanism.file_form][0](reports, self.targets)
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Reports as the randomizer made them: the inverse of `named`."""
-        return from_file(reports, form=self.mechanism.file_form, targets=self.targets)
+        """Inverse of `named`; a column that it cannot have written becomes, or stays, one that is no report."""
+        return _FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
     def with_missing_category(self) -> "RandomizerSection":
@@ -322,3 +323,57 @@ def section_of(kind: str, mechanism: type[Mechanism]) -> type[RandomizerSection]
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]
         _MADE[kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
     return _MADE[kind, mechanism]
+
+
+# ---- forms of reports in files: what people and other programs read there, and the way back -------------------------
+
+
+def _with_names(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
+    """The column ``value`` dictionary-encoded, with the categories as dictionary."""
+    import pyarrow as pa
+
+    codes = reports.column("value").combine_chunks().cast(pa.int32())
+    named = pa.DictionaryArray.from_arrays(codes, pa.array(targets))
+    return reports.set_column(reports.column_names.index("value"), "value", named)
+
+
+def _with_numbers(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
+    """The numbers of the categories again; a name that is none of them becomes a number out of range."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array(targets)
+    names = reports.column("value").cast(known.type)
+    codes = pc.index_in(names, known).fill_null(len(known))
+    return reports.set_column(reports.column_names.index("value"), "value", codes)
+
+
+def _with_binary_strings(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
+    """The column ``bits`` as binary strings of one width; category v is bit v % 8 of byte v // 8."""
+    import pyarrow as pa
+
+    lists = reports.column("bits").combine_chunks()
+    memory = pa.py_buffer(np.ascontiguousarray(lists.flatten()))
+    binary = pa.FixedSizeBinaryArray.from_buffers(pa.binary(lists.type.list_size), len(lists), [None, memory])
+    return reports.set_column(reports.column_names.index("bits"), "bits", binary)
+
+
+def _with_lists(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
+    """Lists of bytes again; another column than of binary strings of one width stays as it is, and is no report."""
+    import pyarrow as pa
+
+    binary = reports.column("bits").combine_chunks()
+    if not pa.types.is_fixed_size_binary(binary.type) or binary.null_count:
+        return reports
+    width = binary.type.byte_width
+    memory = np.frombuffer(binary.buffers()[1] or b"", dtype=np.uint8)
+    flat = memory[binary.offset * width : (binary.offset + len(binary)) * width]
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(flat), width)
+    return reports.set_column(reports.column_names.index("bits"), "bits", lists)
+
+
+_FORMS: dict[str, tuple[Callable[["pa.Table", tuple[str, ...]], "pa.Table"], ...]] = {
+    "columns": (lambda reports, _: reports,) * 2,
+    "category": (_with_names, _with_numbers),
+    "bits": (_with_binary_strings, _with_lists),
+}

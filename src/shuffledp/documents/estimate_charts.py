@@ -1,4 +1,4 @@
-"""Pictures of estimates by place: a line along one public number, a map of two with intervals, or a row a label."""
+"""Pictures of estimates: a dot with an interval for each; by place a line, a map with intervals, or a row a label."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import Chart
 from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, text_width
-from shuffledp.documents.words import Scale, count, shortened
+from shuffledp.documents.words import MINUS, Scale, count, shortened
 from shuffledp.survey import Regional
 
 if TYPE_CHECKING:
@@ -22,10 +22,125 @@ if TYPE_CHECKING:
 
 
 _MOST_DRAWN = 40
-_LONGEST_NAME = 26
+_LONGEST_NAME, _LONGEST_PLACE = 30, 26
+_AROUND_VALUES = 20  # pixels
+_LEAST_SHARE_OF_RANGE = 0.1
 _SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
 _BEYOND = 0.03  # of the range of the truth: so far do axes reach beyond it
 _LEFT = 52  # pixels beside a line or a map
+
+
+def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates") -> Chart:
+    """A dot and a line for each estimate; of too many to be read, the largest are drawn.
+
+    Args:
+        estimate: what to draw.
+        scale: how its numbers are written.
+        column: what people answered.
+        name: of the chart's files.
+    """
+    shown = np.arange(len(estimate.target))
+    caption = f"Dots: estimates. Lines: {estimate.level * 100:.4g}% intervals."
+    if len(shown) > _MOST_DRAWN:
+        size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
+        shown = np.sort(np.argsort(-size, kind="stable")[:_MOST_DRAWN])
+        kind = "largest" if scale.is_share else "largest in size"
+        caption += f" Of {count(len(estimate.target))} only the {_MOST_DRAWN} {kind} are drawn; the table has all."
+    if scale.lies_outside(estimate):
+        caption += f" Gray: where no true {'share' if scale.is_share else 'mean'} can lie."
+    largest = int(np.argmax(estimate.estimate))
+    return Chart(
+        name=name,
+        title=f"Estimated {estimate.statistic} with {estimate.level * 100:.4g}% intervals",
+        description=(
+            f"A dot with an interval for each of {count_of(len(shown), 'row')}; the numbers are in the table "
+            f"below. The largest is {estimate.target[largest]} with {scale.text(estimate.estimate[largest])}."
+        ),
+        caption=caption,
+        draw=partial(_draw, estimate, scale, shown, _axis_label(estimate, scale, column)),
+    )
+
+
+def _axis_label(estimate: Estimate, scale: Scale, column: str) -> str:
+    if scale.is_share:
+        return "share of the people"
+    return f"{estimate.statistic} of {shortened(column, _LONGEST_NAME)}, in its own units"
+
+
+def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str, width: int) -> "Figure":
+    """One line per row: name, dot and interval, value; on narrow screens name and value stand above the line."""
+    narrow = width <= NARROW
+    pitch = 44 if narrow else (44 if len(shown) <= 5 else 32 if len(shown) <= 15 else 24)
+    names = [shortened(estimate.target[row], _LONGEST_NAME) for row in shown]
+    values = [scale.text(estimate.estimate[row]) for row in shown]
+    left = 4 if narrow else max(text_width(name) for name in names) + _AROUND_VALUES
+    right = 4 if narrow else max(text_width(value) for value in values) + _AROUND_VALUES
+    figure, axes = new_figure(width, pitch * len(shown) + 54, left=left, right=right, top=10, bottom=44)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    _draw_range(axes, estimate, scale, shown, narrow=narrow)
+    center, margin = scale.factor * estimate.estimate[shown], scale.factor * estimate.margin[shown]
+    places = np.arange(len(shown)) + (0.22 if narrow else 0.0)
+    axes.hlines(places, center - margin, center + margin, color=LIGHT["blue"], linewidth=2.5)
+    axes.plot(center, places, "o", color=LIGHT["blue"], markersize=8, markeredgecolor=LIGHT["paper"])
+    axes.set_xlabel(label, labelpad=6)
+    across = axes.get_yaxis_transform()
+    for row, (name, value, place) in enumerate(zip(names, values, places - 0.42 if narrow else places, strict=True)):
+        if narrow:
+            axes.axhspan(row - 0.5, row, color=LIGHT["paper"], linewidth=0, zorder=1.5)
+        side = "left" if narrow else "right"
+        annotate(axes, name, (0, place), (0 if narrow else -8, 0), xycoords=across, ha=side)
+        annotate(axes, value, (1, place), (0 if narrow else right - 2, 0), xycoords=across, ha="right")
+    return figure
+
+
+def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: NDArray[np.intp], *, narrow: bool) -> None:
+    """The axis; values that no truth can have are shaded."""
+    first, last = _ends(estimate, scale, shown)
+    axes.set_xlim(first, last)
+    _style_rows(axes, scale.unit, 4 if narrow else 8)
+    if first <= 0 <= last:
+        axes.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=1)
+    if scale.bounds:
+        low, high = (scale.factor * end for end in scale.bounds)
+        for end, beyond in ((low, min(first, low)), (high, max(last, high))):
+            if first < end < last:
+                axes.axvline(end, color=LIGHT["soft"], linewidth=1, zorder=1)
+                axes.axvspan(*sorted((end, beyond)), color=LIGHT["line"], alpha=0.45, linewidth=0, zorder=0)
+        axes.set_xlim(first, last)
+
+
+def _style(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: int) -> None:
+    """The axis of the estimates."""
+    axes.grid(axis=axis)
+    axes.tick_params(length=0)
+    axes.locator_params(axis=axis, nbins=most_ticks)
+    along = axes.xaxis if axis == "x" else axes.yaxis
+    along.set_major_formatter(lambda value, _: f"{value:,.6g}{unit}".replace("-", MINUS))
+
+
+def _style_rows(axes: "Axes", unit: str, most_ticks: int) -> None:
+    """Estimates below each other, whose names are texts."""
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    _style(axes, unit, "x", most_ticks)
+
+
+def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[float, float]:
+    """Ends of the axis: shares start at zero; means have their range, unless they fill too little of it to be read."""
+    low = scale.factor * float(estimate.lower[shown].min())
+    high = scale.factor * float(estimate.upper[shown].max())
+    if scale.is_share:
+        low, high = min(0.0, low), max(0.0, high)
+        high = max(high, scale.factor) if high > 0.85 * scale.factor else high
+    elif scale.bounds and high - low > _LEAST_SHARE_OF_RANGE * (scale.bounds[1] - scale.bounds[0]):
+        low, high = min(scale.bounds[0], low), max(scale.bounds[1], high)
+    else:
+        low, high = low - (high - low), high + (high - low)
+    margin = 0.03 * (high - low or 1.0)
+    return low - margin, high + margin
+
+
+# ---- by place -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,17 +222,15 @@ def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
     dimensions = {len(each) for each in numbers}
     overall = f"{drawn.overall:,.4g}{drawn.unit}"
     uniform = f"Dashed: {overall}, the estimate for everybody, which a uniform shuffle would give every place."
-    inside = (
-        " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
-        if _beyond(drawn)
-        else ""
-    )
+    if _beyond(drawn) and dimensions in ({1}, {2}):
+        uniform += (
+            " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
+        )
     if dimensions == {1}:
         caption = (
-            f"Band: {drawn.level} intervals of this release. Dark band: what they would be without shuffling. "
-            f"{uniform}{inside}"
+            f"Band: {drawn.level} intervals of this release. Dark band: what they would be without shuffling. {uniform}"
         )
-        return (_chart(drawn, "places", f"{drawn.title}, by place", caption, partial(_draw_line, drawn, _at(numbers))),)
+        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0])),)
     bars = f"Thick lines: {drawn.level} intervals of this release. Thin lines: what they would be without shuffling."
     if dimensions == {2}:
         caption = (
@@ -125,39 +238,27 @@ def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
             "standard errors apart. The larger the circle, the more people. A uniform shuffle would leave all circles "
             "pale."
         )
-        ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}{inside}"
+        ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}"
         return (
-            _chart(drawn, "places", f"{drawn.title}, by place", caption, partial(_draw_map, drawn, _at(numbers))),
-            _chart(
-                drawn,
-                "places-intervals",
-                f"{drawn.title}, by place, with intervals",
-                ordered,
-                partial(_draw_ordered, drawn),
-            ),
+            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers))),
+            _chart(drawn, ordered, partial(_draw_ordered, drawn), name="places-intervals", more=", with intervals"),
         )
     caption = f"{bars} {uniform}"
     if len(drawn.where) > _MOST_DRAWN:
         caption += f" Of {count(len(drawn.where))} places only the {_MOST_DRAWN} of most people are drawn."
-    return (_chart(drawn, "places", f"{drawn.title}, by place", caption, partial(_draw_rows, drawn)),)
+    return (_chart(drawn, caption, partial(_draw_rows, drawn)),)
 
 
-def _chart(drawn: PlacesDrawn, name: str, title: str, caption: str, draw: "Callable[[int], Figure]") -> Chart:
-    return Chart(
-        name=name,
-        title=title,
-        description=(
-            f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
-            f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in "
-            "the table below."
-        ),
-        caption=caption,
-        draw=draw,
+def _chart(
+    drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", *, name: str = "places", more: str = ""
+) -> Chart:
+    description = (
+        f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
+        f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
+        "table below."
     )
-
-
-def _at(numbers: list[list[float]]) -> Floats:
-    return np.array(numbers).squeeze(axis=1) if len(numbers[0]) == 1 else np.array(numbers)
+    title = f"{drawn.title}, by place{more}"
+    return Chart(name=name, title=title, description=description, caption=caption, draw=draw)
 
 
 def _beyond(drawn: PlacesDrawn) -> bool:
@@ -190,14 +291,6 @@ def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
     annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
 
 
-def _style(axes: "Axes", drawn: PlacesDrawn, axis: Literal["x", "y"], *, narrow: bool) -> None:
-    axes.grid(axis=axis)
-    axes.tick_params(length=0)
-    axes.locator_params(axis=axis, nbins=4 if narrow else 7)
-    along = axes.xaxis if axis == "x" else axes.yaxis
-    along.set_major_formatter(lambda value, _: f"{value:,.6g}{drawn.unit}".replace("-", "\N{MINUS SIGN}"))
-
-
 def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
     narrow = width <= NARROW
     order = np.argsort(at, kind="stable")
@@ -208,7 +301,7 @@ def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
     axes.fill_between(x, y - inner, y + inner, color=LIGHT["blue"], alpha=0.35, linewidth=0)
     axes.plot(x, y, color=LIGHT["blue"], linewidth=1.8)
     axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    _style(axes, drawn, "y", narrow=narrow)
+    _style(axes, drawn.unit, "y", 4 if narrow else 7)
     axes.locator_params(axis="x", nbins=5 if narrow else 10)
     axes.set_xlabel(next(iter(drawn.where[0])), labelpad=6)
     _frame(axes, drawn)
@@ -228,9 +321,8 @@ def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
         color = LIGHT["blue"] if apart[place] > 0 else LIGHT["vermilion"]
         strength = float(np.clip(abs(apart[place]) / 4, 0.06, 0.95))
         axes.plot(x[place], y[place], "o", color=color, alpha=strength, markersize=sizes[place], markeredgewidth=0)
-        axes.plot(
-            x[place], y[place], "o", fillstyle="none", color=LIGHT["soft"], markersize=sizes[place], markeredgewidth=0.5
-        )
+        edge = {"color": LIGHT["soft"], "markersize": sizes[place], "markeredgewidth": 0.5}
+        axes.plot(x[place], y[place], "o", fillstyle="none", **edge)
     axes.grid(True)
     axes.tick_params(length=0)
     axes.locator_params(nbins=4 if width <= NARROW else 8)
@@ -252,7 +344,7 @@ def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
     axes.vlines(x, y - inner, y + inner, color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
     axes.plot(x, y, "o", color=LIGHT["blue"], markersize=min(5.0, thick + 1), markeredgewidth=0)
     axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    _style(axes, drawn, "y", narrow=width <= NARROW)
+    _style(axes, drawn.unit, "y", 4 if width <= NARROW else 7)
     axes.set_xticks([])
     axes.set_xlim(-1, order.size)
     axes.set_xlabel("places, from the lowest to the highest", labelpad=8)
@@ -262,9 +354,8 @@ def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
 
 
 def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
-    narrow = width <= NARROW
     shown = np.sort(np.argsort(-drawn.people, kind="stable")[:_MOST_DRAWN])
-    names = [shortened(place_name(drawn.where[place]), _LONGEST_NAME) for place in shown]
+    names = [shortened(place_name(drawn.where[place]), _LONGEST_PLACE) for place in shown]
     left = min(max(text_width(name) for name in names) + 16, 0.5 * width)
     figure, axes = new_figure(width, 20 * len(shown) + 58, left=left, right=14, top=10, bottom=44)
     y, center = np.arange(len(shown)), drawn.estimate[shown]
@@ -275,10 +366,8 @@ def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
     axes.plot(center, y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
     axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    _style(axes, drawn, "x", narrow=narrow)
-    axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_NAME)}, {drawn.measure}", labelpad=6)
+    _style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
+    axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
     for place, name in zip(y, names, strict=True):
         annotate(axes, name, (0, float(place)), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
     return figure

@@ -1,4 +1,4 @@
-"""The picture that every paper on shuffling draws: epsilon against n, epsilon0 or delta, for all theorems together."""
+"""Pictures of epsilon on logarithmic axes: for all theorems against n, epsilon0 or delta; of walks against rounds."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.text import count_of
 from shuffledp.documents.curves import Axis, Curve, Curves, shown
 from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, annotate, new_figures, text_width
-from shuffledp.documents.words import count, short_count
+from shuffledp.documents.drawing import LIGHT, NARROW, annotate, new_figure, new_figures, text_width
+from shuffledp.documents.words import count, number, short_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from shuffledp.planning.network_plan import NetworkPlan
+
 
 _LABEL = 11  # pixels
 _TIE = 16  # pixels from a curve's end to its name
 _HEADROOM = 1.6  # how far above the local loss curves are drawn
+_ROOM = 1.5  # the same of the chart of rounds, and twice as far below
+_WITHDRAWN = "The run on this page is withdrawn: none of this holds for it."
 _TITLES = {
     Axis.USERS: "Epsilon against the number of users",
     Axis.EPSILON0: "Epsilon against the local loss",
@@ -60,7 +65,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
     if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
         caption.append("Dotted: weaker lower bounds.")
     if withdrawn:
-        caption.append("The run on this page is withdrawn: none of this holds for it.")
+        caption.append(_WITHDRAWN)
     if releases > 1:
         caption.append(f"All of this is about one release; the promise above is about {releases}.")
     return Chart(
@@ -132,22 +137,29 @@ def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
 
 
 def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import LogLocator
 
     largest = curves.tallest
     least = min([largest / 20, *(float(np.nanmin(shown(curve.epsilon))) for curve in curves.drawn)])
     axes.set(xscale="log", yscale="log", xlim=(curves.values[0], curves.values[-1]))
     axes.set_ylim(least / 1.3, largest * _HEADROOM)
-    axes.grid(which="major")
-    axes.tick_params(which="both", length=0)
+    _set_ticks(axes, _BELOW[curves.axis], _TICKS[curves.axis], few=math.log10(largest / least) < 2.5)
     subs = (1, 2, 5) if curves.axis is Axis.EPSILON0 else (1,)
     axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=6 if narrow else 12))
-    axes.xaxis.set_major_formatter(FuncFormatter(_TICKS[curves.axis]))
-    decades = math.log10(largest / least)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=20))
+
+
+def _set_ticks(axes: "Axes", below: str, ticks: Callable[[float, Any], str], *, few: bool) -> None:
+    """Epsilon upward; ticks at 1, 2 and 5 where there are few powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.grid(which="major")
+    axes.tick_params(which="both", length=0)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(ticks))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=20))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
     axes.minorticks_off()
-    axes.set_xlabel(_BELOW[curves.axis], labelpad=6)
+    axes.set_xlabel(below, labelpad=6)
     annotate(axes, "epsilon", (0, 1), (-6, 12), xycoords="axes fraction", ha="right", color=LIGHT["soft"])
 
 
@@ -242,14 +254,96 @@ def _apart(wanted: list[float], heights: list[float], low: float, high: float) -
 
 
 def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
-    """A line down from the dot to the axis, and what it is, in the empty lower corner."""
-    bottom = axes.get_ylim()[0]
-    here = max(float(curves.stated[curves.values == curves.here][0]), bottom)
+    here = max(float(curves.stated[curves.values == curves.here][0]), axes.get_ylim()[0])
+    text = f"{who}:\n{_HERE[curves.axis](curves.here)}"
+    _mark(axes, (curves.here, here), text, 8, hollow=hollow, va="bottom", linespacing=1.35)
+
+
+def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hollow: bool, **style: Any) -> None:
+    """A dot, a line down from it to the axis, and what it is, in the emptier lower corner."""
+    x, bottom = at[0], axes.get_ylim()[0]
     inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
-    axes.vlines(curves.here, bottom, here, color=LIGHT["blue"], linewidth=1)
-    axes.plot([curves.here], [here], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)
-    to_the_left = axes.transAxes.inverted().transform(axes.transData.transform((curves.here, bottom)))[0] > 0.5
-    style = {"va": "bottom", "fontsize": _LABEL, "fontweight": "bold", "linespacing": 1.35, "color": LIGHT["blue"]}
-    style |= {"ha": "right" if to_the_left else "left"}
-    offset = (-6 if to_the_left else 6, 8)
-    annotate(axes, f"{who}:\n{_HERE[curves.axis](curves.here)}", (curves.here, bottom), offset, **style)
+    axes.vlines(x, bottom, at[1], color=LIGHT["blue"], linewidth=1)
+    axes.plot([x], [at[1]], "o", markersize=10, mfc=inner, mec=edge, mew=1.5, zorder=5)
+    to_the_left = axes.transAxes.inverted().transform(axes.transData.transform((x, bottom)))[0] > 0.5
+    style |= {
+        "fontsize": _LABEL,
+        "fontweight": "bold",
+        "color": LIGHT["blue"],
+        "ha": "right" if to_the_left else "left",
+    }
+    annotate(axes, text, (x, bottom), (-6 if to_the_left else 6, above), **style)
+
+
+# ---- rounds of walks along a graph ----------------------------------------------------------------------------------
+
+
+def rounds_chart(plan: "NetworkPlan", *, epsilon0: float, withdrawn: bool) -> Chart:
+    """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would.
+
+    Args:
+        plan: what to draw.
+        epsilon0: of one report by itself.
+        withdrawn: whether nothing of it holds for the run on the page.
+    """
+    caption = [
+        "Both axes are logarithmic. Blue: what is guaranteed after so many rounds; dashed: a uniform shuffle of "
+        "everybody; dotted: no shuffling."
+    ]
+    if plan.fewest_rounds is not None and plan.num_parts == 1:
+        caption.append(f"Within 5% of a uniform shuffle from {count_of(plan.fewest_rounds, 'round')} on.")
+    if withdrawn:
+        caption.append(_WITHDRAWN)
+    least, most = plan.by_rounds[0], plan.by_rounds[-1]
+    return Chart(
+        name="rounds",
+        title="Guarantee against rounds",
+        description=(
+            f"Epsilon is {number(least.epsilon, 'at most')} after {count_of(least.rounds, 'round')} and "
+            f"{number(most.epsilon, 'at most')} after {most.rounds}; the numbers are in the table below."
+        ),
+        caption=" ".join(caption),
+        draw=partial(_draw_rounds, plan, epsilon0, withdrawn),
+    )
+
+
+def _draw_rounds(plan: "NetworkPlan", epsilon0: float, withdrawn: bool, width: int) -> "Figure":
+    narrow = width <= NARROW
+    figure, axes = new_figure(width, 300 if narrow else 360, left=56, right=16, top=30, bottom=48)
+    drawn = [row for row in plan.by_rounds if row.rounds > 0]
+    rounds, epsilons = np.array([row.rounds for row in drawn]), np.array([row.epsilon for row in drawn])
+    lowest = min([plan.uniform, *epsilons.tolist()])
+    axes.set(xscale="log", yscale="log", xlim=(rounds[0] * 0.9, rounds[-1] * 1.1))
+    axes.set_ylim(lowest / _ROOM**2, max(epsilon0, lowest) * _ROOM)
+    few = math.log10(max(epsilon0 / max(lowest, 1e-300), 1)) < 2.5
+    _set_ticks(axes, "rounds", lambda value, _: short_count(value), few=few)
+    axes.axhline(plan.uniform, color=LIGHT["green"], linewidth=1.5, linestyle=(0, (5, 3)))
+    axes.axhline(epsilon0, color=LIGHT["vermilion"], linewidth=1.3, linestyle=":")
+    edge = {"xycoords": ("axes fraction", "data"), "fontsize": _LABEL, "ha": "left"}
+    uniform = f"uniform shuffle: {number(plan.uniform, 'at most')}"
+    annotate(axes, uniform, (0, plan.uniform), (6, -9), color=LIGHT["green"], **edge)
+    _set_cost(axes, plan)
+    annotate(axes, f"no shuffling: {number(epsilon0)}", (0, epsilon0), (6, 9), color=LIGHT["vermilion"], **edge)
+    axes.plot(rounds, epsilons, color=LIGHT["blue"], linewidth=3, marker="o", markersize=4)
+    if plan.rounds:
+        own, each = (
+            plan.own,
+            "1 message" if number(plan.own.messages) == "1" else f"{number(plan.own.messages)} messages",
+        )
+        text = f"this task: {count_of(own.rounds, 'round')}, {each} each"
+        _mark(axes, (own.rounds, own.epsilon), text, 9, hollow=withdrawn)
+    return figure
+
+
+def _set_cost(axes: "Axes", plan: "NetworkPlan") -> None:
+    """What a person passes on, at the top: it grows with the rounds, and as they do but for losses."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    rows = [row for row in plan.by_rounds if row.rounds > 0 and row.messages > 0]
+    shown = [rows[0], rows[-1]] if len(rows) > 1 else rows
+    top = axes.secondary_xaxis("top")
+    top.xaxis.set_major_locator(FixedLocator([row.rounds for row in shown]))
+    top.xaxis.set_minor_locator(NullLocator())
+    top.xaxis.set_major_formatter(FixedFormatter([short_count(round(row.messages)) for row in shown]))
+    top.tick_params(which="both", length=0)
+    top.set_xlabel("messages that each person passes on", labelpad=-8)
