@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,10 +19,8 @@ from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Circumstances, Section, one_line, some_text
+from shuffledp.survey.section import Circumstances, Section, one_line, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
-
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Missing(StrEnum):
@@ -127,8 +124,7 @@ class Column(Described):
     def __post_init__(self) -> None:
         one_line(name=self.name)
         some_text(value=self.value)
-        if self.part_of is not None:
-            require_sha256(part_of=self.part_of)
+        require_sha256(part_of=self.part_of)
         for column in self.public:
             some_text(public=column)
         for text in filter(None, self.missing_values):
@@ -290,13 +286,6 @@ class Column(Described):
     def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:
         """The public description of the whole protocol for this many users; ``shuffler`` is as in `pipeline`."""
         return self.pipeline(shuffler).model(num_users)
-
-
-def require_sha256(**values: str) -> None:
-    """Refuse what is no digest."""
-    for name, sha256 in values.items():
-        if not _SHA256.fullmatch(sha256):
-            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
 
 
 def digest(task: Mapping[str, Any]) -> str:

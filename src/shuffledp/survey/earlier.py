@@ -16,8 +16,8 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
 from shuffledp.survey.budget import OrderShare, by_observer, order_in
-from shuffledp.survey.columns import Column, digest, require_sha256
-from shuffledp.survey.section import one_line
+from shuffledp.survey.columns import Column, digest
+from shuffledp.survey.section import one_line, require_sha256
 from shuffledp.survey.task import Task
 
 _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
@@ -37,8 +37,7 @@ class CountedRelease(Described):
     statement_sha256: str
 
     def __post_init__(self) -> None:
-        for name in ("task_sha256", "statement_sha256"):
-            require_sha256(**{name: getattr(self, name)})
+        require_sha256(task_sha256=self.task_sha256, statement_sha256=self.statement_sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,5 @@
 """The ``[groups]`` section: which people belong together, by public information alone."""
 
-import hashlib
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -15,7 +13,7 @@ from shuffledp.core.text import count_of
 from shuffledp.core.validate import invalid
 from shuffledp.people.groups import Groups, reference_order
 from shuffledp.people.groups.public_points import METRICS
-from shuffledp.survey.section import Section, some_text
+from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 
 _WAYS = ("columns", "column", "graph", "lists")
 _KEYS = {  # which keys go with each way, and which of them exactly one must be given of
@@ -24,7 +22,6 @@ _KEYS = {  # which keys go with each way, and which of them exactly one must be 
     "graph": (("sha256",), ("hops", "neighbors")),
     "lists": (("sha256",), ()),
 }
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +77,7 @@ class GroupsSection(Section):
             validate.integer_at_least(1, neighbors=self.neighbors)
         if self.hops is not None:
             validate.integer_at_least(0, hops=self.hops)
-        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256):
-            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", sha256=self.sha256)
+        require_sha256(sha256=self.sha256)
 
     def _check_keys(self, way: str) -> None:
         """Refuse keys that belong to another way, and reaches that are missing or given twice."""
@@ -115,39 +111,10 @@ class GroupsSection(Section):
         return self.graph or self.lists
 
     def pinned(self, folder: Path) -> "GroupsSection":
-        """The section with the digest of its file, if it has one, so that the task's own digest covers the file.
-
-        Args:
-            folder: that of the task file.
-
-        Raises:
-            InvalidParameterError: if the file cannot be read, or its digest is not the one that is given.
-        """
+        """The section with the digest of its file, if it has one; as `digest_of_files`."""
         if self.file is None:
             return self
-        found = self.digest_of_file(folder)
-        if self.sha256 not in (None, found):
-            raise InvalidParameterError(
-                f"[groups] {self.way} must be the file with the sha256 that the task gives; {self.file} has "
-                f"{found[:12]}..., not {str(self.sha256)[:12]}..."
-            )
-        return replace(self, sha256=found)
-
-    def digest_of_file(self, folder: Path) -> str:
-        """SHA-256 of the file that groups are made from.
-
-        Raises:
-            InvalidParameterError: if it cannot be read.
-        """
-        path = folder / str(self.file)
-        try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "no path"
-        raise InvalidParameterError(
-            f"[groups] {self.way} must be a file that can be read, beside the task file; got {self.file!r}: {reason}."
-        )
+        return replace(self, sha256=digest_of_files(folder, [self.file], self.sha256, key=f"{self.title} {self.way}"))
 
     @property
     def words(self) -> str:

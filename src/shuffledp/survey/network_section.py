@@ -1,6 +1,5 @@
 """The ``[shuffler]`` section of network shuffling: whose reports pass through whose hands, and how often."""
 
-import hashlib
 import math
 import re
 from collections.abc import Callable
@@ -19,14 +18,13 @@ from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
 from shuffledp.survey.groups import Grouping
-from shuffledp.survey.section import some_text
+from shuffledp.survey.section import digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 Progress = Callable[[int, int | None], None]
 
 AUTO = "auto"
 _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
-_SHA256 = re.compile("[0-9a-f]{64}")
 _MOST_ROUNDS = 100_000
 
 
@@ -107,8 +105,7 @@ class NetworkSection(ShufflerSection):
             raise invalid("left out for a random graph, which is in no file", sha256=self.sha256)
         if self.graph_seed is not None:
             validate.integer_at_least(0, graph_seed=self.graph_seed)
-        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256):
-            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", sha256=self.sha256)
+        require_sha256(sha256=self.sha256)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -126,37 +123,11 @@ class NetworkSection(ShufflerSection):
         return self._names if self.degree is None else ()
 
     def pinned(self, folder: Path) -> "NetworkSection":
-        """The same with the digest of its files; then the task's own digest covers what is in them.
-
-        Raises:
-            InvalidParameterError: if a file cannot be read, or their digest is not the one that is given.
-        """
+        """The section with the digest of its files, if it has any; as `digest_of_files`."""
         if not self.files:
             return self
-        found = self._digest_of_files(folder)
-        if self.sha256 not in (None, found):
-            raise InvalidParameterError(
-                f"[shuffler] graph must be the file with the sha256 that the task gives; {', '.join(self.files)} has "
-                f"{found[:12]}..., not {str(self.sha256)[:12]}..."
-            )
-        return replace(self, sha256=found)
-
-    def _digest_of_files(self, folder: Path) -> str:
-        total = hashlib.sha256()
-        for name in self.files:
-            try:
-                with (folder / name).open("rb") as file:
-                    while part := file.read(1 << 20):
-                        total.update(part)
-            except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or "no path"
-            else:
-                continue
-            raise InvalidParameterError(
-                f"[shuffler] graph must be a file that can be read, beside the task file, or random-regular:DEGREE; "
-                f"got {name!r}: {reason}."
-            )
-        return total.hexdigest()
+        key, other = f"{self.title} graph", ", or random-regular:DEGREE"
+        return replace(self, sha256=digest_of_files(folder, self.files, self.sha256, key=key, other=other))
 
     def shuffler(self, grouping: Grouping | None = None) -> RandomWalkShuffler:
         """Refused: the shuffler is one of a graph; see `walking`."""

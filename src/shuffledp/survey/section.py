@@ -1,15 +1,20 @@
 """Base of the tables of a task file: errors that name the table, checks of text, and values that tables share."""
 
+import hashlib
 import inspect
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import has_controls, is_misleading
 from shuffledp.core.validate import invalid
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Section(Described):
@@ -93,3 +98,45 @@ def one_line(**values: str) -> None:
     for name, text in values.items():
         if not text or has_controls(text):
             raise invalid("text that is not empty, in one line and without control characters", **{name: text})
+
+
+def require_sha256(**values: str | None) -> None:
+    """Refuse what is no digest; None is none yet."""
+    for name, sha256 in values.items():
+        if sha256 is not None and not _SHA256.fullmatch(sha256):
+            raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
+
+
+def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:
+    """SHA-256 of the files that a key of the task names, one after the other; with it the task's own covers them.
+
+    Args:
+        folder: that of the task file.
+        names: of the files, relative to it.
+        given: the digest that they must have, if the task says it.
+        key: that names them, for errors.
+        other: what the key may be besides, for errors.
+
+    Raises:
+        InvalidParameterError: if a file cannot be read, or their digest is not the one that is given.
+    """
+    total = hashlib.sha256()
+    for name in names:
+        try:
+            with (folder / name).open("rb") as file:
+                while part := file.read(1 << 20):
+                    total.update(part)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no path"
+        else:
+            continue
+        raise InvalidParameterError(
+            f"{key} must be a file that can be read, beside the task file{other}; got {name!r}: {reason}."
+        )
+    found = total.hexdigest()
+    if given not in (None, found):
+        raise InvalidParameterError(
+            f"{key} must be the file with the sha256 that the task gives; {', '.join(names)} has {found[:12]}..., not "
+            f"{str(given)[:12]}..."
+        )
+    return found

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -59,18 +59,10 @@ class ValueSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks(Described):
-    """Private columns as ``[[value]]`` blocks of a task file, and what is fixed for all of them.
+    """Private columns as ``[[value]]`` blocks of a task file, and what is fixed for all of them, as in `Column`.
 
     Args:
-        name: for people to read.
         value: the private columns, one or more.
-        public: public columns that travel along with each, if the shuffler keeps them.
-        missing: what to do with people who did not answer, in each column by itself.
-        missing_values: texts in the private columns that mean "did not answer", besides nulls.
-        people: who takes part.
-        shuffler: how the reports of each column are shuffled.
-        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
-        release: what is stated, with this delta for each column; and when nothing may be released.
 
     Raises:
         InvalidParameterError: if there is no column, or one twice.
@@ -106,19 +98,10 @@ class Blocks(Described):
 
     def _column(self, block: ValueSection, part_of: str) -> Column:
         try:
-            return Column(
-                name=self.name,
-                value=block.column,
-                public=self.public,
-                missing=self.missing,
-                missing_values=self.missing_values,
-                people=self.people,
-                randomizer=block.randomizer,
-                shuffler=self.shuffler,
-                groups=self.groups,
-                release=self.release,
-                part_of=part_of,
-            )
+            shared: dict[str, Any] = {
+                each.name: getattr(self, each.name) for each in fields(self) if each.name != "value"
+            }
+            return Column(value=block.column, randomizer=block.randomizer, part_of=part_of, **shared)
         except InvalidParameterError as error:
             message = str(error)
         raise InvalidParameterError(f"{block.title} of column {block.column!r}: {message}")
