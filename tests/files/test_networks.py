@@ -14,7 +14,7 @@ from shuffledp.files.graph_files import WalkedView
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import UniformShuffler
-from shuffledp.survey import NetworkSection, Task, along
+from shuffledp.survey import NetworkSection, Task
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 
@@ -29,7 +29,9 @@ def folder(tmp_path):
 
 
 def view_of(task: Task, folder):
-    shuffler = along(task.shuffler, read_graphs(task.shuffler, PEOPLE, folder), task.column.randomizer.randomizer(), 12)
+    shuffler = task.shuffler.along(
+        read_graphs(task.shuffler, PEOPLE, folder), task.column.randomizer.randomizer()
+    ).shuffler(12)
     return shuffler, shuffler.shuffle(task.column.randomizer.randomizer().randomize(np.arange(PEOPLE) % 2))
 
 

@@ -8,7 +8,7 @@ from cli.networks import ring_with_chords
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, PrivUnit
-from shuffledp.survey import NetworkSection, along, walking
+from shuffledp.survey import NetworkSection
 from shuffledp.testing import SeededSource
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
@@ -72,10 +72,10 @@ def test_files_are_pinned_by_the_digest_of_all_of_them_in_order(tmp_path):
 
 
 def test_graphs_follow_each_other_and_begin_anew():
-    shuffler = along(section(rounds=5), (GRAPH, OTHER), BIT, 5)
+    shuffler = section(rounds=5).along((GRAPH, OTHER), BIT).shuffler(5)
     assert shuffler.graph == (GRAPH, OTHER, GRAPH, OTHER, GRAPH)
-    assert along(section(), (GRAPH,), BIT, 3).graph is GRAPH
-    assert along(section(), (GRAPH, OTHER), BIT, 0).graph is GRAPH
+    assert section().along((GRAPH,), BIT).shuffler(3).graph is GRAPH
+    assert section().along((GRAPH, OTHER), BIT).shuffler(0).graph is GRAPH
     with pytest.raises(InvalidParameterError, match="graphs must be given"):
         section().shuffler()
 
@@ -91,7 +91,7 @@ def test_graphs_follow_each_other_and_begin_anew():
 )
 def test_a_section_describes_its_own_shuffles_and_no_others(keys):
     given = section(**keys)
-    model = along(given, (GRAPH,), BIT, 3).model(30)
+    model = given.along((GRAPH,), BIT).shuffler(3).model(30)
     assert given.describes(model)
     if "offline" not in keys and "colluding" not in keys:
         assert section(**keys | {"rounds": "auto"}).describes(model)
@@ -103,7 +103,7 @@ def test_a_section_describes_its_own_shuffles_and_no_others(keys):
 @pytest.mark.parametrize(("keys", "each"), [({}, None), ({"protocol": "padded", "submissions": 2}, 2)])
 def test_only_views_with_the_right_number_of_reports_could_be_of_a_section(keys, each):
     given = section(**keys)
-    view = along(given, (GRAPH,), BIT, 3).shuffle(BIT.randomize([0, 1] * 15, source=SeededSource(1)))
+    view = given.along((GRAPH,), BIT).shuffler(3).shuffle(BIT.randomize([0, 1] * 15, source=SeededSource(1)))
     assert given.could_have_made(view)
     other = section(protocol="single") if each else section(dropouts=0.1)
     assert not other.could_have_made(view)
@@ -111,15 +111,15 @@ def test_only_views_with_the_right_number_of_reports_could_be_of_a_section(keys,
 
 def test_dummies_are_made_of_a_value_that_the_randomizer_takes():
     single = section(protocol="single")
-    assert along(single, (GRAPH,), BIT, 3).dummy_value == 0
-    assert along(single, (GRAPH,), OneBitMean(epsilon0=1.0, lower=1.5, upper=9.0), 3).dummy_value == 2
+    assert single.along((GRAPH,), BIT).shuffler(3).dummy_value == 0
+    assert single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=1.5, upper=9.0)).shuffler(3).dummy_value == 2
     with pytest.raises(InvalidParameterError, match=r"protocol must be 'all' for answers from 0\.2 to 0\.8"):
-        along(single, (GRAPH,), OneBitMean(epsilon0=1.0, lower=0.2, upper=0.8), 3)
+        single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=0.2, upper=0.8)).shuffler(3)
 
 
 def test_dummies_of_vectors_are_the_randomizers_own_and_have_no_value():
     randomizer = PrivUnit(epsilon0=4.0, dimension=3)
-    shuffler = along(section(protocol="single"), (GRAPH,), randomizer, 3)
+    shuffler = section(protocol="single").along((GRAPH,), randomizer).shuffler(3)
     assert shuffler.dummy_value is None
     assert shuffler.dummies == randomizer
 
@@ -132,7 +132,7 @@ def test_rounds_are_no_truth_value_and_somebody_has_neighbors():
 
 
 def test_rounds_that_cannot_be_found_must_be_given():
-    assert walking(section(rounds=7), (GRAPH,), BIT, 0.05).num_rounds == 7
+    assert section(rounds=7).walking((GRAPH,), BIT, 0.05).num_rounds == 7
     message = r"\[shuffler\] rounds must be a number here: no number .*; reports get lost .*; got rounds='auto'"
     with pytest.raises(InvalidParameterError, match=message):
-        walking(section(rounds="auto", dropouts=0.5), (GRAPH,), BIT, 0.05)
+        section(rounds="auto", dropouts=0.5).walking((GRAPH,), BIT, 0.05)

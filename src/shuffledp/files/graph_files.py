@@ -20,7 +20,7 @@ from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.survey import Column, NetworkSection, Walked, along, plan_network
+from shuffledp.survey import Column, NetworkSection, Walked
 
 _FEW = 1 << 20  # people, so many that a graph takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
@@ -238,7 +238,7 @@ class WalkedView:
             raise InputDataError("the view must be one of a 'network' shuffle.")
         graphs = read_graphs(section, shuffle.num_users, folder)
         if not isinstance(shuffler, RandomWalkShuffler):
-            shuffler = along(section, graphs, column.randomizer.randomizer(), shuffle.num_rounds)
+            shuffler = section.along(graphs, column.randomizer.randomizer()).shuffler(shuffle.num_rounds)
         own = shuffler.model(shuffle.num_users)
         if own.graph_digest != shuffle.graph_digest:
             raise InputDataError("the view must be one of walks along the task's graph; it is of another graph.")
@@ -248,14 +248,9 @@ class WalkedView:
 
     def walked(self, progress: Progress | None = None) -> Walked:
         """What there is to say of the walks."""
-        planned = plan_network(
-            cast(NetworkSection, self.column.shuffler),
-            self.graphs,
-            self.column.randomizer.randomizer(),
-            self.column.release.delta,
-            shuffler=self.shuffler,
-            progress=progress,
-        )
+        section, randomizer = cast(NetworkSection, self.column.shuffler), self.column.randomizer.randomizer()
+        delta = self.column.release.delta
+        planned = section.plan(self.graphs, randomizer, delta, shuffler=self.shuffler, progress=progress)
         held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
         return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
 

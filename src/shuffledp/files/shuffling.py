@@ -26,7 +26,7 @@ from shuffledp.files.graph_files import read_graphs
 from shuffledp.files.group_files import grouping_of
 from shuffledp.files.parquet import ReportPart
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.survey import ROW, Column, NetworkSection, walking
+from shuffledp.survey import ROW, Column, NetworkSection
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
@@ -107,7 +107,7 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
         return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
     if isinstance(column.shuffler, NetworkSection):
         graphs = read_graphs(column.shuffler, num_users, beside)
-        return walking(column.shuffler, graphs, column.randomizer.randomizer(), column.release.delta)
+        return column.shuffler.walking(graphs, column.randomizer.randomizer(), column.release.delta)
     if column.groups is None:
         return column.shuffler.shuffler()
     return column.shuffler.shuffler(grouping_of(column.groups, public, num_users, beside))

@@ -29,9 +29,6 @@ from .groups import Grouping as Grouping
 from .groups import GroupsSection as GroupsSection
 from .network_section import NetworkSection as NetworkSection
 from .network_section import Walked as Walked
-from .network_section import along as along
-from .network_section import plan_network as plan_network
-from .network_section import walking as walking
 
 # losses that add up, and what comes of a task
 from .budget import composed_columns as composed_columns

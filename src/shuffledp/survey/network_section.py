@@ -137,6 +137,57 @@ class NetworkSection(ShufflerSection):
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
 
+    def along(self, graphs: Graphs, randomizer: Randomizer) -> "planning.NetworkShuffle":
+        """The shuffle along the graphs of the first round, the second and so on, for any number of rounds.
+
+        Raises:
+            InvalidParameterError: if the randomizer takes no whole number that dummies could be made of.
+        """
+        try:
+            return planning.NetworkShuffle(
+                graph=graphs,
+                randomizer=randomizer,
+                protocol=self.protocol,
+                submissions=self.submissions,
+                laziness=self.laziness,
+                dropout=self.dropouts,
+                offline=self.offline,
+                colluding=self.colluding,
+            )
+        except InvalidParameterError as error:
+            reason = str(error)
+        raise InvalidParameterError(f"{self.title} {reason}")
+
+    def walking(
+        self, graphs: Graphs, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
+    ) -> RandomWalkShuffler:
+        """The shuffler on given graphs, with its rounds found if they are "auto".
+
+        Raises:
+            InvalidParameterError: if somebody has no neighbor; or if no number of rounds comes near a uniform shuffle.
+        """
+        walk = self.along(graphs, randomizer)
+        if isinstance(self.rounds, int):
+            return walk.shuffler(self.rounds)
+        found = planning.fewest_rounds(walk, delta=delta, progress=progress)
+        if found is not None:
+            return walk.shuffler(found)
+        reason = planning.why_no_rounds(walk, delta=delta)
+        raise InvalidParameterError(f"{self.title} rounds must be a number here: {reason}; got rounds={AUTO!r}.")
+
+    def plan(
+        self,
+        graphs: Graphs,
+        randomizer: Randomizer,
+        delta: float,
+        *,
+        shuffler: RandomWalkShuffler,
+        progress: Progress | None = None,
+    ) -> "planning.NetworkPlan":
+        """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` has it."""
+        walk, known = self.along(graphs, randomizer), self.rounds == AUTO
+        return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)
+
     def could_have_made(self, view: View) -> bool:
         """Whether everybody hands in as many reports as the protocol says; the graph is checked where it is read."""
         shuffle = view.shuffle
@@ -179,71 +230,3 @@ def _check_rounds(rounds: float | str) -> None:
     whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
     if rounds != AUTO and not whole:
         raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)
-
-
-def walk_of(section: NetworkSection, graphs: Graphs, randomizer: Randomizer) -> "planning.NetworkShuffle":
-    """The shuffle of a section along given graphs, for any number of rounds.
-
-    Args:
-        section: says how reports walk.
-        graphs: of the first round, the second and so on; after the last the first again.
-        randomizer: of the reports.
-
-    Raises:
-        InvalidParameterError: if the randomizer takes no whole number that dummies could be made of.
-    """
-    try:
-        return planning.NetworkShuffle(
-            graph=graphs,
-            randomizer=randomizer,
-            protocol=section.protocol,
-            submissions=section.submissions,
-            laziness=section.laziness,
-            dropout=section.dropouts,
-            offline=section.offline,
-            colluding=section.colluding,
-        )
-    except InvalidParameterError as error:
-        reason = str(error)
-    raise InvalidParameterError(f"{section.title} {reason}")
-
-
-def along(section: NetworkSection, graphs: Graphs, randomizer: Randomizer, num_rounds: int) -> RandomWalkShuffler:
-    """The shuffler of a section on given graphs, with this number of rounds.
-
-    Raises:
-        InvalidParameterError: if somebody has no neighbor; or as `walk_of`.
-    """
-    return walk_of(section, graphs, randomizer).shuffler(num_rounds)
-
-
-def walking(
-    section: NetworkSection, graphs: Graphs, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
-) -> RandomWalkShuffler:
-    """The shuffler of a section on given graphs, with its rounds found if they are "auto".
-
-    Raises:
-        InvalidParameterError: as `along`; or if no number of rounds is found that comes near a uniform shuffle.
-    """
-    walk = walk_of(section, graphs, randomizer)
-    if isinstance(section.rounds, int):
-        return walk.shuffler(section.rounds)
-    found = planning.fewest_rounds(walk, delta=delta, progress=progress)
-    if found is not None:
-        return walk.shuffler(found)
-    reason = planning.why_no_rounds(walk, delta=delta)
-    raise InvalidParameterError(f"{section.title} rounds must be a number here: {reason}; got rounds={AUTO!r}.")
-
-
-def plan_network(
-    section: NetworkSection,
-    graphs: Graphs,
-    randomizer: Randomizer,
-    delta: float,
-    *,
-    shuffler: RandomWalkShuffler,
-    progress: Progress | None = None,
-) -> "planning.NetworkPlan":
-    """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` has it."""
-    walk, known = walk_of(section, graphs, randomizer), section.rounds == AUTO
-    return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)

@@ -25,7 +25,7 @@ from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
 from shuffledp.survey.groups import Grouping, GroupsSection
-from shuffledp.survey.network_section import NetworkSection, Progress, plan_network, walking
+from shuffledp.survey.network_section import NetworkSection, Progress
 from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.shuffler_section import GroupedSection
@@ -246,7 +246,7 @@ def shuffler_of(
     section = column.shuffler
     if graphs is None or not isinstance(section, NetworkSection):
         return section.shuffler(grouping)
-    return walking(section, graphs, column.randomizer.randomizer(), column.release.delta, progress=progress)
+    return section.walking(graphs, column.randomizer.randomizer(), column.release.delta, progress=progress)
 
 
 def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
@@ -288,7 +288,7 @@ def _walks_plan(
     section, randomizer = column.shuffler, column.randomizer.randomizer()
     if graphs is None or not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return None
-    return plan_network(section, graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
+    return section.plan(graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
 
 
 def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None) -> ColumnPlan:
