@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shuffledp.accounting import THEOREMS, Examination, Finding, Theorem
+from shuffledp.accounting import THEOREMS, Examination, Finding
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
@@ -51,8 +51,7 @@ _SOLVED = {
 
 def account_document(found: Examination) -> Document:
     """The promise and the bracket, and every theorem if they were asked for."""
-    sections = (_theorems(found),) if found.theorems else ()
-    return Document(promise=_promise(found), sections=sections)
+    return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
 
 
 def calibration_document(solved: "Calibration") -> Document:
@@ -66,9 +65,9 @@ def calibration_document(solved: "Calibration") -> Document:
 def _promise(found: Examination) -> Promise:
     """The statement, what it means, and how far it is from the best possible."""
     guarantee, grounds = found.upper.guarantee, [bracket_of(found)]
-    meaning = ""
+    meaning: tuple[Text, ...] = ()
     if isinstance(guarantee, DifferentialPrivacy) and not guarantee.is_trivial:
-        meaning = Guess.under(guarantee).sentence()
+        meaning = told(Guess.under(guarantee).sentence())
     if found.releases == 1 and 1 < found.amplification < math.inf:
         local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
         grounds.append(
@@ -79,9 +78,8 @@ def _promise(found: Examination) -> Promise:
         grounds.append("One report by itself is not locally private (epsilon0 is infinite): only the shuffle protects.")
     if found.renyi is not None:
         grounds.append(str(found.renyi))
-    return Promise(
-        title="What is promised", headline=(Text(str(found.upper)),), meaning=told(meaning), grounds=told(*grounds)
-    )
+    headline = (Text(str(found.upper)),)
+    return Promise(title="What is promised", headline=headline, meaning=meaning, grounds=told(*grounds))
 
 
 def bracket_of(found: Examination) -> str:
@@ -105,7 +103,7 @@ def _theorems(found: Examination) -> Section:
     stated = {statement.basis.theorem for statement in found.statements}
     own = frozenset(place for place, each in enumerate(found.theorems) if each.theorem in stated)
     columns = (Column("theorem", left=True), Column("epsilon"), Column("", left=True, folds=True))
-    rows = tuple((each.theorem, _epsilon(each), _what(each)) for each in found.theorems)
+    rows = tuple((each.theorem, *_what(each)) for each in found.theorems)
     slack = "" if found.slack is None else f"upper / lower = {in_digits(found.slack, 'at most', digits=7)}"
     blocks = (
         *told("For one release each:" if found.releases > 1 else ""),
@@ -115,17 +113,14 @@ def _theorems(found: Examination) -> Section:
     return Section(anchor="theorems", title="Every theorem", blocks=blocks)
 
 
-def _epsilon(finding: Finding) -> str:
+def _what(finding: Finding) -> tuple[str, str]:
+    """Epsilon, and whose theorem it is or why it does not apply."""
+    own = "; proven in this project" if finding.status is Status.OWN_PROOF else ""
+    source = finding.reasons[0] if finding.reasons else f"{finding.citation}{own}"
     if finding.epsilon is None:
-        return "-"
+        return "-", source
     sign = {"at most": "<=", "at least": ">="}.get(finding.kind.relation, "")
-    return f"{sign} {in_digits(finding.epsilon, finding.kind.relation)}"
-
-
-def _what(finding: Finding) -> str:
-    if finding.reasons:
-        return finding.reasons[0]
-    return f"{finding.citation}{'; proven in this project' if finding.status is Status.OWN_PROOF else ''}"
+    return f"{sign} {in_digits(finding.epsilon, finding.kind.relation)}", source
 
 
 def _limit(found: Examination) -> str:
@@ -170,7 +165,7 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """Chart and table of what each theorem says; None if one report may say everything, and for groups and graphs."""
+    """Chart and table of what each theorem says; None if a report may tell everything, and for groups and graphs."""
     task, people = outcome.column, outcome.model.num_users
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
@@ -178,12 +173,12 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
     chart = bounds_chart(curves, name="accounting", who="this task", withdrawn=withdrawn)
-    seedless = ", for a run without a seed" if withdrawn else ""
+    caption = f"What each theorem says about {count(people)} users{', for a run without a seed' if withdrawn else ''}"
     blocks = (
         *told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE),
         *_amplified(curves, people, task.release.delta, flat=flat),
         Picture(chart, on=PAGE),
-        theorems_table(curves.curves, f"What each theorem says about {count(people)} users{seedless}"),
+        theorems_table(curves.curves, caption),
     )
     title = "Only the local guarantee" if flat else "More people, more privacy"
     return Section(anchor="accounting", title=title, blocks=blocks)
@@ -233,27 +228,32 @@ def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
     for curves in panels:
         chart = bounds_chart(curves, name=f"bounds-{curves.axis}", who="here", releases=found.releases)
         pictures += [Text(chart.title, Role.HEADING), Picture(chart, has_files=False)]
+    emphasized: tuple[Text, ...] = ()
+    if found.slack is not None and found.epsilon_lower is not None:
+        ends = in_digits(found.epsilon_lower, "at least"), in_digits(found.epsilon_upper, "at most")
+        emphasized = (Text(bracket_of(found), bold=ends),)
     caption = f"What each theorem says about {count(found.counted.num_users)} users at delta = {found.delta:g}"
     blocks = (
         Text(found.upper.guarantee.text(found.upper.kind.relation), Role.LEAD),
-        *_emphasized(found),
+        *emphasized,
         *pictures,
         theorems_table(panels[0].curves, caption + _one_release(found)),
     )
-    return Document(
-        title=_FIGURE,
-        kicker="Accounting, without any data",
-        summary=_summary(found),
-        sections=(Section(anchor="bounds", title="All theorems", blocks=blocks),),
-    )
+    sections = (Section(anchor="bounds", title="All theorems", blocks=blocks),)
+    return Document(title=_FIGURE, kicker="Accounting, without any data", summary=_summary(found), sections=sections)
 
 
 def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
     """A panel for each of the three that can change and has anything to show; the loss of a matrix cannot change."""
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})
-    wanted["theorems"] = [each for each in THEOREMS if not (published_only and _is_own(each))]
+    own = [each for each in THEOREMS if each.kind.promises and each.status is Status.OWN_PROOF]
+    wanted["theorems"] = [each for each in THEOREMS if not (published_only and each in own)]
     describe = family_of(model.local)
-    panels = [Curves.over_users(lambda users: _with_users(model, users), people=model.num_users, **wanted)]
+
+    def with_users(users: int) -> ProtocolModel:
+        return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
+
+    panels = [Curves.over_users(with_users, people=model.num_users, **wanted)]
     if describe is not None:
         panels.append(Curves.over_epsilon0(describe, model, **wanted))
     panels.append(Curves.over_delta(model, **wanted))
@@ -266,15 +266,6 @@ def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
     return drawn
 
 
-def _is_own(theorem: Theorem) -> bool:
-    """Whether it is a promise that only this project proves."""
-    return theorem.kind.promises and theorem.status is Status.OWN_PROOF
-
-
-def _with_users(model: ProtocolModel, users: int) -> ProtocolModel:
-    return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
-
-
 def _summary(found: Examination) -> str:
     return (
         f"{found.model.local.kind}, epsilon0 = {number(found.model.local.epsilon0)}, "
@@ -285,11 +276,3 @@ def _summary(found: Examination) -> str:
 def _one_release(found: Examination) -> str:
     """What tells numbers about one release from a promise about several."""
     return ", for one release" if found.releases > 1 else ""
-
-
-def _emphasized(found: Examination) -> Iterable[Text]:
-    """The bracket with its ends in bold, where there are two."""
-    if found.slack is None or found.epsilon_lower is None:
-        return ()
-    ends = in_digits(found.epsilon_lower, "at least"), in_digits(found.epsilon_upper, "at most")
-    return (Text(bracket_of(found), bold=ends),)

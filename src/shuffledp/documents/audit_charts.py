@@ -122,7 +122,8 @@ def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Fi
     height = _ROW * max(len(bars) for _, bars in panels) + 70
     figure, places = new_figures(len(panels), width, height, left=left, right=24, top=20, bottom=48)
     for axes, (unit, bars) in zip(places, panels, strict=True):
-        most = max(max(bar.claimed, *map(_finite, (bar.measured, bar.lower, bar.upper))) for bar in bars)
+        ends = [end for bar in bars for end in (bar.claimed, bar.measured, bar.lower, bar.upper)]
+        most = max(end for end in ends if math.isfinite(end))
         axes.set(xlim=(0, 1.12 * most), ylim=(len(bars) - 0.4, -0.6), yticks=[])
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
@@ -144,13 +145,7 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     place, side = ((-4, 4), "right") if left else ((4, 4), "left")
     claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
     annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
-    axes.annotate(
-        bar.label, (0, row), xytext=(-10, 0), textcoords="offset points", ha="right", va="center", annotation_clip=False
-    )
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
+    annotate(axes, bar.label, (0, row), (-10, 0), ha="right")
 
 
 def roc_chart(finding: Finding, *, name: str) -> Chart:

@@ -1,11 +1,12 @@
 """What came of an audit, in words: each claim with its verdict, and pictures of what attacks show."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from shuffledp.attacks import Finding, Guessing, Mode, Verdict
+from shuffledp.attacks import Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of, played
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, plural
 from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.document import (
@@ -98,11 +99,13 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
     yield from told(proven, drawn, seeded, on=PAGE)
     models = [report.model for report in reports]
     shufflers = sorted({played(model.shuffle).removeprefix("through ") for model in models})
+    # Games stop early where all is refuted.
+    runs = {each.evidence.trials for report in reports for each in report.findings if each.evidence is not None}
     facts = {
-        "Randomizer": listed(sorted({model.local.kind for model in models})) + _strength(audited),
+        "Randomizer": listed(sorted({model.local.kind for model in models})) + _strength(models),
         "Shuffler": listed(shufflers) + _settings(audited),
         "People": count(audited.num_users),
-        "Runs that count, with each of two data sets": _runs(audited),
+        "Runs that count, with each of two data sets": ", ".join(map(count, sorted(runs))) or "none",
         "Confidence of all limits together": f"{audited.confidence:g}{_shared(len(audited.columns))}",
         "Seed": "given, and not shown" if audited.seeded else "none: fresh randomness",
         "Task": audited.task.sha256[:12],
@@ -110,9 +113,9 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
     yield Pairs(tuple(facts.items()), on=PAGE)
 
 
-def _strength(audited: TaskAudit) -> str:
+def _strength(models: Sequence[ProtocolModel]) -> str:
     """The local loss of a report, or the largest of them; "" where a report promises nothing by itself."""
-    losses = [column.report.model.local.epsilon0 for column in audited.columns]
+    losses = [model.local.epsilon0 for model in models]
     if not all(map(math.isfinite, losses)):
         return ""
     return f", epsilon0 {'at most' if len(set(losses)) > 1 else '='} {number(max(losses))}"
@@ -122,13 +125,6 @@ def _settings(audited: TaskAudit) -> str:
     """What the task says of its shuffler besides the kind."""
     settings = {key: text for key, text in parameters_of(audited.task.shuffler.to_dict()) if text != NOTHING}
     return "".join(f", {key} = {text}" for key, text in settings.items() if key not in ("kind", "sha256"))
-
-
-def _runs(audited: TaskAudit) -> str:
-    """Of all games, which stop early where all is refuted."""
-    findings = [finding for column in audited.columns for finding in column.report.findings]
-    runs = {finding.evidence.trials for finding in findings if finding.evidence is not None}
-    return ", ".join(map(count, sorted(runs))) or "none"
 
 
 def _shared(columns: int) -> str:
@@ -204,10 +200,10 @@ def _percent(confidence: float) -> str:
 
 def _claims(column: ColumnAudit) -> Table:
     """What is claimed, and what the strongest attack shows."""
-    rows = [*map(_row, column.report.findings), *([_leakage_row(column.leakage)] if column.leakage is not None else [])]
+    rows = (*map(_row, column.report.findings), *(() if column.leakage is None else (_leakage_row(column.leakage),)))
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
-    return Table(caption, heads, tuple(rows), look="theorems audits", label="Table of claims", on=PAGE)
+    return Table(caption, heads, rows, look="theorems audits", label="Table of claims", on=PAGE)
 
 
 def _row(finding: Finding) -> tuple[Cell, ...]:
@@ -231,8 +227,11 @@ def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
     guarantee = Cell(text="guesses", note="one person's answer", code=True)
     if guessing is None or finding.reason:
         return guarantee, claim, _shown(finding, "", "")
-    told_of = f"The likeliest answer was right in {guessing.measured}."
-    return guarantee, claim, _shown(finding, _limit_that_decides(guessing), told_of)
+    least, most = guessing.success_limits
+    shown = f"chance at least {number(least, 'at least')}"
+    if guessing.refuted_from_below:
+        shown = f"chance at most {number(most, 'at most')}: less than claimed"
+    return guarantee, claim, _shown(finding, shown, f"The likeliest answer was right in {guessing.measured}.")
 
 
 def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell:
@@ -242,14 +241,6 @@ def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell
     if finding.reason:
         return Cell(text="", note=finding.reason, tags=tags)
     return Cell(text=shown, note=" ".join(filter(None, [evidence, finding.power])), bold=True, tags=tags)
-
-
-def _limit_that_decides(guessing: Guessing) -> str:
-    """The lower limit of the chance, or the upper one where the claim is refuted because that is below it."""
-    least, most = guessing.success_limits
-    if guessing.refuted_from_below:
-        return f"chance at most {number(most, 'at most')}: less than claimed"
-    return f"chance at least {number(least, 'at least')}"
 
 
 def _pictures(column: ColumnAudit, place: int) -> Iterable[Block]:

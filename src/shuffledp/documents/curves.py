@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -37,8 +38,7 @@ class Curve:
         epsilon: shape (values,), NaN where it does not apply; from 0 as a lower bound nothing follows.
         here: epsilon at the protocol's own value, or None.
         reason: the hypothesis that fails there, or ""; one that more users do not mend comes first.
-        start: the least number of users at which it applies; None if there is none up to a billion, or that is not
-            what changes.
+        start: the least number of users at which it applies; None if there is none, or users are not what changes.
     """
 
     theorem: Theorem
@@ -92,7 +92,8 @@ class Curves:
         grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
         users = np.unique([*grid, people])
         curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
-        return cls(axis=Axis.USERS, values=users, here=people, local=family.local(users), curves=curves)
+        local = np.array(list(family.losses(users).values()))
+        return cls(axis=Axis.USERS, values=users, here=people, local=local, curves=curves)
 
     @classmethod
     def over_epsilon0(
@@ -128,9 +129,10 @@ class Curves:
     def _along(
         cls, axis: Axis, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
     ) -> "Curves":
-        possible = np.array([value for value in values if family.has(float(value))])
+        losses = family.losses(values)
+        possible, local = np.array(list(losses)), np.array(list(losses.values()))
         curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)
-        return cls(axis=axis, values=possible, here=here, local=family.local(possible), curves=curves)
+        return cls(axis=axis, values=possible, here=here, local=local, curves=curves)
 
     @property
     def epsilon0(self) -> float:
@@ -198,17 +200,13 @@ class _Family:
 
     at: Callable[[float], tuple[ProtocolModel, float]]
 
-    def has(self, value: float) -> bool:
-        """Whether there is such a protocol."""
-        try:
-            self.at(value)
-        except InvalidParameterError:
-            return False
-        return True
-
-    def local(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """The local loss at each value."""
-        return np.array([self.at(value)[0].local.epsilon0 for value in values.tolist()])
+    def losses(self, values: NDArray[Any]) -> dict[float, float]:
+        """The local loss at each value of which there is such a protocol."""
+        found = {}
+        for value in values.tolist():
+            with suppress(InvalidParameterError):
+                found[value] = self.at(value)[0].local.epsilon0
+        return found
 
     def failing(self, theorem: Theorem, value: float) -> dict[str, str]:
         """The hypotheses that do not hold, by name."""
@@ -217,10 +215,8 @@ class _Family:
 
     def epsilon(self, theorem: Theorem, value: float) -> float | None:
         """Epsilon, if the theorem applies."""
-        if self.failing(theorem, value):
-            return None
         model, delta = self.at(value)
-        return theorem.epsilon(model, delta=delta)
+        return None if self.failing(theorem, value) else theorem.epsilon(model, delta=delta)
 
     def curve(self, theorem: Theorem, values: NDArray[Any], here: float) -> Curve:
         """The theorem at each value."""

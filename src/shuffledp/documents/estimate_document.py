@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
 from shuffledp.core.text import count_of, factor_in_digits
 from shuffledp.documents.document import (
@@ -69,7 +68,7 @@ def estimates_table(outcome: ColumnOutcome, whose: str = "") -> Table:
         for name, middle, lower, upper, error in zip(estimate.target, *columns, strict=True)
     )
     return Table(
-        f"Estimated {estimate.statistic}, with {_level(estimate)} intervals{errors_in}",
+        f"Estimated {estimate.statistic}, with {estimate.level * 100:.4g}% intervals{errors_in}",
         tuple(map(Column, heads)),
         rows,
         label=f"Table of estimates{whose}",
@@ -77,21 +76,20 @@ def estimates_table(outcome: ColumnOutcome, whose: str = "") -> Table:
     )
 
 
-def _level(estimate: Estimate) -> str:
-    return f"{estimate.level * 100:.4g}%"
-
-
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     """The first rows in the units of the files, and what is to be known of their errors."""
     estimate = outcome.release.estimate
     sampled = not isinstance(outcome.model.local, SumModel)  # sums tell nothing of sampling
-    digits = 0 if _is_whole(outcome) else 4
+    section = outcome.column.randomizer
+    whole = isinstance(section, SplitAndMixSection) and section.integer and estimate.statistic == "sum"
+    # Of a sum of whole numbers with whole noise, no whole number is the better for decimals.
+    digits = 0 if whole and (estimate.estimate == np.rint(estimate.estimate)).all() else 4
     heads = (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone")
     rows = []
     for row in estimate.rows()[:_MOST_ROWS]:
         sampling = row["sampling_error"]
         cells = (
-            _shortened(row["target"]),
+            name if len(name := row["target"]) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}...",
             f"{row['estimate']:.{digits}f}",
             f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}",
             f"{row['standard_error']:.4f}",
@@ -106,18 +104,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(more, about, why, outcome.column.randomizer.clipping, on=TERMINAL)
-
-
-def _is_whole(outcome: ColumnOutcome) -> bool:
-    """Whether it is a sum of whole numbers with whole noise, so that no whole number is the better for decimals."""
-    estimate, section = outcome.release.estimate, outcome.column.randomizer
-    whole = isinstance(section, SplitAndMixSection) and section.integer and estimate.statistic == "sum"
-    return whole and bool((estimate.estimate == np.rint(estimate.estimate)).all())
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    yield from told(more, about, why, section.clipping, on=TERMINAL)
 
 
 def why_unsampled(outcome: ColumnOutcome) -> str:
@@ -141,7 +128,7 @@ def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
     estimate, local = outcome.release.estimate, outcome.model.local
     together = "Together the reports say how often each answer was given." if scale.is_share else ""
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
-    covers = f"{which} the truth about these people in about {_level(estimate)} of all runs."
+    covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."
     found = [_one_report(outcome), together, covers]
     if estimate.sampling_error is None and isinstance(local, MeanModel):
         found.append(

@@ -50,13 +50,9 @@ def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
     if each > 1:
         what = f"{outcome.num_reports:,} messages of {outcome.num_reports // each:,} people"
     dropped = f"{outcome.flow.missing:,} people without an answer dropped."
-    notes = [
-        *([dropped] if outcome.flow.missing else []),
-        *_detached(outcome.flow),
-        *(["SEEDED: for experiments only; no privacy is promised."] if outcome.seeded else []),
-    ]
-    text = " ".join([f"{what} {done}: {file}.", *notes])
-    return Section(anchor="stage", title=stage, blocks=(Text(text, Role.PATH),))
+    seeded = "SEEDED: for experiments only; no privacy is promised." * outcome.seeded
+    notes = [f"{what} {done}: {file}.", dropped * bool(outcome.flow.missing), *_detached(outcome.flow), seeded]
+    return Section(anchor="stage", title=stage, blocks=told(" ".join(filter(None, notes)), role=Role.PATH))
 
 
 def secret_file(file: str) -> str:

@@ -32,16 +32,21 @@ def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *,
     about = Pairs(
         (("parts", f"{found.num_components:,}"), ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"))
     )
-    small = _small(found)
+    small = [part for part in found.parts if part.num_users * _FAR_SMALLER <= found.parts[0].num_users]
+    small = small if len(small) > 1 else []  # several are not worth a table each
     parts: list[Block] = []
     for number, (part, rounds) in enumerate(zip(found.parts, mixing, strict=True), start=1):
         if part not in small:
             parts += _part(found, number, part, rounds)
+    if small:
+        sizes = sorted({part.num_users for part in small})
+        people = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        parts += told(f"{len(small)} further parts of {people} people each; --json describes them.", role=Role.PATH)
     headline = (Text(opening, Role.PATH), *told(merged, weights if weighted else "", role=Role.PATH), about)
     return Document(
         promise=Promise(title=name, headline=headline),
         sections=(
-            Section(anchor="parts", title="Parts", blocks=(*parts, *_smaller(small))),
+            Section(anchor="parts", title="Parts", blocks=tuple(parts)),
             Section(anchor="advice", title="Advice", blocks=told(*_advice(found), role=Role.PATH)),
         ),
     )
@@ -61,48 +66,27 @@ def graph_as_dict(found: GraphDescription, mixing: MixingOfParts) -> dict[str, A
     return {**found.to_dict(), "parts": parts}
 
 
-def _small(found: GraphDescription) -> tuple[PartDescription, ...]:
-    """Parts that are not worth a table each: several that are far smaller than the largest."""
-    small = tuple(part for part in found.parts if part.num_users * _FAR_SMALLER <= found.parts[0].num_users)
-    return small if len(small) > 1 else ()
-
-
-def _smaller(small: tuple[PartDescription, ...]) -> Iterable[Text]:
-    if small:
-        sizes = sorted({part.num_users for part in small})
-        people = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        text = f"{len(small)} further parts of {people} people each; --json describes them."
-        yield Text(text, Role.PATH)
-
-
 def _part(found: GraphDescription, number: int, part: PartDescription, rounds: MixingRounds | None) -> Iterable[Block]:
     """One part: whom it holds, its spectrum, and when walks in it have mixed."""
     if found.num_components > 1:
         edges = count_of(part.num_edges, "edge")
         text = f"Part {number}, of person {part.first:,} and others: {part.num_users:,} people, {edges}"
         yield Text(text, Role.PATH)
+    certain = max(0.0, part.spectral_gap - part.spectrum_error)
+    unsettled = f"; certainly {certain:.6f} or more, which guarantees rest on" if part.spectrum_error > _SETTLED else ""
     ends = f"{_digits(part.second_eigenvalue)}, {_digits(part.smallest_eigenvalue)} at the ends"
     yield Pairs(
         (
             ("bipartite", "yes" if part.is_bipartite else "no"),
             ("irregularity", f"{part.irregularity:.6f}"),
             ("spectrum", ends),
-            ("spectral gap", _gap(part)),
+            ("spectral gap", f"{part.spectral_gap:.8f}{unsettled}"),
             ("log(n) / gap", _rounds(part.mixing_time)),
             ("log(n)/gap, half lazy", _rounds(part.lazy_mixing_time)),
             ("near one law", _until(rounds)),
             ("reports that mix last", _last(rounds)),
             ("hold no report", f"{part.expected_empty:,.1f} people expected, after many rounds"),
         )
-    )
-
-
-def _gap(part: PartDescription) -> str:
-    """With what is certain of it, where it did not settle."""
-    certain = max(0.0, part.spectral_gap - part.spectrum_error)
-    settled = part.spectrum_error <= _SETTLED
-    return f"{part.spectral_gap:.8f}" + (
-        "" if settled else f"; certainly {certain:.6f} or more, which guarantees rest on"
     )
 
 
@@ -130,21 +114,18 @@ def _last(rounds: MixingRounds | None) -> str:
     return f"those of person {rounds.late_start:,}{sure}"
 
 
-def _advice(found: GraphDescription) -> tuple[str, ...]:
+def _advice(found: GraphDescription) -> Iterable[str]:
     """What walks on this graph would not do."""
-    shown = len(found.parts) + found.num_isolated
-    nobody = "Everybody is alone: there is nothing to walk along."
-    parts = "Reports stay in their part."
-    unseen = f" {found.num_components - shown:,} more parts are smaller than these."
-    alone = "1 person has" if found.num_isolated == 1 else f"{found.num_isolated:,} people have"
-    alone += " no neighbor: walks do not shuffle their reports."
-    sides = (
-        "Without laziness, the number of rounds shows on which side of a bipartite part a report began; laziness = 0.1 "
-        "mixes the sides."
-    )
-    return (
-        *((nobody,) if not found.parts else ()),
-        *((parts + unseen * (shown < found.num_components),) if len(found.parts) > 1 else ()),
-        *((alone,) if found.num_isolated and found.parts else ()),
-        *((sides,) if any(part.is_bipartite for part in found.parts) else ()),
-    )
+    if not found.parts:
+        yield "Everybody is alone: there is nothing to walk along."
+    if len(found.parts) > 1:
+        unseen = found.num_components - len(found.parts) - found.num_isolated
+        yield f"Reports stay in their part.{f' {unseen:,} more parts are smaller than these.' if unseen > 0 else ''}"
+    if found.num_isolated and found.parts:
+        alone = "1 person has" if found.num_isolated == 1 else f"{found.num_isolated:,} people have"
+        yield f"{alone} no neighbor: walks do not shuffle their reports."
+    if any(part.is_bipartite for part in found.parts):
+        yield (
+            "Without laziness, the number of rounds shows on which side of a bipartite part a report began; laziness = "
+            "0.1 mixes the sides."
+        )

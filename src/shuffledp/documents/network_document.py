@@ -60,10 +60,16 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list
     """What there is to know of walks before anybody walks."""
     own = plan.own
     traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
+    better = []  # in all respects
+    if plan.all_is_better and plan.epsilon_of_all is not None:
+        better.append(
+            f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many '
+            "rounds, and estimates would err less: no report is left out, and there are no dummies."
+        )
     return [
         f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}.",
         _guarantee(plan, delta),
-        *_better(plan),
+        *better,
         f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
         f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}",
         *_mixing_sentences(plan),
@@ -128,16 +134,6 @@ def _fewest(plan: NetworkPlan) -> str:
     return f"The fewest rounds that come within 5% of {that}: {plan.fewest_rounds:,}."
 
 
-def _better(plan: NetworkPlan) -> list[str]:
-    """What another protocol would do, if it is better in all respects."""
-    if not plan.all_is_better or plan.epsilon_of_all is None:
-        return []
-    return [
-        f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many rounds, '
-        "and estimates would err less: no report is left out, and there are no dummies."
-    ]
-
-
 def _mixing(plan: NetworkPlan) -> tuple[tuple[str, str], ...]:
     """The two mixing times, by their names."""
     if plan.mixing_time is None:
@@ -154,10 +150,8 @@ def _mixing(plan: NetworkPlan) -> tuple[tuple[str, str], ...]:
 
 
 def _mixing_sentences(plan: NetworkPlan) -> Iterable[str]:
-    if plan.mixing_time is None:
-        return (
-            ["Mixing times are not worked out for more than 64 parts."] if plan.num_parts > 1 and not plan.parts else []
-        )
+    if plan.mixing_time is None and plan.num_parts > 1 and not plan.parts:
+        return ["Mixing times are not worked out for more than 64 parts."]
     return [f"Mixing time {name}: {after}{'' if after == 'never' else ' rounds'}." for name, after in _mixing(plan)]
 
 
@@ -169,9 +163,7 @@ def _mixing_table(plan: NetworkPlan) -> Iterable[Table]:
 
 
 def _mixing_time(rounds: float | None) -> str:
-    if rounds is None:
-        return NOTHING
-    return "never" if math.isinf(rounds) else f"{rounds:,.1f}"
+    return NOTHING if rounds is None else "never" if math.isinf(rounds) else f"{rounds:,.1f}"
 
 
 def _failing(plan: NetworkPlan) -> list[str]:
@@ -194,12 +186,8 @@ def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) 
     gap, brief = _GAP.get(plan.protocol, _DUMMIES)
     rows = []
     for row in plan.by_rounds:
-        marks = ", ".join(
-            [
-                *([own] if row.rounds == plan.rounds else []),
-                *(["within 5%"] if row.rounds == plan.fewest_rounds else []),
-            ]
-        )
+        told_of = ((own, plan.rounds), ("within 5%", plan.fewest_rounds))
+        marks = ", ".join(mark for mark, rounds in told_of if rounds == row.rounds)
         rows.append(
             (
                 f"{row.rounds:,} ({marks})" if marks else f"{row.rounds:,}",
@@ -253,13 +241,10 @@ def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
 
 def _printed(each: PrintedFormula) -> str:
     """What the paper prints: to compare with."""
-    version = (
-        f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
-        if each.local_delta
-        else ""
-    )
+    local = f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
+    local *= bool(each.local_delta)
     return (
-        f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{version} prints epsilon = "
+        f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{local} prints epsilon = "
         f"{each.epsilon:.4g} here, with delta = {each.delta:g}. It is {each.flag}."
     )
 

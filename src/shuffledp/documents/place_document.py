@@ -24,7 +24,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.estimate_charts import PlacesDrawn, most_varied, place_charts, place_name
+from shuffledp.documents.estimate_charts import most_varied, place_charts, place_name
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing
@@ -94,11 +94,9 @@ def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[str, ...]:
 
 def _sizes(mixing: Mixing) -> str:
     """Groups and blocks."""
-    blocks = (
-        "everybody is mixed in one block"
-        if mixing.num_blocks == 1
-        else f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
-    )
+    blocks = f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
+    if mixing.num_blocks == 1:
+        blocks = "everybody is mixed in one block"
     return (
         f"{count_of(mixing.num_groups, 'group')} of {count(mixing.smallest)} to {count(mixing.largest)} people (median "
         f"{count(mixing.median)}); {blocks}."
@@ -106,10 +104,8 @@ def _sizes(mixing: Mixing) -> str:
 
 
 def _order(mixing: Mixing) -> str:
-    return (
-        f"The order found has an exact {mixing.sensitivity_distance.capitalize()} sensitivity of "
-        f"{count(mixing.sensitivity)}."
-    )
+    distance = mixing.sensitivity_distance.capitalize()
+    return f"The order found has an exact {distance} sensitivity of {count(mixing.sensitivity)}."
 
 
 def _chosen(mixing: Mixing) -> str:
@@ -129,7 +125,7 @@ def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, 
             f"{value} (yours)" if each is own else value,
             f"{each.largest:,}",
             f"{each.sensitivity:,}",
-            f"{_ranks(each.displacement)}{' all' if each.mixes_all else ''}",
+            f"{each.displacement:,.{int(each.displacement < _WHOLE)}f}{' all' if each.mixes_all else ''}",
             f"{each.displacement_90:,.0f}" if each.distance_90 is None else in_digits(each.distance_90, ""),
             f"{each.kept:.1%}",
             f"{each.num_alone:,}",
@@ -144,10 +140,6 @@ def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, 
         own=frozenset(place for place, (_, each) in enumerate(rows) if each is own),
         closing="all: everything is shuffled with everything" if mixed else "",
     )
-
-
-def _ranks(mean: float) -> str:
-    return f"{mean:,.1f}" if mean < _WHOLE else f"{mean:,.0f}"
 
 
 def _alone(mixing: Mixing) -> Text:
@@ -253,10 +245,12 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     scale, mixing = scale_of(outcome), regional.mixing
     drawn = most_varied(regional, outcome.release.estimate, scale, outcome.column.value)
     opening = _opening(mixing, section, len(drawn.where))
+    ratio = float(np.median(drawn.margin / np.maximum(drawn.unshuffled, 1e-300)))
+    wider = f"{ratio:.2f} times as wide as" if ratio >= 1.005 else "hardly wider than"
     average = (
         "Each estimate is of the average answer that lies in the place\u2019s slots: that of the place itself, "
         "smoothed over where reports may land. Its interval covers randomizing and shuffling together, and is "
-        f"typically {_wider(drawn)}."
+        f"typically {wider} without shuffling."
     )
     blocks = (
         *told(_on_terminal(regional), on=TERMINAL),
@@ -339,14 +333,6 @@ def _slots(regional: Regional, section: GroupsSection) -> str:
     else:
         kind = "A place is here a stretch of the order in which people stand who have many groups in common."
     return f"{kind} The file places.csv says whose slot is in which of them: public information, as the groups are."
-
-
-def _wider(drawn: PlacesDrawn) -> str:
-    """By how much shuffling widens a typical interval."""
-    ratio = float(np.median(drawn.margin / np.maximum(drawn.unshuffled, 1e-300)))
-    return (
-        f"{ratio:.2f} times as wide as without shuffling" if ratio >= 1.005 else "hardly wider than without shuffling"
-    )
 
 
 def _every_place(regional: Regional, scale: Scale) -> Fold:

@@ -10,7 +10,6 @@ from shuffledp.documents.document import Block, Column, Document, Role, Section,
 from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.planning.calibrate import SplitAndMixCertificate
 from shuffledp.planning.randomizer_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
 
@@ -74,6 +73,13 @@ def _sent(column: ColumnPlan) -> str:
 def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
     """The certificate, what others would have said, and the error beside that of a trusted curator."""
     found = protocol.certificate
+    others = (
+        ("  Lemma 4.13 as printed", found.printed_lemma_13),
+        ("  Lemma 4.12, algebra redone", found.lemma_12),
+        ("  for perfect shuffles (Balle et al.)", found.perfect_shuffle),
+        ("  rule of thumb, which is no bound", found.rule_of_thumb),
+    )
+    rows = tuple((name, _SAYS_NOTHING if count is None else f"{count:,}") for name, count in others)
     each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
     yield from told(
         "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer.",
@@ -84,7 +90,7 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
         f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
     )
-    yield _counts(found)
+    yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False)
     yield Text(_READING, Role.NOTE)
     ratio = chosen.error.standard_error / protocol.central_error
     most = "at most " if _rounds(protocol, chosen) else ""
@@ -112,18 +118,6 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
         f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
         "precision costs one bit a message. "
     )
-
-
-def _counts(found: SplitAndMixCertificate) -> Table:
-    """The numbers of messages by other rules."""
-    named = (
-        ("  Lemma 4.13 as printed", found.printed_lemma_13),
-        ("  Lemma 4.12, algebra redone", found.lemma_12),
-        ("  for perfect shuffles (Balle et al.)", found.perfect_shuffle),
-        ("  rule of thumb, which is no bound", found.rule_of_thumb),
-    )
-    rows = tuple((name, _SAYS_NOTHING if count is None else f"{count:,}") for name, count in named)
-    return Table("", (Column("rule", left=True), Column("messages")), rows, headed=False)
 
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
@@ -167,6 +161,4 @@ def _epsilon(guarantee: Guarantee, relation: str) -> str:
     """The number of a guarantee that is a matter of epsilon; the name of any other."""
     if not isinstance(guarantee, DifferentialPrivacy):
         return guarantee.type
-    if guarantee.is_trivial:
-        return "none"
-    return in_digits(guarantee.epsilon, relation)
+    return "none" if guarantee.is_trivial else in_digits(guarantee.epsilon, relation)

@@ -23,9 +23,9 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
     """The command, versions, parameters and digests."""
     command, repeats = command_of(outcome)
     task = outcome.task if isinstance(outcome, Outcome) else outcome.column
-    again = (
-        f"A further release about the same people adds to the loss: what is promised here covers {_covered(outcome)}."
-    )
+    counted = {each for release in outcome.earlier for each in release.counted}
+    covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
+    again = f"A further release about the same people adds to the loss: what is promised here covers {covered}."
     blocks = (
         Code(command, on=PAGE),
         *told(repeats, "" if outcome.seeded else again, on=PAGE),
@@ -46,7 +46,9 @@ def task_section(task: Column | Task) -> Section:
 
 def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Every entry of a task as (dotted key, text)."""
-    return list(_flat(_by_column(task)))
+    if isinstance(task.get("value"), list):  # the randomizers of blocks go under the names of their columns
+        task = dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
+    return list(_flat(task))
 
 
 def _parameters(title: str, task: Column | Task) -> tuple[Block, ...]:
@@ -70,12 +72,6 @@ def _files(files: Mapping[str, str]) -> Iterable[Block]:
         yield Pairs(tuple(files.items()), "files")
 
 
-def _covered(outcome: ColumnOutcome | Outcome) -> str:
-    """The releases whose losses are in the first statement."""
-    counted = {each for release in outcome.earlier for each in release.counted}
-    return f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
-
-
 def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
     """The command in pieces that stay on one line, and what will be the same the next time."""
     earlier = ("--earlier FILE",) * len(outcome.earlier)
@@ -91,13 +87,6 @@ def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
         "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
         "not."
     )
-
-
-def _by_column(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The task, with the randomizers of several private columns under the names of the columns."""
-    if not isinstance(task.get("value"), list):
-        return task
-    return dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

@@ -80,11 +80,7 @@ def column_document(outcome: ColumnOutcome) -> Document:
 
 
 def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple[Outcome, Document]:
-    """Write the page of each private column in its folder; and, where the task has blocks, one about all of them.
-
-    Returns:
-        The outcome with the digests of these files, and what the last page says.
-    """
+    """Write the page of each private column, and one about all blocks; the outcome with digests, and the last page."""
     columns, documents = {}, {}
     for name, column in outcome.columns.items():
         documents[name] = document = column_document(column)
@@ -99,12 +95,7 @@ def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple
 
 
 def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Document:
-    """The release of several private columns: what holds for one person over all of them, then each in short.
-
-    Args:
-        outcome: what came of the task.
-        columns: the documents of the columns, by the names of their folders.
-    """
+    """The release of several columns: what holds for one person over all, then each, by its folder, in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
     values = [column.value for column in outcome.task.columns]
@@ -128,9 +119,9 @@ def _document(
 
 def _kicker(outcome: ColumnOutcome | Outcome) -> str:
     """What kind of release this is, in three words."""
-    headline = outcome.statements[0].guarantee
     if _withdrawn(outcome):
         return "Trial run, not private"
+    headline = outcome.statements[0].guarantee
     if headline.is_trivial:
         return "Not private"
     return "Weakly private release" if headline.weakness else "Private release"
@@ -145,13 +136,7 @@ def _withdrawn(outcome: ColumnOutcome | Outcome) -> str | None:
 
 
 def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> Section:
-    """One private column of several: its estimates, and the way to the page that is about it alone.
-
-    Args:
-        outcome: of the column.
-        folder: where its own page lies, beside this one; it also tells the pictures of several columns apart.
-        document: all that is said of it there.
-    """
+    """One private column of several: its estimates, and the way to its own page in ``folder``, where all is said."""
     local, missing = outcome.model.local, outcome.flow.missing
     epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{local.epsilon0:.4g}"
     how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."

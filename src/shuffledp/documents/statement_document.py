@@ -100,20 +100,15 @@ class Loss:
         """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
         if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
             return None
-        delta, epsilon = guarantee.delta, in_digits(guarantee.epsilon, relation)
+        epsilon, delta = in_digits(guarantee.epsilon, relation), in_digits(guarantee.delta, relation)
         return cls(
             epsilon=epsilon,
             epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
             factor=factor_in_digits(guarantee.epsilon, relation),
             factor_relation="about" if relation == "exactly" else relation,
-            delta=_written_out(delta, relation),
-            allowance=_one_in(delta, relation),
+            delta=f"{Decimal(delta):f}" if guarantee.delta >= _LEAST_WRITTEN_OUT else delta,
+            allowance=_one_in(guarantee.delta, relation),
         )
-
-
-def _written_out(delta: float, relation: str) -> str:
-    """A remainder without powers of ten, unless it is tiny."""
-    return f"{Decimal(in_digits(delta, relation)):f}" if delta >= _LEAST_WRITTEN_OUT else in_digits(delta, relation)
 
 
 def _one_in(delta: float, relation: str) -> str:
@@ -128,10 +123,11 @@ def _one_in(delta: float, relation: str) -> str:
 def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     """The first statement in its parts, and the others in short, marked by their kinds."""
     first, *others = statements
+    lines = [f"  of which {part.label}: {in_short(part.statement)}" for part in first.parts]
+    lines += [f"  {in_short(statement)}" for statement in others]
     headline: tuple[Block, ...] = (
         Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, on=TERMINAL),
-        *(_line(f"of which {part.label}: {in_short(part.statement)}") for part in first.parts),
-        *(_line(in_short(statement)) for statement in others),
+        *told(*lines, role=Role.NOTE, on=TERMINAL),
     )
     if first.withdrawn:
         return Promise(title="Nothing is promised", headline=(*headline, *_withdrawn(first, others)))
@@ -161,10 +157,6 @@ def in_short(statement: PrivacyStatement) -> str:
     return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
 
 
-def _line(text: str) -> Text:
-    return Text(f"  {text}", Role.NOTE, on=TERMINAL)
-
-
 def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
     """Why nothing is promised, and what would have been."""
     reason = "" if first.withdrawn is None else first.withdrawn.text
@@ -185,15 +177,11 @@ def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> I
 def _large(statement: PrivacyStatement) -> Headline:
     """The numbers, the sentence, and that the promise is a weak one, if it is."""
     loss = Loss.of(statement.guarantee, statement.kind.relation)
-    numbers = (
-        ()
-        if loss is None
-        else (
-            (f"epsilon, {loss.epsilon_relation}", loss.epsilon),
-            (f"a factor of {loss.factor_relation}", loss.factor),
-            ("remainder (delta)", loss.delta),
-        )
-    )
+    numbers = () if loss is None else (
+        (f"epsilon, {loss.epsilon_relation}", loss.epsilon),
+        (f"a factor of {loss.factor_relation}", loss.factor),
+        ("remainder (delta)", loss.delta),
+    )  # fmt: skip
     return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=PAGE)
 
 

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from shuffledp.core.text import printable
-from shuffledp.documents.document import TERMINAL, Block, Document, Pairs, Role, Section, Table, Text
+from shuffledp.documents.document import TERMINAL, Block, Document, Pairs, Role, Table, Text
 
 _STYLES = {
     Role.LEAD: "bold",
@@ -33,13 +33,9 @@ def show(document: Document, console: Console) -> None:
         for part in (promise.headline, promise.meaning, promise.trust, promise.grounds):
             show_blocks(part, console)
     for section in document.sections:
-        _show_section(section, console)
-
-
-def _show_section(section: Section, console: Console) -> None:
-    if TERMINAL in section.titled:
-        console.print(Line(f"\n{printable(section.title)}", style="bold"))
-    show_blocks(section.blocks, console)
+        if TERMINAL in section.titled:
+            console.print(Line(f"\n{printable(section.title)}", style="bold"))
+        show_blocks(section.blocks, console)
 
 
 def show_blocks(blocks: Iterable[Block], console: Console) -> None:

@@ -1,7 +1,7 @@
 """Numbers as people read them: the same digits in the text, the tables and the pictures of a page."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.core.estimates import Estimate
@@ -98,11 +98,12 @@ class Scale:
             unit = estimate.num_reports // model.num_messages if estimate.statistic == "sum" else 1
             bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
         factor = 100.0 if share else 1.0
+        positive = [factor * float(error) for error in estimate.standard_error if error > 0]
         return cls(
             factor=factor,
             unit="%" if share else "",
             unit_of_errors="percentage points" if share else "",
-            decimals=_decimals(factor * float(error) for error in estimate.standard_error),
+            decimals=min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1,
             bounds=bounds,
             noun=noun,
         )
@@ -134,10 +135,3 @@ class Scale:
 
 def _noun(dimension: int) -> str:
     return "Quantity" if dimension == 1 else "Coordinate"
-
-
-def _decimals(errors: Iterable[float]) -> int:
-    positive = [error for error in errors if error > 0]
-    if not positive:
-        return 1
-    return min(max(1 - math.floor(math.log10(min(positive))), 0), 6)

@@ -55,6 +55,10 @@ class AnswerReader(ABC):
         for problem in (*self._problems(), *refused):
             problem.require_none(f"column {self._column.value!r}", self.received)
 
+    def _count(self, missing: NDArray[np.bool_]) -> None:
+        self._missing.add(missing, self.received)
+        self.received += len(missing)
+
     def _unanswered(self, column: pa.Array) -> NDArray[np.bool_]:
         """Nulls, and texts that mean that somebody did not answer."""
         missing = np.asarray(column.is_null(nan_is_null=True))
@@ -79,8 +83,7 @@ class CategoryReader(AnswerReader):
         codes, missing = self._encode(column)
         unknown = (codes < 0) & ~missing
         self._unknown.add(unknown, self.received)
-        self._missing.add(missing, self.received)
-        self.received += len(column)
+        self._count(missing)
         if self._column.missing is Missing.CATEGORY:
             codes[missing] = len(self._categories)
             kept = ~unknown
@@ -170,13 +173,12 @@ class NumberReader(AnswerReader):
         outside = ((numbers < lower) | (numbers > upper)) & ~unreadable & ~missing
         self._unreadable.add(unreadable, self.received)
         self._outside.add(outside, self.received)
-        self._missing.add(missing, self.received)
         kept = ~(unreadable | missing)
         if self._section.integer:
             broken = kept & (numbers != np.rint(numbers))
             self._broken.add(broken, self.received)
             kept &= ~broken
-        self.received += len(column)
+        self._count(missing)
         if not self._section.clips:
             kept &= ~outside
         return np.clip(numbers[kept], lower, upper), kept
@@ -228,8 +230,7 @@ class ListReader(AnswerReader):
         unfit[np.flatnonzero(kept)[~fit]] = True
         self._ragged.add(ragged, self.received)
         self._unfit.add(unfit, self.received)
-        self._missing.add(missing, self.received)
-        self.received += len(column)
+        self._count(missing)
         return vectors[fit], kept & ~unfit
 
     def _lengths(self, column: pa.Array) -> NDArray[np.int64]:

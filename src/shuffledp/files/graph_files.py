@@ -173,12 +173,7 @@ def _is_number(field: str) -> bool:
 
 
 def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Graphs:
-    """The graphs of the rounds.
-
-    Args:
-        section: names files, or says how to draw a graph.
-        num_users: people of the input; None, for files only, is as many as they name.
-        folder: that of the task file, which paths in it are relative to.
+    """The graphs of the rounds, from files beside the task file or drawn; None people are as many as files name.
 
     Raises:
         InvalidParameterError: if a file is absent, or has another digest than the task says; or there is no such graph.
@@ -222,17 +217,7 @@ class WalkedView:
 
     @classmethod
     def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
-        """The view with the graph beside the task file.
-
-        Args:
-            column: one of a network shuffle.
-            view: the whole view.
-            shuffler: what made it, if it is here.
-            folder: that of the task file.
-
-        Raises:
-            InputDataError: if the view is one of walks along another graph.
-        """
+        """A whole view with the graph beside the task file, if it is of walks along that; by what made it, if here."""
         section, shuffle = column.shuffler, view.shuffle
         if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
             raise InputDataError("the view must be one of a 'network' shuffle.")

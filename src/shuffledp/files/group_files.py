@@ -20,13 +20,7 @@ _LARGEST = 2**53  # integers up to here are exact in a column that is read as fl
 
 
 def grouping_of(section: GroupsSection, public: Table | None, num_users: int, folder: Path) -> Grouping:
-    """The groups of these people.
-
-    Args:
-        section: says how groups are made.
-        public: one row of public columns per person, complete.
-        num_users: number of people.
-        folder: that of the task file, which paths in it are relative to.
+    """The groups of people whose public columns these are, one row each; paths are relative to the task's folder.
 
     Raises:
         InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.
@@ -46,16 +40,9 @@ def grouping_of(section: GroupsSection, public: Table | None, num_users: int, fo
 
 
 def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping:
-    """The groups of the people in an input, of which only the public columns are read.
+    """The groups of the people in an input, of which only the columns that they are made from are read.
 
-    Args:
-        task: one with groups.
-        path: the input: answers, or a table of the columns alone that groups are made from.
-        folder: that of the task file.
-        progress: told how many rows have been read.
-
-    Raises:
-        InputDataError: as `grouping_of`, and if a public value is missing.
+    Refuses missing public values; and as `grouping_of` does.
     """
     section, reader = task.groups, PublicReader(task, needed_only=True)
     if section is None:
@@ -93,21 +80,13 @@ def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
 
 
 def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
-    """The groups in a table of memberships: a CSV or Parquet file with the columns ``group`` and ``person``.
+    """The people of each group, by its name, in the order in which a file names groups first.
 
-    Each row says that a person, by the number of their row in the input (the first is 0), is in a group, whose name is
-    an integer or a text. A row of the file may be there twice, which changes nothing.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The people of each group by its name, in the order in which the file names groups first.
+    A CSV or Parquet file with the columns ``group`` (an integer or a text) and ``person`` (the number of a row in the
+    input; the first is 0). A row of the file may be there twice, which changes nothing.
 
     Raises:
-        InvalidParameterError: if there is no such file.
-        InputDataError: if it lacks a column, is empty, names no group somewhere, or has something else than integers
-            for people.
+        InputDataError: if it lacks a column, is empty, names no group somewhere, or a person by something else.
     """
     groups, people = [], []
     for batch in read_batches(path, _COLUMNS):

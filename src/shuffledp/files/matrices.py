@@ -30,23 +30,22 @@ def read_channel(path: Path) -> Channel:
     lines = _lines(path, "channel")
     if len(lines) < 2:
         raise InputDataError(f"{path} must have a row for each of two inputs or more; got {len(lines)} rows.")
-    return Channel(np.array([_probabilities(path, number, row) for number, row in lines]))
+    matrix = np.array(_numbers(path, lines))
+    for (number, _), row in zip(lines, matrix, strict=True):
+        if wrong := np.flatnonzero((row < 0) | (row > 1)).tolist():
+            where = f"line {number}, entry {wrong[0] + 1}"
+            raise InputDataError(f"{path} must hold probabilities from 0 to 1; {where} is none.")
+        if abs(math.fsum(row) - 1) > _TOLERANCE:
+            raise InputDataError(f"{path} must have rows that sum to 1; line {number} does not.")
+    return Channel(matrix)
 
 
 def read_gain(path: Path) -> NDArray[np.float64]:
-    """What each guess (row) is worth for each value (column); the file is as for `read_channel`, with any numbers.
-
-    Raises:
-        InvalidParameterError: if there is no such file, or it may not be read.
-        InputDataError: if it is empty or too large, rows are not of one length, or an entry is not a finite number; the
-            message names the line.
-    """
+    """What each guess (row) is worth for each value (column); the file is as for `read_channel`, with any numbers."""
     lines = _lines(path, "gain")
     if not lines:
         raise InputDataError(f"{path} must have a row for each guess; got none.")
-    return np.array(
-        [[_number(path, number, place, text) for place, text in enumerate(row, 1)] for number, row in lines]
-    )
+    return np.array(_numbers(path, lines))
 
 
 def _lines(path: Path, what: str) -> list[tuple[int, list[str]]]:
@@ -77,13 +76,8 @@ def _text(path: Path, what: str) -> str:
         raise InvalidParameterError(f"{what} must be a file that can be read; got {path}: {error.strerror}.") from None
 
 
-def _probabilities(path: Path, number: int, row: list[str]) -> list[float]:
-    """A row of the matrix."""
-    entries = [_probability(path, number, place, text) for place, text in enumerate(row, 1)]
-    total = math.fsum(entries)
-    if abs(total - 1) > _TOLERANCE:
-        raise InputDataError(f"{path} must have rows that sum to 1; line {number} does not.")
-    return entries
+def _numbers(path: Path, lines: list[tuple[int, list[str]]]) -> list[list[float]]:
+    return [[_number(path, number, place, text) for place, text in enumerate(row, 1)] for number, row in lines]
 
 
 def _number(path: Path, number: int, place: int, entry_text: str) -> float:
@@ -94,11 +88,4 @@ def _number(path: Path, number: int, place: int, entry_text: str) -> float:
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
         raise InputDataError(f"{path} must hold numbers; line {number}, entry {place} is none.") from None
-    return entry
-
-
-def _probability(path: Path, number: int, place: int, text: str) -> float:
-    entry = _number(path, number, place, text)
-    if not 0 <= entry <= 1:
-        raise InputDataError(f"{path} must hold probabilities from 0 to 1; line {number}, entry {place} is none.")
     return entry

@@ -80,10 +80,10 @@ class FileFacts(Described):
 
 
 class ReportsWriter:
-    """Writes reports in the order of the people, part after part, with the public columns that the shuffler keeps.
+    """Writer of reports in the order of the people, part after part, with the public columns that the shuffler keeps.
 
-    That is what the shuffler receives. A context manager; the file is there only after `finish`. Where reports hide
-    nothing before they are shuffled, only its owner may read it.
+    A context manager; the file is there only after `finish`. Where reports hide nothing before they are shuffled, only
+    its owner may read it.
     """
 
     def __init__(self, path: Path, column: Column) -> None:
@@ -114,16 +114,14 @@ class ReportsWriter:
 def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], FileFacts]:
     """What `ReportsWriter` wrote: parts that need little memory, each with its public columns, and the facts.
 
-    Raises:
-        InputDataError: if the file is not one of reports, belongs to another task, or is damaged; what is wrong within
-            a part is found when it is read.
+    Refuses files of other tasks, and damaged ones; what is wrong within a part is found when it is read.
     """
     file, facts = _open(path, column, "reports")
     attached = [name for name in file.schema_arrow.names if name.startswith(_PUBLIC)]
     if tuple(name.removeprefix(_PUBLIC) for name in attached) != column.attached:
         raise _does_not_fit(path, "its public columns are not those of the task")
-    counted = facts.flow.received is None or facts.flow.received - facts.flow.missing == _users(path, file, facts)
-    if not counted:
+    received = facts.flow.received
+    if received is not None and received - facts.flow.missing != _users(path, file, facts):
         raise _does_not_fit(path, "it counts another number of people than it holds")
 
     def parts() -> Iterator[ReportPart]:
@@ -182,9 +180,7 @@ class ViewWriter:
 def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
     """What `ViewWriter` wrote: after a uniform shuffle in parts that need little memory, else as a whole; and facts.
 
-    Raises:
-        InputDataError: if the file is not a view, belongs to another task, does not fit it, or is damaged; what is
-            wrong within a part is found when it is read.
+    Refuses files as `read_reports` does.
     """
     file, facts = _open(path, column, "view")
     shuffle = facts.shuffle
@@ -230,12 +226,7 @@ def _whole_view(path: Path, column: Column, file: pq.ParquetFile, facts: FileFac
 
 
 def read_facts(path: Path) -> FileFacts | None:
-    """What a file of this library says about itself; None for any other file.
-
-    Raises:
-        InvalidParameterError: if there is no such file, or it may not be read.
-        InputDataError: if it is not a whole Parquet file.
-    """
+    """What a whole Parquet file of this library says about itself; None for any other."""
     return _facts_of(open_parquet(path))
 
 

@@ -145,11 +145,7 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if what groups are made from is missing in any row, or rows are not those of the task.
-
-        Raises:
-            InputDataError: with row numbers.
-        """
+        """Refuse the input if what groups are made from is missing in any row, or rows are not those of the task."""
         if self._num_rows not in (None, self._received):
             raise InputDataError(
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
@@ -191,11 +187,7 @@ class PeopleCheck:
         self._seen.append(column)
 
     def finish(self) -> None:
-        """Refuse people who are named twice or not at all.
-
-        Raises:
-            InputDataError: with counts; never a name.
-        """
+        """Refuse people who are named twice or not at all, with counts; never a name."""
         if self._column is None or not self._seen:
             return
         self._nameless.require_none(f"column {self._column!r}", self._received)

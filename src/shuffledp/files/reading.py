@@ -87,11 +87,10 @@ def read_batches(
     if not beginning:
         raise InputDataError(f"{path} is empty.")
     is_parquet = beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
-    total: int | None = None
     if is_parquet:
         total, batches = _parquet_batches(path, columns, encoded, present)
     else:
-        batches = _csv_batches(path, columns, present)
+        total, batches = None, _csv_batches(path, columns, present)
     done = 0
     while (batch := guarded(path, lambda: next(batches, None))) is not None:
         yield batch
@@ -105,11 +104,8 @@ def read_batches(
 def guarded(path: Path, step: Callable[[], Result]) -> Result:
     """The result of a step that reads from a file, whose own errors may quote a row.
 
-    What the step raises is replaced by an error without its text. The new one is raised after the old one is gone, so
-    that nothing that prints or records errors finds the old one attached to it.
-
-    Raises:
-        InputDataError: if the step fails in any way.
+    What the step raises is replaced by an `InputDataError` without its text, raised after the old one is gone, so that
+    nothing that prints or records errors finds that attached to it.
     """
     try:
         return step()
@@ -121,16 +117,7 @@ def guarded(path: Path, step: Callable[[], Result]) -> Result:
 
 
 def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
-    """An open Parquet file.
-
-    Args:
-        path: the file.
-        as_dictionaries: columns of text to be read dictionary-encoded.
-
-    Raises:
-        InvalidParameterError: if there is no such file, or it may not be read.
-        InputDataError: if it is not a whole Parquet file.
-    """
+    """An open Parquet file, with columns of text that are to be read ``as_dictionaries``; refuses what is not whole."""
     _first_bytes(path)
     return guarded(
         path,
@@ -306,15 +293,7 @@ class RowProblem:
         self.first += [offset + int(index) + 1 for index in found[:room]]
 
     def require_none(self, column: str, received: int) -> None:
-        """Refuse the input if any row has the problem.
-
-        Args:
-            column: what the column is called in the message, such as "column 'age'".
-            received: rows in the input.
-
-        Raises:
-            InputDataError: with the count and the numbers of the first rows.
-        """
+        """Refuse the input, of this many rows, if any has the problem; ``column`` is such as "column 'age'"."""
         if self.count:
             raise InputDataError(
                 f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
@@ -345,15 +324,7 @@ def numerals(texts: pa.Array) -> pa.Array:
 
 
 def as_floats(column: pa.Array, name: str) -> NDArray[np.float64]:
-    """A plain column of numbers, or of texts that are numbers; NaN where there is none.
-
-    Args:
-        column: without a dictionary.
-        name: what it is called in the message.
-
-    Raises:
-        InputDataError: if its type is neither text nor a number.
-    """
+    """A plain column of numbers, or of texts that are numbers; NaN where there is none. Refuses any other type."""
     if is_text(column.type):
         column = numerals(column)
     elif not (is_number(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):

@@ -50,16 +50,13 @@ class Regions:
 
 
 def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
-    """Estimates by region from a view, and what the shuffle did to the groups.
+    """Estimates by region from a view, and what the shuffle did to the groups; refused if that is not the task's.
 
     Args:
         column: one with groups.
         view: what the shuffler released.
         shuffler: what made the view; None makes it again from the public columns in the view.
         beside: the folder of the task file.
-
-    Raises:
-        InputDataError: if the view describes another shuffle than that of the task's groups.
     """
     made_by = shuffler or shuffler_for(column, view.label_table, view.shuffle.num_users, beside)
     groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
@@ -107,13 +104,7 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
 
 
 def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order.
-
-    Args:
-        model: the protocol.
-        shuffler: what shuffled.
-        sizes: of the groups of people who are not alone.
-    """
+    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order."""
     try:
         found = {"hidden_by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):
@@ -136,13 +127,6 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
     """About ``most`` regions or fewer: the labels, places or groups of the task, or stretches of the reference order.
 
     No region that is joined from several holds both people who are alone and others.
-
-    Args:
-        column: one with groups.
-        public: the public columns, one row per person.
-        shuffler: what shuffles.
-        beside: the folder of the task file.
-        most: number of regions.
     """
     section, columns = column.groups, {} if public is None else dict(public.columns)
     order, alone = shuffler.prepare().order, _alone(shuffler)

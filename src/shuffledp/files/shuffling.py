@@ -60,7 +60,7 @@ def shuffled(
         column: says how to shuffle, and how many reports there must be.
         parts: all reports; they are taken before the block begins.
         folder: a private place on a disk with room for all reports.
-        beside: the folder of the task file, which paths in the task are relative to.
+        beside: the folder of the task file.
         source: randomness.
 
     Raises:

@@ -205,10 +205,7 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
 
 
 def _write_estimates(path: Path, outcome: ColumnOutcome) -> None:
-    """Write one row per target, all texts in quotation marks.
-
-    The columns ``unshuffled_error`` and ``where`` are there only where there are estimates by place,
-    and ``seeded`` only where it is true.
+    """Write one row per target, all texts in quotation marks; ``seeded`` is there only where it is true.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
     """

@@ -64,7 +64,7 @@ def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Sta
 def composed_columns(
     columns: Sequence[Column], statements: Sequence[Statements], *, largest_group: int = 0, same_people: bool = True
 ) -> Statements:
-    """What holds for one person, over all private columns.
+    """What holds for one person, over all private columns; of a single column what is stated of it.
 
     Args:
         columns: of one task, one or more.
@@ -73,9 +73,8 @@ def composed_columns(
         same_people: whether the same people answered in all columns.
 
     Returns:
-        The composition of the headlines, whose parts are what each column takes; the lower bounds of columns, which are
-        lower bounds for all of them; what all lose of the order inside groups, if that is known; and the composition of
-        the local guarantees. For a single column its own.
+        The composition of the headlines; the lower bounds of columns, which bound all of them; what all lose of the
+        order inside groups, if that is known; and the composition of the local guarantees.
     """
     if len(columns) == 1:
         return statements[0]
@@ -87,11 +86,7 @@ def composed_columns(
     headline = compose([released[0] for released, _ in observed], labels=labels).remarking(
         f"One person answers in {len(columns)} columns, {_kept_apart(columns)}; their losses add up: {shares}."
     )
-    lower = [
-        statement
-        for label, (released, _) in zip(labels, observed, strict=True)
-        for statement in _seen_in(label, released)
-    ]
+    lower = [each for label, both in zip(labels, observed, strict=True) for each in _seen_in(label, both[0])]
     owns = [_own_share(label, *both) for label, both in zip(labels, observed, strict=True)]
     order, unknown = orders_together(owns, largest_group, same_people=same_people)
     sent = compose([devices[0] for _, devices in observed], labels=labels)
@@ -116,26 +111,25 @@ def composed_with(
     Args:
         task: of the release.
         earlier: releases about the same people; without any, nothing changes.
-        statements: of the release: what is about everything released, headline first, and what is about devices.
+        statements: of the release, headline first, and what is about devices.
         largest_group: people in the largest group of this release; 0 if it has none.
 
     Returns:
-        The composition of all headlines, whose parts are the releases, this one first and each once; its own lower
-        bounds, which bound all of them; what all of them lose of the order inside the groups of this one, if that is
-        known; and the composition of the local guarantees.
+        What `composed_columns` returns, for releases in place of columns: this one first, and each once.
     """
     if not earlier:
         return tuple(statements)
     released, devices = by_observer(statements)
     label = f"this release of task {task.sha256[:12]} ({task.name})"
-    parts = _once([Part(label=label, statement=released[0]), *_shares(earlier, local=False)])
+    parts = _parts(label, released[0], [(release, release.headline) for release in earlier])
     shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
     own = _own_share(label, released, devices)
     others = [release.order_share for release in earlier] if own.orders else []
     order, unknown = orders_together([own, *others], largest_group, condition=_SAME_ROWS)
-    sent = added_up(_once([Part(label=label, statement=devices[0]), *_shares(earlier, local=True)]))
-    sent = sent.remarking("This is about all that one person sent, for this release and the earlier ones.")
+    sent = added_up(_parts(label, devices[0], [(release, release.local) for release in earlier])).remarking(
+        "This is about all that one person sent, for this release and the earlier ones."
+    )
     return (added_up(parts).remarking(remark, *unknown), *_seen_in(label, released), *order, sent)
 
 
@@ -146,15 +140,12 @@ def _own_share(label: str, released: Statements, devices: Statements) -> OrderSh
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
 
 
-def _shares(earlier: "Sequence[EarlierRelease]", *, local: bool) -> list[Part]:
-    """What all releases take that the earlier ones cover, of what is released or of what devices sent."""
-    pairs = [(release, release.local if local else release.headline) for release in earlier]
-    return [share for release, statement in pairs if statement for share in release.shares(statement)]
-
-
-def _once(parts: Sequence[Part]) -> list[Part]:
-    """A release that several others cover counts once."""
-    return list(dict.fromkeys(parts))
+def _parts(
+    label: str, own: PrivacyStatement, earlier: "Sequence[tuple[EarlierRelease, PrivacyStatement]]"
+) -> list[Part]:
+    """This release and all that the earlier ones cover; one that several others cover counts once."""
+    shares = [share for release, statement in earlier for share in release.shares(statement)]
+    return list(dict.fromkeys([Part(label=label, statement=own), *shares]))
 
 
 def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
@@ -182,8 +173,7 @@ def orders_together(
     """What all together lose of the order inside the groups of the first that tells of groups.
 
     Losses about equal groups of the same people add up, since each shuffle is drawn by itself. A loss about other
-    groups says nothing of these: it gives way to what randomizing alone gives for as many people as are in the largest
-    of them.
+    groups gives way to what randomizing alone gives for as many people as are in the largest of them.
 
     Args:
         shares: of all columns, or releases.

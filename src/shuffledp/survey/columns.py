@@ -188,11 +188,7 @@ class Column(Described):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The column that ``to_dict`` wrote.
-
-        Raises:
-            InvalidParameterError: for an unknown, missing or wrong key, or both a randomizer and a protocol.
-        """
+        """The column that ``to_dict`` wrote; refuses both a randomizer and a protocol."""
         return super(Column, cls).from_dict(with_protocol(cls.title, data))
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,15 +196,7 @@ class Column(Described):
         return as_written(without_none(super(Column, self).to_dict(), "groups"), self.randomizer)
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
-        """Refuse to release anything about too few people for the protocol.
-
-        Args:
-            num_users: people who have sent reports, or are planned for.
-            planned: whether they are only planned for.
-
-        Raises:
-            BatchTooSmallError: if the noise of these people is not enough.
-        """
+        """Refuse to release anything about fewer people, here or ``planned`` for, than make the protocol's noise."""
         least = self.randomizer.least_people
         if num_users < least:
             outcome = "Nothing would be released" if planned else "Nothing was released"
@@ -230,11 +218,7 @@ class Column(Described):
         self.require_room(people)
 
     def require_room(self, num_users: int) -> None:
-        """Refuse more people than were planned for.
-
-        Raises:
-            InputDataError: if they are more than the protocol has room for.
-        """
+        """Refuse more people than the protocol has room for."""
         most = self.randomizer.most_people
         if most is not None and num_users > most:
             raise InputDataError(
@@ -270,12 +254,7 @@ class Column(Described):
         return printable(self.value)
 
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
-        """The randomizer, shuffler and analyzer of the column.
-
-        Args:
-            shuffler: what the section of the shuffler makes of the people's groups, or of the graph that reports walk
-                along; None where it needs neither.
-        """
+        """The randomizer, shuffler and analyzer of the column; ``shuffler`` is that of the groups, or graph."""
         randomizer = self.randomizer.randomizer()
         return Pipeline(
             randomizer=randomizer,

@@ -68,11 +68,7 @@ class EarlierRelease:
         return (CountedRelease(task_sha256=self.task_sha256, statement_sha256=self.file_sha256), *self.earlier)
 
     def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
-        """What each release takes that a statement of this one covers, this one first.
-
-        Args:
-            statement: the headline, the local one, or the one about orders.
-        """
+        """What each release takes that a statement of this one covers, this one first."""
         first, *others = statement.parts or (Part(label="", statement=statement),)
         if not self.earlier or not others or not _is_sum(statement):
             return (Part(label=self.label, statement=statement),)
@@ -95,9 +91,7 @@ class EarlierRelease:
 
         Raises:
             InvalidParameterError: if the file cannot be read, is not one, names another task than it describes, or
-                promises nothing: it is seeded, its first statement is withdrawn, or no upper bound, or needs less trust
-                than there is in any statement like it; if it does not say what reports guarantee by themselves, or says
-                less than the randomizers of its task lose; or if a text in it has control characters.
+                promises nothing or less than its task can; or if a text in it has control characters.
         """
         try:
             content = path.read_bytes()
@@ -143,7 +137,7 @@ class EarlierRelease:
 
 
 def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
-    """The earlier releases about the same people: those of tasks that a task names, and earlier ones of its own.
+    """The earlier releases about the same people, but none whose loss is in the statements of another one of them.
 
     A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
@@ -151,12 +145,9 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
         task: the task.
         files: the ``statement.json`` of each release, in any order; of one task there may be several.
 
-    Returns:
-        The releases in the order of the files, but none whose loss is in the statements of another one of them.
-
     Raises:
-        InvalidParameterError: if the loss of no release of a task that is named is in any of the files, or there is a
-            file of a task that is not named, or the same file twice; or as `EarlierRelease.read` does.
+        InvalidParameterError: if a task that is named is in none of the files, or there is a file of another task, or
+            the same file twice; or as `EarlierRelease.read` does.
     """
     wanted = task.people.earlier
     releases: dict[str, EarlierRelease] = {}
@@ -210,7 +201,7 @@ def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[Pri
     """Refuse what promises nothing."""
     headline = statements[0]
     if headline.withdrawn is not None:
-        raise _refused(path, f"promise something; its first statement is withdrawn, because {_reason(headline)}")
+        raise _refused(path, f"promise something; its first statement is withdrawn, because {headline.withdrawn.text}")
     if not headline.kind.promises:
         raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
     if data.get("seeded") is not False or any(each.withdrawn for each in statements):
@@ -258,10 +249,6 @@ def _texts(data: Any) -> Iterator[str]:
     elif isinstance(data, dict):
         for item in (*data, *data.values()):
             yield from _texts(item)
-
-
-def _reason(statement: PrivacyStatement) -> str:
-    return statement.withdrawn.text if statement.withdrawn else ""
 
 
 def _refused(path: Path, condition: str) -> InvalidParameterError:

@@ -212,28 +212,22 @@ class ColumnOutcome:
         of_walks = self.walked.plan.warnings if self.walked else ()
         return (*self.model.local.warnings, *by_place, *of_walks)
 
-    def _about_groups(self) -> dict[str, Any]:
-        if self.regional is None:
-            return {}
-        odds = {} if self.seeded else {"reidentification": self.regional.reidentification}
-        mixing = self.regional.mixing.to_dict() | ({"alpha": "inf", "delta": 0.0} if self.seeded else {})
-        return {"mixing": mixing, **odds}
-
-    def _about_walks(self) -> dict[str, Any]:
-        if self.walked is None:
-            return {}
-        return {"network": {"held": list(self.walked.held), **self.walked.plan.to_dict()}}
-
     def to_dict(self) -> dict[str, Any]:
         """What ``statement.json`` beside the view says (``release`` in docs/schema.json)."""
+        about: dict[str, Any] = {}
+        if self.regional is not None and self.seeded:
+            about = {"mixing": self.regional.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
+        elif self.regional is not None:
+            about = {"mixing": self.regional.mixing.to_dict(), "reidentification": self.regional.reidentification}
+        if self.walked is not None:
+            about["network"] = {"held": list(self.walked.held), **self.walked.plan.to_dict()}
         return {
             "task": self.column.to_dict(),
             "task_sha256": self.column.sha256,
             "library_version": __version__,
             **self.release.to_dict(),
             "estimates": self.rows(),
-            **self._about_groups(),
-            **self._about_walks(),
+            **about,
             "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
@@ -309,11 +303,7 @@ class Outcome:
 
 
 def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
-    """The result of the only private column.
-
-    Raises:
-        InvalidParameterError: if there are several.
-    """
+    """The result of the only private column; refused if there are several."""
     return list(columns.values())[task.columns.index(task.column)]
 
 

@@ -130,11 +130,7 @@ class SplitAndMixSection(ProtocolSection):
         return {key: value for key, value in table.items() if key != "circumstances"}
 
     def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task; refuses what cannot be certified there, before anything is collected.
-
-        Raises:
-            InvalidParameterError: for a shuffler whose imperfection is not known, or as the calibration does.
-        """
+        """The section as part of a task; refuses what cannot be certified there, before anything is collected."""
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
@@ -150,15 +146,13 @@ class SplitAndMixSection(ProtocolSection):
                 message = str(error)
             else:
                 return placed
-            raise InvalidParameterError(f"{self.title} {message}{_where_else(message)}")
+            found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
+            elsewhere = f" In the task file {', '.join(found)}." if found else ""
+            raise InvalidParameterError(f"{self.title} {message}{elsewhere}")
         return placed
 
     def randomizer(self) -> SplitAndMix:
-        """The randomizer with the fewest messages that are certified.
-
-        Raises:
-            InvalidParameterError: if it is not known how many people are planned for.
-        """
+        """The randomizer with the fewest messages that are certified; refused without people planned for."""
         if self.circumstances is None or self.circumstances.num_users is None:
             raise InvalidParameterError(
                 "[people] must say expected, the number of people planned for, in a task with a [protocol]: everybody "
@@ -291,18 +285,8 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
         )
 
 
-def _where_else(message: str) -> str:
-    """For a message of the calibration, under which names a task file has the parameters that it speaks of."""
-    found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
-    return f" In the task file {', '.join(found)}." if found else ""
-
-
 def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table of the task file, with its protocol (if it has one) in the place of the randomizer.
-
-    Raises:
-        InvalidParameterError: if it has both, or as the section does.
-    """
+    """A table of the task file, with its protocol (if it has one) in the place of the randomizer; refused with both."""
     if not isinstance(data, Mapping) or ProtocolSection.key not in data:
         return data
     if RandomizerSection.key in data:

@@ -115,11 +115,7 @@ class RandomizerSection(Section):
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
     def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
-        """Another randomizer with all values of this one that it has keys for, and its defaults for the rest.
-
-        Raises:
-            InvalidParameterError: if it cannot take them, or needs others.
-        """
+        """Another randomizer with all values of this one that it has keys for, and its defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
         return RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
@@ -225,11 +221,7 @@ class MeanSection(RandomizerSection):
         return ()
 
     def with_missing_category(self) -> NoReturn:
-        """Refused: a mean has no place for people who did not answer.
-
-        Raises:
-            InvalidParameterError: always.
-        """
+        """Refused: a mean has no place for people who did not answer."""
         raise InvalidParameterError(
             f"missing must be 'refuse' or 'drop' where answers are averaged, as by {self.kind!r}; "
             "got missing='category'."

@@ -24,11 +24,7 @@ class Section(Described):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The section that ``to_dict`` wrote.
-
-        Raises:
-            InvalidParameterError: for an unknown, missing or wrong key; the message names the table and the key.
-        """
+        """The section that ``to_dict`` wrote; errors name the table and the key."""
         try:
             return super().from_dict(data)
         except InvalidParameterError as error:

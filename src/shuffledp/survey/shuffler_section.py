@@ -49,11 +49,7 @@ class ShufflerSection(Section):
         return {kind: member for kind, member in made if issubclass(member, cls)}
 
     def pinned(self, folder: Path) -> "ShufflerSection":
-        """The section with the digest of the files that it is about, if there are any.
-
-        Args:
-            folder: that of the task file.
-        """
+        """The section with the digest of the files that it is about, if there are any, in the task's folder."""
         del folder
         return self
 
@@ -165,11 +161,7 @@ class GroupedSection(ShufflerSection):
         return cast(SlotShuffler, TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
 
     def shuffler(self, grouping: Grouping | None = None) -> SlotShuffler:
-        """The shuffler of these groups.
-
-        Raises:
-            InvalidParameterError: if there are none.
-        """
+        """The shuffler of these groups; refused without any."""
         if grouping is None:
             raise InvalidParameterError(
                 f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "

@@ -43,11 +43,7 @@ class ValueSection(Section):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The block that ``to_dict`` wrote.
-
-        Raises:
-            InvalidParameterError: for an unknown, missing or wrong key; the message names the column.
-        """
+        """The block that ``to_dict`` wrote; errors name the column."""
         try:
             return super(ValueSection, cls).from_dict(with_protocol(cls.title, data))
         except InvalidParameterError as error:
@@ -151,10 +147,7 @@ class Task:
         return cls.from_dict(_read_toml(path)).pinned(Path(path).parent)
 
     def pinned(self, folder: Path) -> Self:
-        """The task with the digests of the files that its groups are made from, or that reports walk along.
-
-        Args:
-            folder: what paths in the task are relative to.
+        """The task with the digests of its files, whose paths are relative to a folder.
 
         Raises:
             InvalidParameterError: if a file cannot be read, or has another digest than the task says.
@@ -227,11 +220,7 @@ class Task:
 
     @property
     def column(self) -> Column:
-        """The only private column.
-
-        Raises:
-            InvalidParameterError: if there are several.
-        """
+        """The only private column; refused if there are several."""
         if len(self.columns) > 1:
             raise invalid("of one private column here", task=", ".join(column.label for column in self.columns))
         return self.columns[0]
@@ -264,11 +253,7 @@ class Task:
 
 
 def _read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Raises:
-        InvalidParameterError: if the file is absent or is not TOML.
-    """
+    """The tables of a TOML file; refused if it is absent or is not TOML."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from scipy.stats import binom
@@ -14,14 +15,12 @@ from shuffledp.attacks.findings import counted, outcome_of, tally
 from shuffledp.core import validate
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.statement_terms import Kind
-from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler
-from shuffledp.survey.columns import Column
 from shuffledp.survey.groups import Grouping
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.task import Task
@@ -258,41 +257,17 @@ def audit_task(
         raise validate.invalid(
             f"so far from 1 that {len(task.columns) * (1 + leakage)} audits can share the rest", confidence=confidence
         )
-    columns = []
+    columns, told = [], progress or (lambda _step, _done, _total: None)
+    options: dict[str, Any] = {"num_users": num_users, "trials": trials, "confidence": each, "source": source}
     for column in task.columns:
         require_planned(column, num_users)
         pipeline = column.pipeline(shuffler_of(column, grouping, graphs))
-        report = audit(
-            pipeline,
-            _statements(column, pipeline, num_users),
-            num_users=num_users,
-            trials=trials,
-            confidence=each,
-            mode=mode,
-            source=source,
-            progress=None if progress is None else _told(progress, column.value, "auditing"),
-        )
-        guessed = None
-        if leakage:
-            guessed = audit_leakage(
-                pipeline,
-                num_users=num_users,
-                trials=trials,
-                confidence=each,
-                source=source,
-                progress=None if progress is None else _told(progress, column.value, "guessing"),
-            )
+        statements = account_all(pipeline.model(num_users), delta=column.release.delta)  # what a run would state
+        auditing, guessing = (partial(told, f"{verb} {column.value}") for verb in ("auditing", "guessing"))
+        report = audit(pipeline, statements, mode=mode, progress=auditing, **options)
+        guessed = audit_leakage(pipeline, progress=guessing, **options) if leakage else None
         columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
-
-
-def _statements(column: Column, pipeline: Pipeline, num_users: int) -> tuple[PrivacyStatement, ...]:
-    """What a run would state about one column."""
-    return account_all(pipeline.model(num_users), delta=column.release.delta)
-
-
-def _told(progress: Callable[[str, int, int | None], None], value: str, verb: str) -> Callable[[int, int | None], None]:
-    return lambda done, total: progress(f"{verb} {value}", done, total)
 
 
 def audit_leakage(
@@ -307,15 +282,8 @@ def audit_leakage(
     """Hold the stated chance that one person's answer is guessed right against guesses by Bayes' rule.
 
     An exact one is refuted by too many right guesses, and by too few where no attack is right more often (after a
-    uniform shuffle, and without any); an upper bound by too many.
-
-    Args:
-        pipeline: of the column.
-        num_users: people in the batch.
-        trials: runs; None is ``DEFAULT_GUESSES``.
-        confidence: of both limits together.
-        source: randomness; None is the cryptographic source.
-        progress: told how many runs are done.
+    uniform shuffle, and without any); an upper bound by too many. ``confidence`` is of both limits together; without
+    ``trials`` there are ``DEFAULT_GUESSES``.
     """
     try:
         stated = target_vulnerability(pipeline.model(num_users))

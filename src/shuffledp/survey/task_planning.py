@@ -139,10 +139,9 @@ def plan(
         progress: told how many numbers of rounds of a network shuffle have been accounted for.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says, or ``grouping`` or ``graphs`` are missing, or of
-            another number of people.
+        InvalidParameterError: if ``earlier`` is not as the task says, ``grouping`` or ``graphs`` are missing, or no one
+            number of people follows from all that is given.
         BatchTooSmallError: if so many people are fewer than the task's smallest batch.
-        InvalidParameterError: if neither ``num_users`` nor the task says how many people there will be.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
 
     Example:
@@ -195,11 +194,7 @@ def plan(
 def planned_people(
     task: Task, num_users: int | None, *, grouping: Grouping | None = None, graphs: Graphs | None = None
 ) -> int:
-    """How many people there will be: those of the groups or the graph, else those asked for, else those expected.
-
-    Raises:
-        InvalidParameterError: if nothing says how many, two of these say different numbers, or it is less than 1.
-    """
+    """How many people there will be: those of the groups or the graph, else those asked for, else those expected."""
     if grouping is not None or graphs is not None:
         people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
         if num_users not in (None, people):
@@ -232,16 +227,13 @@ def require_planned(column: Column, num_users: int) -> None:
 def shuffler_of(
     column: Column, grouping: Grouping | None = None, graphs: Graphs | None = None, *, progress: Progress | None = None
 ) -> Shuffler:
-    """The shuffler of a private column as a run has it.
+    """The shuffler of a private column as a run has it; refused if what it is about is not given.
 
     Args:
         column: the column.
         grouping: of the people, for a shuffle inside groups.
         graphs: of the rounds, for walks along a graph; rounds that the task leaves open are worked out.
         progress: told how many numbers of rounds have been accounted for.
-
-    Raises:
-        InvalidParameterError: if what the shuffler is about is not given, or no number of rounds does.
     """
     section = column.shuffler
     if graphs is None or not isinstance(section, NetworkSection):
@@ -276,10 +268,8 @@ def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | Non
 
 def _with_alpha(section: GroupedSection, alpha: float) -> GroupedSection:
     """The shuffle with another loss, however the task gives its own."""
-    changed: dict[str, Any] = {"alpha": alpha}
-    if getattr(section, "concentration", None) is not None:
-        changed["concentration"] = None
-    return cast(GroupedSection, replace(cast(Any, section), **changed))
+    others = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
+    return cast(GroupedSection, replace(cast(Any, section), alpha=alpha, **others))
 
 
 def _walks_plan(
