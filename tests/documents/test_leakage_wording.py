@@ -4,7 +4,7 @@ import pytest
 
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
-from shuffledp.documents import leakage_wording as wording
+from shuffledp.documents import leakage_document as wording
 from shuffledp.leakage import Vulnerability, compare_ways
 from shuffledp.people.groups import Groups
 from shuffledp.randomizers import model_of_kind

@@ -73,6 +73,7 @@ def leakage(
     from shuffledp.documents.leakage_document import leakage_document
     from shuffledp.files.matrices import read_gain
     from shuffledp.leakage import METHODS
+    from shuffledp.leakage.uniform_shuffle import MOST_PEOPLE
 
     one_of(METHODS, method=method)
     asked = Asked(
@@ -86,7 +87,11 @@ def leakage(
         people=input,
         column=value,
     )
-    _require_few(users)
+    if users is not None and users > MOST_PEOPLE:
+        raise InvalidParameterError(
+            f"--users must be at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell "
+            f"less); got users={users}."
+        )
     about: dict[str, Any] = {
         "prior": None if prior is None else _shares(prior),
         "gain": None if gain == "bayes" else read_gain(Path(gain)),
@@ -101,6 +106,7 @@ def _examined(
     model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
 ) -> "TargetExamination | Comparison":
     """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
+    from shuffledp.documents.leakage_document import without_shuffle
     from shuffledp.leakage import compare_ways, examine_target
 
     try:
@@ -108,26 +114,9 @@ def _examined(
     except UnsupportedModelError:
         if whole or not compare:
             raise
-        return _without_shuffle(compare_ways(model, **about), model.shuffle.kind)
+        return without_shuffle(compare_ways(model, **about), model.shuffle.kind)
     compared = found.comparison
-    return replace(found, comparison=None if compared is None else _without_shuffle(compared, model.shuffle.kind))
-
-
-def _without_shuffle(found: "Comparison", kind: str) -> "Comparison":
-    """Only what randomizing does, if nothing is shuffled."""
-    return (
-        found if kind != "none" else replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
-    )
-
-
-def _require_few(users: int | None) -> None:
-    from shuffledp.leakage.uniform_shuffle import MOST_PEOPLE
-
-    if users is not None and users > MOST_PEOPLE:
-        raise InvalidParameterError(
-            f"--users must be at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell "
-            f"less); got users={users}."
-        )
+    return replace(found, comparison=None if compared is None else without_shuffle(compared, model.shuffle.kind))
 
 
 def _shares(prior: str) -> list[float]:

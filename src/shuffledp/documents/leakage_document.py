@@ -1,7 +1,7 @@
 """What is learned about one person, in words: how often the best guess is right before and after each protection."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from shuffledp.core.errors import UnsupportedModelError
@@ -23,17 +23,6 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.leakage_wording import (
-    ADVERSARIES,
-    CORRELATED,
-    NAMES,
-    after_seeing,
-    as_share,
-    between,
-    change,
-    contributions,
-    seen_in,
-)
 from shuffledp.documents.words import count
 from shuffledp.leakage import (
     BestGuess,
@@ -47,6 +36,24 @@ from shuffledp.leakage import (
 from shuffledp.leakage.target_examination import MOST_LISTED
 from shuffledp.survey import ColumnOutcome
 
+CORRELATED = (
+    "People whose answers go together, such as households, leak more than this: then one person's report tells about "
+    "another's answer too."
+)
+NAMES = {
+    "randomizing": "Randomizing only",
+    "shuffling": "Shuffling only",
+    "sample": "Shuffling only, a random sample",
+    "both": "Randomizing and shuffling",
+}
+_IN_SENTENCES = {
+    "randomizing": "randomizing alone",
+    "shuffling": "shuffling alone",
+    "sample": "shuffling a sample alone",
+    "both": "both together",
+}
+ADVERSARIES = {"uninformed": "who knows nobody's answer", "strong": "who knows everybody else's answer"}
+_MOST_DECIMALS, _DIGITS, _WIDE = 10, 6, 1.1
 _CAPACITIES = {
     "exactly": "no belief about the person, and no aim without losses, makes more of it",
     "at most": "no belief about the person, and no aim without losses, makes more of it",
@@ -58,9 +65,7 @@ _NUMBERS = (
     "near is near enough. What is promised about any two numbers is at the top of this page."
 )
 _SHARE = "All of this is about this release of this column alone; the other releases tell more."
-_STYLES = {"randomizing": "randomizing", "shuffling": "shuffling", "both": "both"}
 _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
-_DIGITS = 6
 
 
 def leakage_document(
@@ -68,10 +73,8 @@ def leakage_document(
 ) -> Document:
     """What somebody learns: a sentence first, then the numbers, best guesses, and the comparison of protections.
 
-    Args:
-        found: what was worked out.
-        answers: the names of the values, as far as there are any.
-        counts_right: whether right guesses are counted; else guesses are worth what a table says.
+    ``answers`` are the names of the values, as far as there are any; unless ``counts_right``, a table says what guesses
+    are worth.
     """
     if isinstance(found, Comparison):
         alone = "The protocol's own number is not known; it is at most that of randomizing only."
@@ -100,15 +103,14 @@ def _measures(found: TargetExamination) -> Table:
         ("additive leakage", _number(each.additive_leakage, relation), kind),
         ("multiplicative leakage", _number(each.multiplicative_leakage, relation), kind),
     ]
-    if found.worst is not None:
-        worst = found.worst
+    if (worst := found.worst) is not None:
         about = f"{worst.kind}: any shuffle that is as imperfect"
         rows.append(("worst posterior", _number(worst.value, worst.kind.relation), about))
-    if found.capacity is None:
+    if (most := found.capacity) is None:
         rows.append(("capacity", "-", "not known"))
     else:
-        about = f"{found.capacity.kind}: {_CAPACITIES[found.capacity.kind.relation]}"
-        rows.append(("capacity", _number(found.capacity.value, found.capacity.kind.relation), about))
+        about = f"{most.kind}: {_CAPACITIES[most.kind.relation]}"
+        rows.append(("capacity", _number(most.value, most.kind.relation), about))
     columns = (Column("measure", left=True), Column("value"), Column("kind", left=True, folds=True))
     return Table("", columns, tuple(rows), headed=False)
 
@@ -120,11 +122,9 @@ def _number(value: float, relation: str = "") -> str:
 def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Block]:
     """The best guess for each histogram that can be seen, or why they are not listed."""
     if found.guesses is None:
-        if found.adversary == "uninformed":
-            why = "not listed where the order matters too"
-            if found.model.shuffle.is_uniform:
-                why = f"more than the {MOST_LISTED} histograms that are listed can be seen"
-            yield Text(f"Best guesses: {why}.")
+        many = f"more than the {MOST_LISTED} histograms that are listed can be seen"
+        why = many if found.model.shuffle.is_uniform else "not listed where the order matters too"
+        yield from told(f"Best guesses: {why}." if found.adversary == "uninformed" else "")
         return
     rows = tuple(
         (
@@ -135,9 +135,9 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
         )
         for guess in found.guesses
     )
-    heads = (f"reports seen of {_kinds(found, answers)}", "probability", "best guess")
     last = "right" if found.counts_right else "worth"
-    columns = tuple(Column(name, left=place == 0, folds=True) for place, name in enumerate((*heads, last)))
+    heads = (f"reports seen of {_kinds(found, answers)}", "probability", "best guess", last)
+    columns = tuple(Column(name, left=place == 0, folds=True) for place, name in enumerate(heads))
     yield Table("", columns, rows)
     if any(guess.tied for guess in found.guesses):
         yield Text("Guesses with an 'or' between them are equally good.")
@@ -197,54 +197,47 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
     """What the page of a release says: all of it, or why not."""
     local, model, command = outcome.model.local, outcome.model, _command(outcome)
     share = told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
-    longer = f" {command} tries for longer."
     if not isinstance(local, FrequencyModel):
         return (*share, Text(_NUMBERS, on=PAGE))
+    size = count(local.domain_size)
     if local.domain_size > _MOST_VALUES:
-        why = f"Not computed for this page: it would take long for {count(local.domain_size)} answers."
-        return (*share, Text(why + longer, code=(command,), on=PAGE))
+        why = f"Not computed for this page: it would take long for {size} answers. {command} tries for longer."
+        return (*share, Text(why, code=(command,), on=PAGE))
     try:
-        found = _bounded(compare_ways(model, sampling=False, method="quick"), model.shuffle.kind)
+        found = _bounded(without_shuffle(compare_ways(model, sampling=False, method="quick"), model.shuffle.kind))
     except UnsupportedModelError as error:
         return (*share, Text(f"Not computed: {error}", on=PAGE))
     last = found.way("both") or found.way("randomizing")
-    seen = last.uninformed if last else None
-    sentence = told(after_seeing(seen, seen_in(model)) if seen else "", role=Role.LEAD, on=PAGE)
+    sentence = after_seeing(last.uninformed, seen_in(model)) if last and last.uninformed else ""
     worst = worst_of(model)
     known = (
         f"This shuffler's own law is known. Of any other that is no more imperfect, the best guess of somebody who "
         f"knows nobody's answer is right at most {worst} of the time."
     )
-    return (
-        *sentence,
-        *share,
-        *_drawn(outcome, found, command),
-        *told(known if worst else "", on=PAGE),
-        *told(*(f"Not computed for this page: {reason}" for reason in found.left_out), role=Role.NOTE, on=PAGE),
-        *(_what_is_left_out(command) if found.left_out else ()),
-    )
-
-
-def _what_is_left_out(command: str) -> tuple[Text, ...]:
-    text = (
+    left_out = (
         "After both, no more is known here than what one's own report tells, which is drawn as a bound. "
         f"{command} tries for longer; where it refuses too, --method monte-carlo may give an estimate."
     )
-    return (Text(text, Role.NOTE, code=(command, "--method monte-carlo"), on=PAGE),)
+    return (
+        *told(sentence, role=Role.LEAD, on=PAGE),
+        *share,
+        *_drawn(outcome, found, size, command),
+        *told(known if worst else "", on=PAGE),
+        *told(*(f"Not computed for this page: {reason}" for reason in found.left_out), role=Role.NOTE, on=PAGE),
+        *((Text(left_out, Role.NOTE, code=(command, "--method monte-carlo"), on=PAGE),) if found.left_out else ()),
+    )
 
 
-def _drawn(outcome: ColumnOutcome, found: Comparison, command: str) -> Iterable[Block]:
+def _drawn(outcome: ColumnOutcome, found: Comparison, size: str, command: str) -> Iterable[Block]:
     """How to read the bars, the bars for both adversaries, and what they are not."""
     people = count_of(outcome.model.num_users, "person", "people")
-    local = outcome.model.local
-    size = local.domain_size if isinstance(local, FrequencyModel) else 0
     seedless = any(statement.withdrawn for statement in outcome.release.statements)
     at_equal_error = (
         f" These ways do not err alike: shuffling only would publish exact counts, and {command} --compare compares at "
         "equal error."
     )
     yield Text(
-        f"How often the best possible guess about one of the {people} is right, if each of the {count(size)} answers "
+        f"How often the best possible guess about one of the {people} is right, if each of the {size} answers "
         f"was equally likely before{', for a run without a seed' if seedless else ''}. The gray part of a bar is how "
         "often it was right before, and the colored part is what has been learned."
         f"{at_equal_error if outcome.model.shuffle.kind != 'none' else ''}",
@@ -252,11 +245,8 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, command: str) -> Iterable[
         on=PAGE,
     )
     heads = ("What is done", "Right guesses", "Drawn, from 0 to 100%")
-    sides = tuple(
-        (Bars(f"Somebody {whom}", heads, bars_of(found, adversary), "guesses"),)
-        for adversary, whom in ADVERSARIES.items()
-    )
-    yield Beside(sides, on=PAGE)
+    sides = [Bars(f"Somebody {whom}", heads, bars_of(found, known), "guesses") for known, whom in ADVERSARIES.items()]
+    yield Beside(tuple((side,) for side in sides), on=PAGE)
     yield Text(
         f"{CORRELATED} These numbers are about one belief beforehand and no promise; what is promised, whatever "
         "anybody believes, is at the top of this page.",
@@ -274,19 +264,21 @@ def worst_of(model: ProtocolModel) -> str:
 
 def _command(outcome: ColumnOutcome) -> str:
     """What asks the library for more about this task."""
-    task, options = outcome.column, ["shuffledp leakage TASK.toml"]
-    options.append("--input FILE" if task.groups is not None else f"--users {outcome.model.num_users}")
-    if len(outcome.statements[0].parts) > 1:
-        options.append("--value COLUMN")  # perhaps one of several
-    return " ".join(options)
+    people = f"--users {outcome.model.num_users}" if outcome.column.groups is None else "--input FILE"
+    several = len(outcome.statements[0].parts) > 1  # perhaps of columns
+    return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"
 
 
-def _bounded(found: Comparison, kind: str) -> Comparison:
-    """With what one's own report tells as a bound after a shuffle; only that where nothing is shuffled."""
+def without_shuffle(found: Comparison, kind: str) -> Comparison:
+    """Only what randomizing does, if nothing is shuffled."""
+    return replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing" or kind != "none"))
+
+
+def _bounded(found: Comparison) -> Comparison:
+    """With what one's own report tells as a bound after a shuffle."""
     alone = found.way("randomizing")
-    if kind == "none" or alone is None:
-        return replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
-    return replace(found, ways=tuple(_at_most(way, alone) if way.name == "both" else way for way in found.ways))
+    ways = tuple(_at_most(way, alone) if alone and way.name == "both" else way for way in found.ways)
+    return replace(found, ways=ways)
 
 
 def _at_most(way: Way, alone: Way) -> Way:
@@ -300,20 +292,14 @@ def _at_most(way: Way, alone: Way) -> Way:
 
 def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
     """How often the guess of an adversary is right before anything is seen, and after each protection."""
-    before = Bar(
-        name="Before",
-        note="nothing has been seen",
-        value=as_share(found.prior),
-        before=100 * found.prior,
-        length=0.0,
-        style="before",
-    )
-    alone = found.way("randomizing")
+    alone, before = found.way("randomizing"), 100 * found.prior
     most = None if alone is None else getattr(alone, adversary)
-    known: Sequence[tuple[str, Vulnerability]] = [
-        (way.name, each) for way in found.ways if (each := getattr(way, adversary)) is not None
-    ]
-    return (before, *(_bar(name, each, most if name == "both" else None) for name, each in known))
+    note, value = "nothing has been seen", as_share(found.prior)
+    bars = [Bar(name="Before", note=note, value=value, before=before, length=0.0, style="before")]
+    for way in found.ways:
+        if (known := getattr(way, adversary)) is not None:
+            bars.append(_bar(way.name, known, most if way.name == "both" else None))
+    return tuple(bars)
 
 
 def _bar(name: str, found: Vulnerability, most: Vulnerability | None) -> Bar:
@@ -324,11 +310,90 @@ def _bar(name: str, found: Vulnerability, most: Vulnerability | None) -> Bar:
         share, note, drawn = between(found), "lower and upper bound", found.upper
     elif most is not None and math.isclose(found.value, most.value, rel_tol=1e-12):
         share = change(most)[0]
-    return Bar(
-        name=NAMES[name],
-        note=note,
-        value=share,
-        before=100 * found.prior,
-        length=max(100 * (min(drawn, 1.0) - found.prior), 0.0),
-        style=_STYLES[name],
-    )
+    before, length = 100 * found.prior, max(100 * (min(drawn, 1.0) - found.prior), 0.0)
+    return Bar(name=NAMES[name], note=note, value=share, before=before, length=length, style=name)
+
+
+# ---- sentences and percentages, rounded so that a bound stays true ---------------------------------------------------
+
+
+def as_share(value: float, relation: str = "", *, decimals: int = 1) -> str:
+    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
+    scaled = round(value * 100 * 10**decimals, 6)  # what floats add is no further digit
+    rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
+    return f"{rounded / 10**decimals:.{decimals}f}%"
+
+
+def change(found: Vulnerability) -> tuple[str, str]:
+    """The value and the prior in percent, with as many decimals as it takes to tell them apart, if ten are enough."""
+    relation = found.kind.relation
+    for decimals in range(1, _MOST_DECIMALS + 1):
+        after, before = as_share(found.value, relation, decimals=decimals), as_share(found.prior, decimals=decimals)
+        if float(after[:-1]) > float(before[:-1]):
+            return after, before
+    return as_share(found.value, relation), as_share(found.prior)
+
+
+def between(found: Vulnerability, *, decimals: int = 1) -> str:
+    """The interval in percent, rounded outward; one number if its ends look alike."""
+    low = as_share(found.lower, "at least", decimals=decimals)
+    high = as_share(min(found.upper, 1.0), "at most", decimals=decimals)
+    return high if low == high else f"{low[:-1]} to {high}"
+
+
+def seen_in(model: ProtocolModel) -> str:
+    """What an adversary sees of a protocol."""
+    if model.shuffle.is_uniform:
+        return "the shuffled table"
+    alone = [law.counts for law in model.shuffle.position_laws()] == [(1,)]
+    return "whose report is whose" if alone else "the reports in their new order"
+
+
+def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) -> str:
+    """How often, or how well, the best guess does: one sentence that says of which kind the number is."""
+    relation = _before(found)
+    start = f"After seeing {seen}, the best guess about one person is"
+    if not counts_right:
+        return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
+    after, before = change(found)
+    most, least = found.upper - found.prior, found.lower - found.prior
+    if found.kind is Kind.UPPER_BOUND and least > 0 and most > _WIDE * least:  # one of them alone would mislead
+        decimals = len(after.partition(".")[2]) - 1
+        rounded_down = as_share(found.lower, "at least", decimals=decimals)
+        lowest = max(rounded_down, before, key=lambda share: float(share[:-1]))
+        return f"{start} right between {lowest} and {after} of the time instead of {before}."
+    if after == before and found.kind in (Kind.EXACT, Kind.UPPER_BOUND):
+        often = "as often as before" if found.additive_leakage <= 0 else "hardly more often than before"
+        return f"{start} right {before} of the time, {often}."
+    return f"{start} right {relation}{after} of the time instead of {before}."
+
+
+def contributions(found: Comparison, *, counts_right: bool = True) -> list[str]:
+    """What shuffling and randomizing each contribute, against both adversaries and at equal error, in sentences."""
+    ways = {name: way for name in NAMES if (way := found.way(name)) is not None}
+    sentences = [_against(adversary, ways, counts_right=counts_right) for adversary in ADVERSARIES]
+    if "sample" in ways:
+        sample, both = ways["sample"], ways["both"]
+        sentences.append(
+            "Randomizing alone and both together estimate equally well. Shuffling alone without any randomizing errs "
+            f"as much if it is of a random sample: of {sample.people:,} of {both.people:,} people."
+        )
+    return [sentence for sentence in sentences if sentence]
+
+
+def _against(adversary: str, ways: dict[str, Way], *, counts_right: bool) -> str:
+    """By how much each way improves the best guess of one adversary."""
+    known = {name: getattr(way, adversary) for name, way in ways.items() if getattr(way, adversary) is not None}
+    parts = [f"{_gained(each, counts_right=counts_right)} by {_IN_SENTENCES[name]}" for name, each in known.items()]
+    unit = ", in percentage points" if counts_right else ""
+    return f"Somebody {ADVERSARIES[adversary]} gains{unit}: {', '.join(parts)}." if parts else ""
+
+
+def _gained(found: Vulnerability, *, counts_right: bool) -> str:
+    gain = found.additive_leakage * (100 if counts_right else 1)
+    return f"{_before(found)}{in_digits(gain, found.kind.relation, digits=3)}"
+
+
+def _before(found: Vulnerability) -> str:
+    """Words before its number."""
+    return "" if found.kind is Kind.EXACT else f"{found.kind.relation} "
