@@ -34,13 +34,8 @@ class Asked:
 
     Args:
         task: a task file; then everything but the number of users and delta is in it.
-        randomizer: a kind; any randomizer of the loss if left out.
-        epsilon0: its local loss.
-        users: how many people take part.
-        delta: the remainder.
-        categories: for kinds of randomizers of categories.
+        randomizer: a kind; any randomizer of the loss if left out, and ``local_delta`` its local remainder.
         channel: a file with the matrix of a randomizer.
-        local_delta: local remainder, of any randomizer of the loss.
         shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
         people: a table of the people with their public columns, for a task with groups.
         column: which one, of a task of several private columns; None where it must have one.
@@ -233,12 +228,7 @@ def read_surroundings(
 ) -> "tuple[Grouping | None, Graphs | None]":
     """What a task's shuffler needs besides the task: groups, of which only public columns are read, or graphs.
 
-    Args:
-        task: the task; `check_people` has been asked.
-        folder: that of the task file.
-        users: how many people take part, for a graph that is drawn.
-        people: a table of the people, for a task with groups.
-        progress: told what is read.
+    `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """
     from shuffledp.files import read_graphs, read_grouping
     from shuffledp.survey import NetworkSection

@@ -86,7 +86,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
     ) -> "Curves":
         """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
-        family = _Users(at=lambda number: (describe(int(number)), delta))
+        family = _Family(at=lambda number: (describe(int(number)), delta))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
         grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
@@ -229,13 +229,8 @@ class _Family:
             start=None,
         )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Users(_Family):
-    """Protocols of one delta, for each number of users."""
-
     def start(self, theorem: Theorem) -> int | None:
-        """The least number of users at which the hypotheses hold, if more users never break them."""
+        """The least number of users at which the hypotheses hold, if users change, and more never break them."""
         low, high = 0, _FARTHEST
         if self.failing(theorem, high):
             return None

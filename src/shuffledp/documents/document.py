@@ -7,7 +7,7 @@ made of blocks. A block says on which media it belongs: a terminal has room for 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,8 +45,12 @@ class Role(StrEnum):
 class Block:
     """One part of a document."""
 
-    kind: ClassVar[str]
     on: Medium = field(default=Medium.BOTH, kw_only=True)
+
+    @property
+    def kind(self) -> str:
+        """What a page shows it as."""
+        return type(self).__name__.lower()
 
     @property
     def inside(self) -> "tuple[Block, ...]":
@@ -66,7 +70,6 @@ class Tag:
 class Text(Block):
     """A paragraph, or a heading; ``bold`` and ``code`` are pieces of it that stand out, or are typed."""
 
-    kind: ClassVar[str] = "text"
     text: str
     role: Role = Role.PLAIN
     bold: tuple[str, ...] = field(default=(), kw_only=True)
@@ -78,7 +81,6 @@ class Text(Block):
 class Listing(Block):
     """Items below each other; ``look`` is "trust" or "remarks"."""
 
-    kind: ClassVar[str] = "listing"
     items: tuple[str, ...]
     look: str = "remarks"
 
@@ -140,7 +142,6 @@ class Table(Block):
         headed: whether a terminal shows the heads.
     """
 
-    kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
@@ -173,7 +174,6 @@ class Bar:
 class Bars(Block):
     """Numbers drawn as bars below each other; ``heads`` name the columns for people who do not see them."""
 
-    kind: ClassVar[str] = "bars"
     caption: str
     heads: tuple[str, str, str]
     bars: tuple[Bar, ...]
@@ -203,7 +203,6 @@ class Chart:
 class Picture(Block):
     """A chart in its place; ``has_files`` says whether it is written as a file too."""
 
-    kind: ClassVar[str] = "picture"
     chart: Chart
     has_files: bool = True
 
@@ -212,7 +211,6 @@ class Picture(Block):
 class Fold(Block):
     """Blocks that are shown when somebody asks for them."""
 
-    kind: ClassVar[str] = "fold"
     summary: str
     blocks: tuple[Block, ...]
     is_open: bool = False
@@ -227,7 +225,6 @@ class Fold(Block):
 class Beside(Block):
     """Groups of blocks beside each other, where there is room; ``look`` is "columns", "columns apart" or "cards"."""
 
-    kind: ClassVar[str] = "beside"
     groups: tuple[tuple[Block, ...], ...]
     look: str = "columns"
 
@@ -241,7 +238,6 @@ class Beside(Block):
 class Pairs(Block):
     """Names and what they stand for; ``look`` is "pairs" or "files"."""
 
-    kind: ClassVar[str] = "pairs"
     pairs: tuple[tuple[str, str], ...]
     look: str = "pairs"
 
@@ -250,7 +246,6 @@ class Pairs(Block):
 class Code(Block):
     """What can be typed or compared, in pieces that stay on one line; ``look`` is "command" or "digest"."""
 
-    kind: ClassVar[str] = "code"
     pieces: tuple[str, ...]
     look: str = "command"
 
@@ -259,7 +254,6 @@ class Code(Block):
 class Link(Block):
     """The way to another page, and what is there."""
 
-    kind: ClassVar[str] = "link"
     target: str
     text: str
     rest: str
@@ -280,7 +274,6 @@ class Step:
 class Steps(Block):
     """The way of the data, drawn."""
 
-    kind: ClassVar[str] = "steps"
     steps: tuple[Step, ...]
 
 
@@ -288,7 +281,6 @@ class Steps(Block):
 class Headline(Block):
     """The promise itself: numbers shown large, the main one first, the sentence, and that it is weak, if it is."""
 
-    kind: ClassVar[str] = "headline"
     numbers: tuple[tuple[str, str], ...]
     sentence: str
     weakness: str = ""
@@ -298,7 +290,6 @@ class Headline(Block):
 class Meter(Block):
     """A chance between that of a coin toss and certainty, drawn; ``text`` is the chance in percent."""
 
-    kind: ClassVar[str] = "meter"
     share: float
     text: str
 

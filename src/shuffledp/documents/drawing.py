@@ -252,13 +252,12 @@ def _local(name: str) -> str:
 
 def _rewritten(value: str, prefix: str) -> str:
     """An attribute with the page's colors, font and ids."""
-    value = re.sub(r"font: ((?:[\w.]+ )*?)([\d.]+px) [^;]*", _font, value)
+
+    def font(found: re.Match[str]) -> str:
+        return f"font-size: {found[2]}{'; font-weight: 700' * bool(re.search('bold|[6-9]00', found[1]))}"
+
+    value = re.sub(r"font: ((?:[\w.]+ )*?)([\d.]+px) [^;]*", font, value)
     value = re.sub(r"^#(?=\D)|(?<=url\()#", f"#{prefix}-", value)
     for name, color in LIGHT.items():
         value = value.replace(color, f"var(--{name})")
     return value
-
-
-def _font(found: re.Match[str]) -> str:
-    weight = "; font-weight: 700" if re.search(r"bold|[6-9]00", found[1]) else ""
-    return f"font-size: {found[2]}{weight}"

@@ -48,6 +48,8 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
         caption += f" Of {count(len(estimate.target))} only the {_MOST_DRAWN} {kind} are drawn; the table has all."
     if scale.lies_outside(estimate):
         caption += f" Gray: where no true {'share' if scale.is_share else 'mean'} can lie."
+    label = f"{estimate.statistic} of {shortened(column, _LONGEST_NAME)}, in its own units"
+    label = "share of the people" if scale.is_share else label
     largest = int(np.argmax(estimate.estimate))
     return Chart(
         name=name,
@@ -57,14 +59,8 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
             f"below. The largest is {estimate.target[largest]} with {scale.text(estimate.estimate[largest])}."
         ),
         caption=caption,
-        draw=partial(_draw, estimate, scale, shown, _axis_label(estimate, scale, column)),
+        draw=partial(_draw, estimate, scale, shown, label),
     )
-
-
-def _axis_label(estimate: Estimate, scale: Scale, column: str) -> str:
-    if scale.is_share:
-        return "share of the people"
-    return f"{estimate.statistic} of {shortened(column, _LONGEST_NAME)}, in its own units"
 
 
 def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str, width: int) -> "Figure":
@@ -145,15 +141,15 @@ def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[fl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacesDrawn:
-    """One target at all places.
+    """One target at all places, in the scale of the page.
 
     Args:
         name: of the target.
         measure: what its numbers are, such as "share of people".
         where: what each place is.
-        estimate: shape (places,), in the scale of the page, like all others.
+        estimate: shape (places,).
         margin: half of the width of the interval.
-        unshuffled: the same if nothing were shuffled.
+        unshuffled: the margin if nothing were shuffled.
         overall: the estimate of everybody together: what each place would get from a uniform shuffle.
         people: slots at each place.
         unit: of the numbers.

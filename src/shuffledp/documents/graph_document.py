@@ -72,6 +72,8 @@ def _part(found: GraphDescription, number: int, part: PartDescription, rounds: M
         edges = count_of(part.num_edges, "edge")
         text = f"Part {number}, of person {part.first:,} and others: {part.num_users:,} people, {edges}"
         yield Text(text, Role.PATH)
+    each = (part.mixing_time, part.lazy_mixing_time)
+    times = ["never" if math.isinf(time) else f"{time:,.1f} rounds" for time in each]
     certain = max(0.0, part.spectral_gap - part.spectrum_error)
     unsettled = f"; certainly {certain:.6f} or more, which guarantees rest on" if part.spectrum_error > _SETTLED else ""
     ends = f"{_digits(part.second_eigenvalue)}, {_digits(part.smallest_eigenvalue)} at the ends"
@@ -81,8 +83,8 @@ def _part(found: GraphDescription, number: int, part: PartDescription, rounds: M
             ("irregularity", f"{part.irregularity:.6f}"),
             ("spectrum", ends),
             ("spectral gap", f"{part.spectral_gap:.8f}{unsettled}"),
-            ("log(n) / gap", _rounds(part.mixing_time)),
-            ("log(n)/gap, half lazy", _rounds(part.lazy_mixing_time)),
+            ("log(n) / gap", times[0]),
+            ("log(n)/gap, half lazy", times[1]),
             ("near one law", _until(rounds)),
             ("reports that mix last", _last(rounds)),
             ("hold no report", f"{part.expected_empty:,.1f} people expected, after many rounds"),
@@ -92,10 +94,6 @@ def _part(found: GraphDescription, number: int, part: PartDescription, rounds: M
 
 def _digits(eigenvalue: float) -> str:
     return f"{round(eigenvalue, 8) + 0.0:.8f}"  # never -0
-
-
-def _rounds(number: float) -> str:
-    return "never" if math.isinf(number) else f"{number:,.1f} rounds"
 
 
 def _until(rounds: MixingRounds | None) -> str:

@@ -129,11 +129,9 @@ class Regional:
         mixing: what the shuffle does to the groups.
         left_out: people who are too few, and too far away from others, for an estimate of their own.
         of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
-        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None where no
-            theorem says.
-        hidden_by_smallest: the same from the smallest group, of those whose people are not alone.
-        hidden_by_all: the same for a person in the middle of the order, whom everybody nearby hides; None where that
-            is not known, or too much to compute.
+        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
+        hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
+        hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
     """
 
     estimate: Estimate

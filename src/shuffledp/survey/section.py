@@ -33,17 +33,13 @@ class Section(Described):
 
     @classmethod
     def for_kind(cls, kind: str, further: Iterable[inspect.Parameter], **facts: Any) -> type[Self]:
-        """A subclass of this family for one kind of a registry.
-
-        Args:
-            kind: its tag.
-            further: the keyword arguments that become keys beside those of the family, with the same defaults.
-            facts: class variables.
-        """
+        """A subclass of this family for one kind of a registry, with further keyword arguments as keys, and facts."""
         name = "".join(part.capitalize() for part in kind.split("-"))
+        required = inspect.Parameter.empty
+        keys = [(each, field() if each.default is required else field(default=each.default)) for each in further]
         made: type[Self] = make_dataclass(
             f"{name}Section",
-            [(each.name, each.annotation, _default_of(each)) for each in further],
+            [(each.name, each.annotation, default) for each, default in keys],
             bases=(cls,),
             namespace={"__doc__": f"Keys of the kind {kind!r} in a task file.", **facts},
             frozen=True,
@@ -52,10 +48,6 @@ class Section(Described):
         )
         setattr(made, cls.tag_key or "", kind)  # afterwards, so that no second registry holds it
         return made
-
-
-def _default_of(parameter: inspect.Parameter) -> Any:
-    return field() if parameter.default is inspect.Parameter.empty else field(default=parameter.default)
 
 
 class OutOfRange(StrEnum):
