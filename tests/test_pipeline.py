@@ -238,3 +238,44 @@ def test_a_seed_in_any_piece_withdraws_the_statements_of_an_analysis(randomized,
         assert {each.withdrawn for each in release.statements} == {"seeded"}
     fresh = BINARY.shuffler.shuffle(BINARY.randomizer.randomize([0, 1] * 500))
     assert BINARY.analyze(fresh, delta=1e-6).seeded is False
+
+
+# ---- a promise for people who are not there --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_users", [9, 11, 10**7])
+def test_a_view_of_other_people_than_its_model_says_is_refused(num_users):
+    view = sdp.View(
+        reports=pipeline().randomizer.randomize([0, 1, 2, 3, 0, 1, 2, 3, 0, 1]),
+        shuffle=sdp.UniformShuffler().model(num_users),
+    )
+    with pytest.raises(InvalidParameterError, match=f"must hold {num_users} reports in all.*; got 10"):
+        pipeline().analyze(view, delta=1e-6)
+    edited = view.to_dict() | {"shuffle": view.shuffle.to_dict() | {"num_users": num_users}}
+    with pytest.raises(InvalidParameterError, match="reports in all"):
+        pipeline().analyze(sdp.View.from_dict(edited), delta=1e-6)
+
+
+def test_a_part_that_is_given_twice_is_refused():
+    view = pipeline().shuffler.shuffle(pipeline().randomizer.randomize(VALUES))
+    with pytest.raises(InvalidParameterError, match="got 2000"):
+        pipeline().analyze_parts([view, view], delta=1e-6)
+    assert pipeline().analyze_parts(view.parts(300), delta=1e-6).num_reports == 1000
+
+
+WALKS = {"all": {}, "single": {}, "padded": {"submissions": 3}, "lossy": {"protocol": "all", "dropout": 0.3}}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_walks_hand_in_as_many_reports_as_their_rule_says(name):
+    graph = sdp.Graph.random_regular(4, 60, SeededSource(1))
+    walks = pipeline(shuffler=sdp.RandomWalkShuffler(graph=graph, num_rounds=8, **({"protocol": name} | WALKS[name])))
+    view = walks.shuffler.shuffle(walks.randomizer.randomize([0, 1, 2] * 20))
+    assert len(view) in view.shuffle.num_reports(1)
+    assert walks.analyze(view, delta=1e-3).num_reports == len(view)
+    most = {"padded": 180}.get(name, 60)
+    assert view.shuffle.num_reports(1)[-1] == most
+    if name != "lossy":
+        part = next(view.parts(len(view) - 1))
+        with pytest.raises(InvalidParameterError, match=f"must hold {most} reports in all"):
+            walks.analyze(part, delta=1e-3)

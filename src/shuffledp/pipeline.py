@@ -139,6 +139,9 @@ class Pipeline:
             delta: as in `run`.
             seeded: True if the view was made with randomness that can be replayed, whatever it says itself.
             trust: what must hold besides, such as that one operator ran all the steps.
+
+        Raises:
+            InvalidParameterError: if the view holds another number of reports than the model's people send.
         """
         return replace(self.analyze_parts([view], delta=delta, seeded=seeded, trust=trust), view=view)
 
@@ -154,7 +157,8 @@ class Pipeline:
             trust: as in `analyze`.
 
         Raises:
-            InvalidParameterError: if there is no part, or the models of two parts differ.
+            InvalidParameterError: if there is no part, the models of two parts differ, or all parts together hold
+                another number of reports than the model's people send: what is promised holds for those people only.
         """
         summary: Summary | None = None
         model, num_reports = None, 0
@@ -167,6 +171,7 @@ class Pipeline:
             model, num_reports, seeded = described, num_reports + len(view), seeded or view.seeded
         if model is None:
             raise validate.invalid("one part of a view or more", number_of_views=0)
+        _require_everybody(model, num_reports)
         estimate = self.analyzer.estimate(summary)
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:
@@ -187,6 +192,17 @@ class Pipeline:
         columns = {name: view.reports[name] for name in reports}
         object.__setattr__(view, "reports", Reports(columns, reports.model, seeded=reports.seeded))
         return Transcript(values=np.asarray(values), reports=reports, view=view, origins=origins)
+
+
+def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
+    """Refuse a view of fewer or more people than the model speaks of, who would be promised what does not hold."""
+    allowed = model.shuffle.num_reports(model.local.num_messages)
+    if num_reports not in allowed:
+        how_many = f"{allowed[0]}" if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
+        raise InvalidParameterError(
+            f"views must hold {how_many} reports in all, as num_users={model.num_users} people send them; "
+            f"got {num_reports}."
+        )
 
 
 _TAG = "(origin)"  # the name of no report's column

@@ -55,6 +55,9 @@ class SubmitterShuffleModel(ShuffleModel):
     def dummies(self) -> DummyReports | None:
         return self.added
 
+    def num_reports(self, num_messages: int) -> range:
+        return range(self.num_users, 2 * self.num_users + 1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundShuffleModel(ShuffleModel):

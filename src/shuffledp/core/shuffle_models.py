@@ -105,6 +105,11 @@ class ShuffleModel(Described):
         """Number of labels, used or not: one per user, unless they are labels of something else."""
         return self.num_users
 
+    def num_reports(self, num_messages: int) -> range:
+        """The numbers of reports that the view of everybody may hold, where each person sends ``num_messages``."""
+        sent = self.num_users * num_messages
+        return range(sent, sent + 1)
+
     @property
     def keeps_places(self) -> bool:
         """True if the label of a report is its sender's number, or a slot that is near the sender's."""

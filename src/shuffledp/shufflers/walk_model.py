@@ -128,6 +128,11 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             if (part.num_rounds, part.protocol, part.laziness, part.dropout, part.offline) != walk:
                 raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
 
+    def num_reports(self, num_messages: int) -> range:
+        """As many as there are people; fewer where some get lost; ``submissions`` from each where that is the rule."""
+        handed_in = self.num_users * num_messages * (self.submissions or 1)
+        return range(0 if self.protocol == "all" and self.dropout else handed_in, handed_in + 1)
+
     def position_windows(self) -> tuple[SwapWindows, ...]:
         """One window of everybody, if all reports arrive: given who holds how many, exchanging two costs gamma_t.
 
