@@ -56,7 +56,7 @@ class SubmitterShuffleModel(ShuffleModel):
         return self.added
 
     def num_reports(self, num_messages: int) -> range:
-        return range(self.num_users, 2 * self.num_users + 1)
+        return range(self.num_users * num_messages, 2 * self.num_users * num_messages + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

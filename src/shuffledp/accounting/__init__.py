@@ -6,7 +6,7 @@ In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, 
 
 from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, Limit, bracket, examine, findings, limit
-from shuffledp.accounting.compose import compose_releases, renyi, to_privacy_loss_distribution
+from shuffledp.accounting.compose import compose_releases, privacy_curve, renyi, to_privacy_loss_distribution
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (
@@ -38,6 +38,7 @@ __all__ = [
     "findings",
     "limit",
     "personalized",
+    "privacy_curve",
     "reidentification_bound",
     "renyi",
     "to_privacy_loss_distribution",

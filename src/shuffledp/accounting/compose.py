@@ -6,7 +6,7 @@ loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,26 @@ def to_privacy_loss_distribution(
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+def privacy_curve(model: ProtocolModel, *, honest_fraction: float = 1.0) -> Callable[[Floats], Floats]:
+    """Delta as a function of epsilon: an upper bound for both directions of every pair of neighbors.
+
+    Args:
+        model: the protocol's public description.
+        honest_fraction: as for `shuffledp.account`.
+
+    Returns:
+        A function of epsilons, 0 or more, shape (m,); its values are from 0 to 1.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
+        UnsupportedModelError: if no theorem with a curve of delta applies.
+    """
+    instance_of(ProtocolModel, model=model)
+    counted = counting_honest(model, honest_fraction)
+    theorem = _best_curve(counted, _ANY_DELTA, published_only=False)
+    return lambda epsilons: np.clip(theorem.curve(counted, epsilons=epsilons), 0.0, 1.0)
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
