@@ -60,11 +60,7 @@ class Release:
 class Transcript:
     """Everything that happened, secrets included. For simulations only: never publish it.
 
-    Args:
-        values: the raw answers.
-        reports: the randomized reports, in the order of the people.
-        view: what the analyst received.
-        origins: for each row of the view, the place in ``reports`` it came from, shape (len(view),); -1 for a dummy.
+    Row i of the view came from place ``origins[i]`` in ``reports``; -1 is a dummy.
     """
 
     values: NDArray[Any]

@@ -239,7 +239,6 @@ class LocalOnly(Theorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon0, at any delta."""
-        del delta
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
@@ -259,11 +258,9 @@ class LocalOnly(Theorem):
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Epsilon0 with the local delta, which is 0 for pure randomizers: stronger than what was asked for."""
-        del delta
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """One's own device, and nobody else."""
-        del model
         return (Trust.OWN_DEVICE,)

@@ -21,12 +21,10 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.core.table import Table, _columns_from_dict, frozen
 from shuffledp.randomness.permutations import random_permutation
-from shuffledp.randomness.sources import resolve_source
+from shuffledp.randomness.sources import RandomSource, resolve_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from shuffledp.randomness.sources import RandomSource
 
 
 _MODEL_KEY = b"shuffledp.model"
@@ -130,7 +128,7 @@ class Reports(Table):
         model, seeded = LocalModel.from_dict(json.loads(metadata[_MODEL_KEY])), json.loads(metadata[_SEEDED_KEY])
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
-    def _shuffled_in_runs(self, starts: NDArray[np.intp], source: "RandomSource | None") -> Self:
+    def _shuffled_in_runs(self, starts: NDArray[np.intp], source: RandomSource | None) -> Self:
         """The rows, permuted uniformly and independently within each run from one start to the next."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
@@ -197,9 +195,9 @@ class View:
     label_table: Table | None = None
     shuffle: ShuffleModel
     seeded: bool = False
-    source: InitVar["RandomSource | None"] = None
+    source: InitVar[RandomSource | None] = None
 
-    def __post_init__(self, source: "RandomSource | None") -> None:
+    def __post_init__(self, source: RandomSource | None) -> None:
         object.__setattr__(self, "seeded", self.seeded or self.reports.seeded or resolve_source(source).reproducible)
         if self.labels is None:
             self._check_unlabelled()
@@ -217,7 +215,7 @@ class View:
         labels.setflags(write=False)
         object.__setattr__(self, "labels", labels)
 
-    def _permute(self, labels: NDArray[np.int64], source: "RandomSource | None") -> NDArray[np.int64]:
+    def _permute(self, labels: NDArray[np.int64], source: RandomSource | None) -> NDArray[np.int64]:
         """Sort the rows by label, in an order that is uniform among equal ones; returns the labels of the new order."""
         starts = np.concatenate([[0], np.flatnonzero(labels[:-1] != labels[1:]) + 1])
         if len(labels) >= _LONG_RUN * len(starts) and (labels[starts[:-1]] < labels[starts[1:]]).all():
@@ -364,7 +362,7 @@ class Randomizer(Protocol):
         """The public description."""
         ...
 
-    def randomize(self, values: ArrayLike, *, source: "RandomSource | None" = None) -> Reports:
+    def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report (or ``num_messages`` of them) per value, in the order of the values."""
         ...
 
@@ -377,7 +375,7 @@ class Shuffler(Protocol):
         """The public description for a number of users."""
         ...
 
-    def shuffle(self, reports: Reports, *, public: Table | None = None, source: "RandomSource | None" = None) -> View:
+    def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view that the analyst receives; ``public`` has one row of public columns per person."""
         ...
 

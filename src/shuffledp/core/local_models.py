@@ -177,11 +177,7 @@ class LocalModel(Described):
         columns: Mapping[str, NDArray[Any]],  # noqa: ARG002
         value: Any,  # noqa: ARG002
     ) -> NDArray[np.float64] | None:
-        """Log-likelihood of ``value`` given each report, up to a term that depends on the report only.
-
-        Returns:
-            Shape (reports,); None for a randomizer whose law is not written out.
-        """
+        """Log-likelihood of ``value`` given each report, up to a term of the report only; None if unknown."""
         return None
 
     def sufficient_channel(self) -> Channel | None:
@@ -234,10 +230,9 @@ class FrequencyModel(LocalModel):
         """Mask of the reports that support this value; shape (n,)."""
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """``epsilon0`` where the report supports the value, else 0.
+        """``epsilon0`` where the report supports the value, else 0; for reports exp(epsilon0) times as likely there.
 
-        It is right for reports that are exp(epsilon0) times as likely from a value that they support as from another
-        one; other models override it.
+        Other models override it.
         """
         return np.where(self.supports(columns, value), self.epsilon0, 0.0)
 
@@ -249,10 +244,9 @@ class FrequencyModel(LocalModel):
 class MeanModel(LocalModel):
     """Randomizer of bounded numbers or of vectors with unbiased reports.
 
-    A report decodes to a *contribution*, whose expectation is the value that the report was made from. The variance
-    that randomizing adds to it is a quadratic function of that value, in each coordinate. On average a report of a
-    batch carries the variance ``noise_variance(mean) + noise_curvature * spread``, where ``spread`` is the variance of
-    the people's values; a subclass may say that this is a bound.
+    A report decodes to a *contribution*, whose expectation is its value. The variance that randomizing adds is a
+    quadratic function of that value, in each coordinate: on average over a batch ``noise_variance(mean) +
+    noise_curvature * spread``, where ``spread`` is the variance of the values; a subclass may say that this is a bound.
     """
 
     __slots__ = ()

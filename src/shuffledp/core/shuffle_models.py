@@ -58,13 +58,10 @@ class DummyReports(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapWindows(Described):
-    """Windows of people among whom a shuffle mixes one person, with the cost of an exchange.
+    """Windows of people among whom a shuffle mixes one person, who is counted, with the cost of an exchange.
 
-    Args:
-        sizes: number of people in each window around that person, who is included; from 1 on.
-        costs: for each window the c with which exchanging two of its people changes the probability of every
-            permutation by at most a factor exp(c); 0 or more.
-        people: number of people who are mixed at least as well.
+    Within each window, of one of these ``sizes``, exchanging two people changes the probability of every permutation by
+    at most a factor exp(c), c being its cost; this many ``people`` are mixed at least as well.
     """
 
     sizes: tuple[int, ...]
@@ -76,10 +73,7 @@ class SwapWindows(Described):
 class PositionLaw(Described):
     """Distribution of the position of one person's report, given everything but the contents of reports.
 
-    Args:
-        weights: the distinct probabilities of places.
-        counts: number of places with each; all together have probability 1.
-        whose: whose report it is, in words.
+    ``weights`` are the distinct probabilities of places, ``counts`` how many places have each, and ``whose`` is words.
     """
 
     weights: tuple[float, ...]

@@ -88,14 +88,7 @@ _WITHDRAWAL_IN_WORDS = {Withdrawal.SEEDED: "the randomness came from a seed, and
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis(Described):
-    """One hypothesis of a theorem, evaluated.
-
-    Args:
-        name: a short identifier, such as "small-epsilon0".
-        requirement: the condition with its threshold filled in, such as "epsilon0 <= 1.41".
-        value: what was found, such as "epsilon0=2".
-        holds: whether the condition is met.
-    """
+    """One hypothesis of a theorem, evaluated: "small-epsilon0" requires "epsilon0 <= 1.41", and has "epsilon0=2"."""
 
     name: str
     requirement: str

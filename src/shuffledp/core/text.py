@@ -32,11 +32,7 @@ def is_misleading(text: str) -> bool:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""Text that is safe to show: each control character is written as its escape.
-
-    Args:
-        text: any text, such as the name of a column or of a file.
-        lines: whether line breaks and tabs stay as they are.
+    r"""Text that is safe to show: each control character, but for line breaks of ``lines``, is written as its escape.
 
     Example:
         >>> print(printable("red \x1b[31m"))
@@ -61,12 +57,7 @@ def count_of(count: int, one: str, many: str = "") -> str:
 
 
 def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
-    """A number of 0 or more in a number of significant digits, by default 4.
-
-    Args:
-        value: what is shown; infinity is "inf".
-        relation: the words before the number; "at most" rounds up, "at least" down, anything else to nearest.
-        digits: significant digits, 1 or more.
+    """A number of 0 or more in significant digits: after "at most" rounded up, "at least" down, else to nearest.
 
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
@@ -96,7 +87,7 @@ def shown_relation(value: float, shown: str, relation: str) -> str:
 
 
 def factor_in_digits(epsilon: float, relation: str) -> str:
-    """exp(epsilon), the factor by which a probability may change; close to 1 it is written as 1 plus what it exceeds.
+    """exp(epsilon), the factor by which a probability may change; close to 1 written as 1 plus what it exceeds.
 
     Example:
         >>> factor_in_digits(0.02152, "at most"), factor_in_digits(1e-6, "at most")

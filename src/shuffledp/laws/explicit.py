@@ -28,14 +28,11 @@ _REACH = {"laplace": 40.0, "gaussian": 10.0}  # in units of the scale: beyond it
 def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
     """The least alpha for which a shuffle of this law is (alpha, groups)-d_sigma private, whatever the data.
 
-    The logarithm of `d_sigma_ratio`.
+    The logarithm of `d_sigma_ratio`. Infinity if one arrangement is possible and its neighbor is not.
 
     Args:
         law: the law of sigma*, where ``released[j] = reports[sigma_star[j]]``.
         groups: for each group its members, as owners from 0 on.
-
-    Returns:
-        0 or more; infinity if one arrangement is possible and its neighbor is not.
 
     Raises:
         InvalidParameterError: as `d_sigma_ratio` does.
@@ -53,18 +50,16 @@ def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
 def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
     """The largest quotient of probabilities of two neighboring permutations.
 
-    Data of which the members of one group have exchanged their values give the same release by sigma* and by
-    pi o sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (The
+    Data of which the members of one group have exchanged their values give the same release by sigma* and by pi o
+    sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (The
     composition matters: in other readings a private law looks otherwise, and others look private.) Distinct values are
-    the worst case, since equal ones only add such probabilities up.
+    the worst case, since equal ones only add such probabilities up. A Fraction if all probabilities are rational, else
+    a float, infinity included.
 
     Args:
         law: {permutation: probability}; probabilities that are fractions or integers are compared exactly. What is not
             listed has probability 0.
         groups: for each group its members, as owners from 0 on.
-
-    Returns:
-        1 or more; a Fraction if all probabilities are rational, and a float (infinity included) otherwise.
 
     Raises:
         InvalidParameterError: if the law is empty, its keys are not permutations of one length, or its probabilities
@@ -134,14 +129,11 @@ def shuffle_around(ranks: NDArray[np.int64], reference_order: ArrayLike) -> NDAr
     """The shuffle sigma* = sigma_0 o w o sigma_0^-1 of owners that a permutation w of ranks makes.
 
     In code ``sigma_star[order[k]] = order[w[k]]``: the slot of the owner at rank k gets the report of the owner at rank
-    w[k]. No other way of composing is private for all reference orders.
+    w[k], for ``released = reports[sigma_star]``. No other way of composing is private for all reference orders.
 
     Args:
         ranks: w, an int64 array of shape (n,).
         reference_order: sigma_0: the owner at each rank, a permutation of the same length.
-
-    Returns:
-        int64 array sigma*, for ``released[j] = reports[sigma_star[j]]``.
 
     Raises:
         InvalidParameterError: if one is not a permutation, or the lengths differ.
@@ -242,15 +234,12 @@ def noisy_sort_law(
     """The law that `shuffledp.laws.sample_noisy_sort` draws from, by integrating over the noise.
 
     Densities are multiplied and integrated in turn, on panels between all positions, by Gauss and Legendre's rule: the
-    probabilities are right to about 1e-13.
+    probabilities are right to about 1e-13. Of a key w, w[k] is the rank of the position whose key is the k-th smallest.
 
     Args:
         positions: n numbers, n from 1 to 8.
         noise: "laplace" or "gaussian".
         scale: of the noise, above 0: mean absolute value of Laplace noise, standard deviation of Gaussian noise.
-
-    Returns:
-        {w: probability}, where w[k] is the rank of the position whose key is the k-th smallest.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -317,14 +306,12 @@ def imperfection(law: Law) -> float:
     """The least gamma for which a law of permutations is gamma-imperfect.
 
     That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart. It suffices to
-    compare those that are one exchange apart: k of them lead from pi to pi'.
+    compare those that are one exchange apart: k of them lead from pi to pi'. 0 for the uniform law; infinity if some
+    permutation is impossible.
 
     Args:
         law: {permutation: probability} on 0, ..., n - 1 with n up to 8; what is not listed has probability 0.
             Probabilities that are fractions or integers are compared exactly.
-
-    Returns:
-        0 for the uniform law; infinity if some permutation is impossible.
 
     Raises:
         InvalidParameterError: if the law is none, or of more items.

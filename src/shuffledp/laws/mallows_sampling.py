@@ -30,8 +30,8 @@ def sample_mallows(
 
     Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
     exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
-    independent places, each a truncated geometric number; a tree of counts over bits finds the items, in time
-    O(n log n) for every concentration and with 9 bytes of memory for each item.
+    independent places, each a truncated geometric number; a tree of counts over bits finds the items, in time O(n log
+    n) for every concentration and with 9 bytes of memory for each item. Place k holds item w[k].
 
     Guarantees:
         1. The law is exact for the float ``concentration`` if the words of the source are uniform, and if the float
@@ -45,9 +45,6 @@ def sample_mallows(
         concentration: 0 or more, infinity included.
         distance: "kendall", "hamming" or "cayley".
         source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (n,): place k holds item w[k].
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -98,9 +95,6 @@ def sample_mallows_blocks(
         concentrations: of each block, as for `sample_mallows`; or one number for all.
         distance: as for `sample_mallows`.
         source: None is the cryptographic source.
-
-    Returns:
-        int64 array: place k holds rank w[k].
 
     Raises:
         InvalidParameterError: if an argument is out of range, or the arrays have different lengths.
@@ -169,13 +163,11 @@ class MallowsStream:
     def take(self, count: int) -> NDArray[np.int64]:
         """Let ``count`` more items arrive.
 
-        Long batches are best: each costs time for everybody who waits.
+        Long batches are best: each costs time for everybody who waits. Returns the numbers, by arrival from 0 on, of
+        the items that leave now, in order.
 
         Args:
             count: 0 or more.
-
-        Returns:
-            int64 array: the numbers, by arrival from 0 on, of the items that leave now, in order.
 
         Raises:
             InvalidParameterError: if ``count`` is not an integer of 0 or more.
@@ -224,15 +216,13 @@ class MallowsStream:
 def stream_buffer(num_items: int, concentration: float, probability: float) -> int:
     """Buffer size that a `MallowsStream` exceeds with at most a given probability.
 
-    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item.
+    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item. The result is the least b
+    with n exp(-b * concentration) <= probability, and n at most; the items of one batch come on top.
 
     Args:
         num_items: n, 1 or more.
         concentration: above 0; infinity is allowed.
         probability: strictly between 0 and 1.
-
-    Returns:
-        The least b with n exp(-b * concentration) <= probability, and n at most. The items of one batch come on top.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

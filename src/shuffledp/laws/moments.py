@@ -156,9 +156,6 @@ def kendall_position_law(num_items: int, concentration: float, rank: int) -> Flo
         concentration: 0 or more, infinity included.
         rank: from 0 to n - 1.
 
-    Returns:
-        float64 array of shape (n,).
-
     Raises:
         InvalidParameterError: if an argument is out of range.
 
@@ -199,16 +196,14 @@ def _truncated(size: int, concentration: float) -> Floats:
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
     """The law of the number of the first ``items`` items in the first ``places`` places, for Kendall's distance.
 
-    It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items.
+    It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items. It
+    is given for x = 0, ..., min(a, b).
 
     Args:
         num_items: n, 0 or more.
         concentration: 0 or more; finite.
         places: a, from 0 to n.
         items: b, from 0 to n.
-
-    Returns:
-        float64 array: probabilities of x = 0, ..., min(a, b).
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -315,9 +310,6 @@ def sampled_displacement(draw: Callable[[], NDArray[np.int64]], num_draws: int) 
     Args:
         draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_noisy_sort(positions)``.
         num_draws: 2 or more.
-
-    Returns:
-        The mean over all draws, and its standard error.
 
     Raises:
         InvalidParameterError: if ``num_draws`` is out of range.

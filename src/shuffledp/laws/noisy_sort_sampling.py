@@ -36,7 +36,8 @@ def sample_noisy_sort(
     """Sorts ranks by ``positions[rank] + scale * noise``, with independent noise of one law ("delay shuffler").
 
     With Laplace noise the loss of a group is `shuffledp.laws.sort_spreads` of its positions over ``scale``; with
-    Gaussian noise the same, with ``power=2``, is the mu of `shuffledp.laws.gaussian_delta`.
+    Gaussian noise the same, with ``power=2``, is the mu of `shuffledp.laws.gaussian_delta`. Place k of the result holds
+    rank w[k].
 
     Guarantees:
         1. The law is that of continuous noise, exactly, if the words of the source are uniform, and if the float
@@ -52,9 +53,6 @@ def sample_noisy_sort(
         scale: above 0; infinity is a uniform permutation of each block.
         block_starts: the ranks at which blocks begin, ascending and from 0 on; None is one block.
         source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (n,): place k holds rank w[k].
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -237,9 +235,6 @@ def gaussian_delta(mu: float, alpha: float) -> float:
         mu: 0 or more, in units of the noise's standard deviation.
         alpha: 0 or more.
 
-    Returns:
-        From 0 to 1, not below the exact value.
-
     Raises:
         InvalidParameterError: if an argument is out of range.
 
@@ -276,14 +271,11 @@ def _log(chance: float) -> float:
 
 
 def gaussian_mu(alpha: float, delta: float) -> float:
-    """The largest mu, found by halving, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``.
+    """The largest mu, at most 60, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``; found by halving.
 
     Args:
         alpha: 0 or more.
         delta: strictly between 0 and 1, 1e-200 or more.
-
-    Returns:
-        Above 0 and at most 60: ``gaussian_delta(result, alpha) <= delta``.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -307,14 +299,11 @@ def gaussian_mu(alpha: float, delta: float) -> float:
 
 
 def gaussian_alpha(mu: float, delta: float) -> float:
-    """The least alpha, found by halving, at which `gaussian_delta` of ``mu`` does not exceed ``delta``.
+    """The least alpha at which `gaussian_delta` of ``mu`` does not exceed ``delta``, found by halving; or infinity.
 
     Args:
         mu: 0 or more; infinity gives infinity.
         delta: strictly between 0 and 1.
-
-    Returns:
-        ``gaussian_delta(mu, result) <= delta``; infinity if no float satisfies that.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

@@ -64,15 +64,12 @@ def hamming_lost_law(num_items: int, concentration: float, set_size: int) -> Flo
     Pr[J = j] is proportional to C(l, j) C(n - l, j) exp(-2 theta j) A(l - j, j) A(n - l - j, j), where A(m, j) is the
     sum over i of C(m, i) (1 - exp(-theta))^i exp(-theta (m - i)) (m - i + j)!. All terms are positive, so that nothing
     cancels. The printed theorem has a binomial coefficient too many, a wrong f(i, 0) and a ceiling for a floor.
+    Probabilities are right to about 1e-10 of themselves for 10^4 items, and 1e-7 for 10^7.
 
     Args:
         num_items: n, 0 or more.
         concentration: 0 or more, infinity included.
         set_size: l, from 0 to n; which items the set has does not matter.
-
-    Returns:
-        float64 array: probabilities of losing 0, ..., l values, right to about 1e-10 of themselves
-            for 10^4 items, and 1e-7 for 10^7.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -126,15 +123,13 @@ def cayley_lost_law(num_items: int, concentration: float, set_size: int) -> Floa
     """Law of the number of values that a set loses under Cayley-Mallows (the imperfect shuffler).
 
     With the set's items drawn first and the n - l others inserted one by one, the number lost is a Markov chain:
-    insertion t = 0, 1, ... raises J to J + 1 with probability (l - J) / (exp(concentration) + l + t).
+    insertion t = 0, 1, ... raises J to J + 1 with probability (l - J) / (exp(concentration) + l + t). It takes
+    time O(l (n - l)).
 
     Args:
         num_items: n, 0 or more.
         concentration: 0 or more, infinity included; "gamma" in papers.
         set_size: l, from 0 to n; which items the set has does not matter.
-
-    Returns:
-        float64 array: probabilities of losing 0, ..., l values. Time O(l (n - l)).
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -166,14 +161,12 @@ def preserved_shares(draw: Callable[[], NDArray[np.int64]], members: ArrayLike, 
     """The share of a set's slots that hold one of its own reports, in independent draws of a permutation.
 
     The delta-quantile of many draws estimates the eta of (eta, delta)-preservation; it is an estimate, not a bound.
+    Shares are ascending.
 
     Args:
         draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_mallows(n, theta)``.
         members: the items of the set, distinct, at least one.
         num_draws: 1 or more.
-
-    Returns:
-        float64 array of shape (num_draws,), ascending.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

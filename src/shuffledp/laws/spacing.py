@@ -77,15 +77,13 @@ def sort_spreads(positions: ArrayLike, groups: object, *, power: int = 1) -> Flo
 
     With t the sorted positions of a group of g: the sum over all i of ``abs(t_(g+1-i) - t_(i))``, which over the scale
     is the loss of a sort with Laplace noise; or with ``power=2`` the root of the sum of squares, which over the scale
-    is the mu of a sort with Gaussian noise. Unit spacing and power 1 give the exact footrule sensitivity.
+    is the mu of a sort with Gaussian noise. Unit spacing and power 1 give the exact footrule sensitivity. What is
+    returned is not below the exact value of these positions.
 
     Args:
         positions: n finite numbers, nondecreasing.
         groups: the ranks of each group, or `RankGroups`.
         power: 1 or 2.
-
-    Returns:
-        float64 array with one entry for each group, 0 or more, not below the exact value of these positions.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -124,9 +122,6 @@ def positions_of_gaps(gaps: ArrayLike) -> Floats:
     Args:
         gaps: n - 1 numbers of 0 or more.
 
-    Returns:
-        float64 array of n positions.
-
     Raises:
         InvalidParameterError: if a gap is negative or no number.
 
@@ -150,9 +145,6 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
         sensitivity: the largest spread that any group has at unit gaps, 0 or more.
         budget: what the spread may be in units of the scale, alpha or mu; 0 or more.
 
-    Returns:
-        float64 array of n - 1 gaps.
-
     Example:
         >>> uniform_gaps(3, 4, 2.0).round(9).tolist()
         [0.5, 0.5]
@@ -168,7 +160,9 @@ def adaptive_gaps(
 ) -> Floats:
     """For each gap the least of ``budget / sensitivity`` over the groups whose window spans it.
 
-    No group's spread then exceeds the budget: inside its window all gaps are at most its own quotient.
+    No group's spread then exceeds the budget: inside its window all gaps are at most its own quotient. Each gap is
+    rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is at most the budget for groups of up to
+    2^15 members.
 
     Args:
         num_items: n, 1 or more.
@@ -178,10 +172,6 @@ def adaptive_gaps(
             Gaussian noise the root of the sum over i of (r_(g+1-i) - r_(i))^2.
         budget: alpha, or mu; 0 or more.
         cap: what a gap is that no group spans. Infinity marks a cut; sort what lies on its sides apart.
-
-    Returns:
-        float64 array of n - 1 gaps, each rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is
-        at most the budget for groups of up to 2^15 members.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -231,7 +221,8 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
     that are above (below) their budget are raised (lowered) until little changes, and the gaps are scaled by the exact
     largest spread at last. The best gaps met are returned: they are never worse than those given.
 
-    It lengthens the gaps on the whole, and may shorten some: judge the result by what matters to you.
+    It lengthens the gaps on the whole, and may shorten some: judge the result by what matters to you. `sort_spreads` of
+    their positions is at most the budget.
 
     Args:
         gaps: n - 1 gaps, above 0; infinite ones (cuts) stay.
@@ -239,9 +230,6 @@ def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int =
         budget: alpha, or mu; above 0.
         power: 1 for Laplace noise, 2 for Gaussian.
         rounds: number of updates of the multipliers; more never make the result worse.
-
-    Returns:
-        float64 array of n - 1 gaps: `sort_spreads` of their positions is at most the budget.
 
     Raises:
         InvalidParameterError: if an argument is out of range, or a group exceeds the budget at the given gaps.

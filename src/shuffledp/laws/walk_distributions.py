@@ -34,7 +34,8 @@ def position_distribution(
     """Distribution of the position of a report after ``num_rounds`` rounds; "P(t)" in papers.
 
     In each round the report is lost with chance ``dropout``, else stays with chance ``laziness``, else goes to a
-    neighbor chosen uniformly. Who has no neighbor keeps it.
+    neighbor chosen uniformly. Who has no neighbor keeps it. The shape is (people,), or (people, people) with a row for
+    each start; the sum is the chance that it is not lost.
 
     Guarantees:
         1. Exact up to the rounding of floats, of about 1e-16 of each probability a round.
@@ -45,9 +46,6 @@ def position_distribution(
         num_rounds: 0 or more.
         laziness: from 0 to 1.
         dropout: from 0 to 1.
-
-    Returns:
-        Shape (people,), or (people, people) with a row for each start. The sum is the chance that it is not lost.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -84,7 +82,7 @@ def position_distributions(
 ) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """The laws of `position_distribution` for many starts, some hundred at a time.
 
-    Time grows with starts * rounds * edges.
+    Time grows with starts * rounds * edges. Yields some starts and their laws, shape (starts, people).
 
     Args:
         graph: one graph, or one for each round.
@@ -92,9 +90,6 @@ def position_distributions(
         laziness: from 0 to 1.
         dropout: from 0 to 1.
         starts: whose reports; None is everybody's.
-
-    Yields:
-        Some starts and their laws, shape (starts, people).
     """
     graphs, people = graphs_of_rounds(graph, num_rounds), people_of(graph)
     chosen = np.arange(people) if starts is None else np.asarray(starts, dtype=np.int64)
@@ -154,16 +149,14 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     """The chance that each person's report has passed through no colluding hands, start and end included.
 
     An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
-    share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c.
+    share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c. It is 0 for who
+    colludes.
 
     Args:
         graph: one graph, or one for each round.
         colluding: the people who collude.
         num_rounds: 0 or more; longer walks mix better, and expose more.
         laziness: from 0 to 1.
-
-    Returns:
-        Shape (people,); 0 for who colludes.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -181,12 +174,7 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
 
 
 def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
-    """The graph of each round.
-
-    Args:
-        graph: one graph, or several of the same people, of which round k takes the k-th, and after the last the first
-            again.
-        num_rounds: 0 or more.
+    """The graph of each round: the k-th of several of the same people, and after the last the first again.
 
     Raises:
         InvalidParameterError: if there is no graph, or their numbers of people differ.
@@ -321,15 +309,12 @@ class MixingRounds(NamedTuple):
 def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -> MixingRounds | None:
     """Mixing rounds by everybody's law, or for many people by the spectral gap and the laws of a few late starts.
 
-    After t rounds the distance is at most sqrt((1 - pi) / pi) (1 - gap)^t / 2.
+    After t rounds the distance is at most sqrt((1 - pi) / pi) (1 - gap)^t / 2. None if walks never mix.
 
     Args:
         graph: any graph.
         laziness: from 0 to 1.
         candidates: of many people, the number of starts tried besides the person with the fewest neighbors.
-
-    Returns:
-        None if walks never mix.
     """
     gap = certain_gap(graph, laziness)
     if gap <= 0 or not graph.is_connected:

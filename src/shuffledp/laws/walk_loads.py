@@ -69,9 +69,6 @@ def expected_messages(
         laziness: from 0 to 1.
         dropout: from 0 to 1.
         offline: from 0 to 1; an expected number does not depend on whether reports wait together.
-
-    Returns:
-        Shape (people,).
     """
     validate.probability(laziness=laziness, dropout=dropout, offline=offline)
     staying = 1 - (1 - laziness) * (1 - offline)
@@ -98,9 +95,6 @@ def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, drop
         num_rounds: 0 or more.
         laziness: from 0 to 1.
         dropout: from 0 to 1.
-
-    Returns:
-        Shape (people,): the sum of `position_distribution` over all starts.
     """
     validate.probability(laziness=laziness, dropout=dropout)
     graphs = graphs_of_rounds(graph, num_rounds)
@@ -223,8 +217,7 @@ class DummyCount:
     def error(self) -> float:
         """The standard deviation; where walks were simulated, with the error of the mean.
 
-        It is at least that of the binomial distribution, mostly an overestimate, since a few simulations may show too
-        little.
+        It is at least that of the binomial law, mostly an overestimate: a few simulations may show too little.
         """
         if self._simulated is None:
             return self._by_law

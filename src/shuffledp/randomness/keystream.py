@@ -73,11 +73,8 @@ class WordProducer(Protocol):
 class KeyErasingCipher:
     """AES-256-CTR with fast key erasure: the first 32 bytes of every block are the key of the next, and never a word.
 
-    The block of key k is the keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB, 256 KiB and
-    then 1 MiB each (a source that is asked for little makes little); words are little-endian on every machine.
-
-    Args:
-        key: 32 bytes.
+    The block of key k, of 32 bytes, is the keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB,
+    256 KiB and then 1 MiB each: who asks for little makes little. Words are little-endian on every machine.
     """
 
     __slots__ = ("_block_bytes", "_key")
@@ -106,11 +103,9 @@ class KeyErasingCipher:
 
 
 class WordBuffer:
-    """Buffer of a producer's words: each is handed out once, to the thread that made the buffer.
+    """Buffer of a producer's words: each is handed out once, to the thread that made the buffer, and set to zero.
 
-    Attributes:
-        cells: uint64 array of shape (BUFFER_CELLS,): header and words. A word is set to zero when it is handed out.
-        lock: held by a `numpy.random.Generator` while it draws.
+    ``cells`` are header and words; the ``lock`` is held by a `numpy.random.Generator` while it draws.
     """
 
     __slots__ = ("__weakref__", "_failure", "_owner", "_producer", "cells", "lock")

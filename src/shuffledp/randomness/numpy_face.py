@@ -136,12 +136,8 @@ _Callback = ctypes.CFUNCTYPE(ctypes.c_int)
 class KeystreamBitGenerator:
     """A bit generator over a `WordBuffer`: every draw takes whole words from the one position that the buffer has.
 
-    An error while compiled code draws is raised in the calling thread as soon as that code returns.
-
-    Attributes:
-        capsule: the PyCapsule that `numpy.random.Generator` asks for.
-        lock: held by such a Generator while it draws.
-        ctypes: the addresses that numba asks for.
+    An error while compiled code draws is raised in the calling thread as soon as that code returns. The ``capsule`` is
+    for `numpy.random.Generator`, which holds the ``lock`` while it draws, and ``ctypes`` has the addresses for numba.
     """
 
     def __init__(self, buffer: WordBuffer) -> None:

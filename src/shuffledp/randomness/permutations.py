@@ -19,24 +19,17 @@ _ONE = np.uint64(1)
 
 
 def random_permutation(num_items: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
-    """A permutation drawn uniformly from all ``num_items``! of them.
+    """A permutation drawn uniformly from all ``num_items``! of them, as an int64 array.
 
     Fisher and Yates's shuffle (Durstenfeld's form): for i = n - 1, ..., 1 the item in place i is exchanged with the one
-    in a place that is uniform on 0, ..., i, drawn as in `shuffledp.randomness.sources.uniform_integers`. Time
-    O(n), and memory for the result alone. The first million items of a process are exchanged in plain Python, the
-    others by a compiled kernel; both give the same permutation for the same words.
+    in a place that is uniform on 0, ..., i, drawn as in `shuffledp.randomness.sources.uniform_integers`. The first
+    million items of a process are exchanged in plain Python, the others by a compiled kernel: the same for the same
+    words.
 
     Guarantees:
         1. Every permutation has the same probability, exactly, if the words are uniform: integers are compared and
            rejected, and no float occurs.
         2. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
-
-    Args:
-        num_items: number of items n, 0 or more.
-        source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (num_items,).
 
     Raises:
         InvalidParameterError: if ``num_items`` is not an integer of 0 or more.
@@ -132,16 +125,9 @@ def invert(permutation: ArrayLike) -> NDArray[np.int64]:
 
 
 def compose(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """The product of two permutations, b first: ``compose(a, b)[i] = a[b[i]]``.
+    """The product of two permutations of one length, b first: ``compose(a, b)[i] = a[b[i]]``.
 
     So ``items[compose(a, b)]`` is ``items[a][b]``, and ``compose(p, invert(p))`` is the identity.
-
-    Args:
-        a: integer array of shape (n,), a permutation.
-        b: the same.
-
-    Returns:
-        int64 array of shape (n,).
 
     Raises:
         InvalidParameterError: if one is not a permutation, or the lengths differ.

@@ -226,7 +226,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def resolve_source(source: RandomSource | None) -> RandomSource:
-    """The source to draw from: the one given, or for None the cryptographic source of the calling thread.
+    """The source to draw from; for None the cryptographic source of the calling thread.
 
     Raises:
         InvalidParameterError: if ``source`` is neither.
@@ -269,21 +269,13 @@ def _high_product_below(words: Words, bound: np.uint64) -> Words:
 
 
 def uniform_integers(bound: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
-    """Independent integers, each uniform on 0, ..., bound - 1.
+    """Independent integers, each uniform on 0, ..., bound - 1, for a bound of at most 2^63; int64 of shape (count,).
 
     A word w gives the upper 64 bits of w * bound, and is rejected if the lower 64 bits are below 2^64 mod bound
     (Lemire's method); the words that are not rejected give the results in order.
 
     Guarantees:
         1. The law is exactly uniform if the words are: each value has floor(2^64 / bound) words.
-
-    Args:
-        bound: from 1 to 2^63.
-        count: how many, 0 or more.
-        source: None is the cryptographic source.
-
-    Returns:
-        int64 array of shape (count,).
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -324,14 +316,7 @@ def bernoulli(threshold: int, count: int, *, source: RandomSource | None = None)
 
     Guarantees:
         1. The probability is exactly threshold / 2^64 if the words are uniform; 0 and 2^64 give certainty.
-
-    Args:
-        threshold: from 0 to 2^64, both included.
-        count: how many, 0 or more. Exactly ``count`` words are used, whatever the threshold.
-        source: None is the cryptographic source.
-
-    Returns:
-        bool array of shape (count,).
+        2. Exactly ``count`` words are used, whatever the threshold.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

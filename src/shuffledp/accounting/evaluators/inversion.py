@@ -64,22 +64,15 @@ class _Tilted:
 def mean_positive_part(
     values: Floats, masses: Floats, users: int, *, errors: Floats | None = None, tolerance: float = 1e-4
 ) -> tuple[float, float]:
-    """A lower and an upper bound on E[(G_1 + ... + G_n)_+] / n.
+    """A lower bound, 0 or more, and an upper bound on E[(G_1 + ... + G_n)_+] / n.
+
+    ``masses`` are the probabilities of the values of G; what is missing to 1 is on the value 0. Each value may be wrong
+    by ``errors``, or by rounding in the last place. An infinite tolerance asks for one pass, which mostly gives 1e-4.
 
     Guarantees:
         1. The truth for the values and masses lies between the two, with what floating point can do included.
         2. They differ by at most ``tolerance`` of the upper one, unless that would take more than 2^17 frequencies.
         3. Time and memory do not depend on ``users``.
-
-    Args:
-        values: of G, shape (atoms,).
-        masses: their probabilities, shape (atoms,), which sum to at most 1; the rest is on the value 0.
-        users: the number n of independent copies, 1 or more.
-        errors: by how much each value may be wrong, shape (atoms,); none but rounding in the last place if left out.
-        tolerance: see above; infinite for one pass, which mostly gives 1e-4.
-
-    Returns:
-        The lower bound, 0 or more, and the upper bound, at least the smallest normal float unless no value is above 0.
     """
     used = (masses > 0) & (values != 0)
     errors = np.zeros(len(values)) if errors is None else errors

@@ -42,11 +42,10 @@ class WeightedSum:
     errors: Floats
 
     def positive_part(self) -> float:
-        """E[S_+], from above.
+        """E[S_+], from above, in a time that does not depend on the counts.
 
         Where the values are those of a blanket bound at an epsilon between 0 and epsilon0, and the shift is that of
-        weights which add up to 1, mostly within 1e-3 of the truth, relative, and within half a percent in all that was
-        tried. Elsewhere it is a bound too, which may be far above the truth. Time does not depend on the counts.
+        weights which add up to 1, mostly within 1e-3 of the truth, relative. Elsewhere it may be far above the truth.
         """
         if not (self.values[self.masses > 0] > 0).any():
             return max(self.shift, 0.0) + SMALLEST

@@ -74,7 +74,6 @@ class PairFMT21(ClonePairTheorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
-        del delta
         return (*shuffled_pure_reports(model), several_users(model))
 
 
@@ -98,7 +97,6 @@ class StrongPair(ClonePairTheorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
-        del delta
         return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model))
 
 
@@ -117,7 +115,6 @@ class VariationRatioCorrected(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the strong pair, with a bound on the total variation that says more than epsilon0 does."""
-        del delta
         distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
         return (
             *shuffled_pure_reports(model),
@@ -166,7 +163,6 @@ class _ApproximatePair(ClonePairTheorem):
 
     def least(self, model: ProtocolModel) -> float:
         """The smallest delta of the pair that the theorem can state."""
-        del model
         return 0.0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:

@@ -144,7 +144,6 @@ class _BlanketBound(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
-        del delta
         epsilon0 = model.local.epsilon0
         return (
             *shuffled_pure_reports(model),

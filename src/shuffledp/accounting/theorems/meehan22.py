@@ -22,6 +22,7 @@ from shuffledp.core.guarantees import DSigmaPrivacy, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust, Unit
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import integer_at_least
 
@@ -39,18 +40,14 @@ _READING_WITH_REMAINDER = (
 def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
     """Statement about the order of answers inside the shuffle's groups, by the shuffle or by the randomizer.
 
-    The smaller alpha of `d_sigma_of_shuffle` and `d_sigma_of_local`, the former where they are equal.
+    The smaller alpha of `d_sigma_of_shuffle` and `d_sigma_of_local`, the former where they are equal. None for a
+    shuffle that is not about groups, or if neither says anything.
 
     Args:
         model: the protocol's public description.
-
-    Returns:
-        None for a shuffle that is not about groups, or if neither says anything.
     """
     found = [each for each in (d_sigma_of_shuffle(model), d_sigma_of_local(model)) if each is not None]
-    return min(
-        found, key=lambda statement: (_alpha(statement), statement.guarantee != found[0].guarantee), default=None
-    )
+    return min(found, key=_alpha, default=None)
 
 
 def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
@@ -91,14 +88,12 @@ def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_g
     """Group privacy from a statement about all reports of one person, for any groups: Lemma 3.1 of the preprint.
 
     It asks nothing of the shuffle, nor of who else took part: of a group, at most that many people's reports change.
+    None if the statement promises no pure loss of one person.
 
     Args:
         local: what the reports of one person guarantee by themselves.
         groups_digest: of the groups.
         largest_group: people in the largest of them, 1 or more.
-
-    Returns:
-        None if the statement promises no pure loss of one person.
 
     Raises:
         InvalidParameterError: if nobody is in the largest group.
@@ -242,15 +237,15 @@ def reidentification_bound(
     """
     validate.instance_of(ProtocolModel, model=model)
     validate.integer_at_least(1, num_targets=num_targets)
-    hypotheses = _reidentification_hypotheses(model)
+    reports = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
+    hypotheses = (oblivious(model), *reports)
     failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
     if failing:
         raise HypothesisError(f"reidentification {failing}.")
     epsilon0, colluding = model.local.epsilon0, model.num_users - model.shuffle.num_honest
     values = 2 * num_targets * epsilon0
     if swap_costs is not None:
-        costs = _checked_costs(swap_costs, num_targets, group_size)
-        costs = np.sort(costs)[colluding:]
+        costs = np.sort(_checked_costs(swap_costs, num_targets, group_size))[colluding:]
         hiding, order, size, remainder = math.fsum(np.exp(-costs).tolist()), float(costs.min(initial=math.inf)), 0, 0.0
     else:
         claim = model.shuffle.d_sigma
@@ -273,13 +268,7 @@ def reidentification_bound(
     )
 
 
-def _reidentification_hypotheses(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    return (oblivious(model), common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
-
-
-def _checked_costs(
-    swap_costs: ArrayLike, num_targets: int, group_size: int | None
-) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _checked_costs(swap_costs: ArrayLike, num_targets: int, group_size: int | None) -> Floats:
     costs = np.asarray(swap_costs, dtype=np.float64)
     if num_targets != 1 or group_size is not None:
         raise InvalidParameterError("swap_costs must be given for one target, and without group_size.")

@@ -38,10 +38,9 @@ _RISK_ROUND_UP = 1 + 1e-12
 class NetworkFirstHop(Theorem):
     """Colluding neighbors: whoever receives a report in the first round knows whose it is.
 
-    With c the share of a person's neighbors who collude, delta(epsilon) >= c delta_local(epsilon), which for binary
-    randomized response is c (E - e) / (1 + E): no epsilon below epsilon0 holds with a delta much below c. Nothing is
-    known of who colludes, so it may be anybody: of a person with d neighbors min(1, m / d) for m who collude, and d is
-    at most n - 1. Reports that stay, or are lost, in the first round are not counted, nor people who are offline.
+    With c the share of a person's neighbors who collude, delta(epsilon) >= c delta_local(epsilon). Nothing is known of
+    who colludes, so c is min(1, m / (n - 1)) at least for somebody. Reports that stay, or are lost, in the first round
+    are not counted, nor people who are offline.
     """
 
     id: ClassVar[str] = "network-first-hop"
@@ -51,7 +50,6 @@ class NetworkFirstHop(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Random walks with colluders, and a randomizer whose local delta is known."""
-        del delta
         walks = walks_of(model)
         colluding = 0 if walks is None else walks.num_colluding
         some = Hypothesis(
@@ -186,9 +184,6 @@ def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) ->
         transition: a matrix of rows that sum to 1, dense or sparse; shape (people, people).
         colluders: who they are; their own chance is 0.
         num_rounds: 0 or more.
-
-    Returns:
-        Shape (people,).
 
     Raises:
         InvalidParameterError: if a colluder is nobody, or ``num_rounds`` is negative.

@@ -122,9 +122,7 @@ def _starts(law: Floats, likely: int, others: int) -> NDArray[np.int64]:
 class BlanketPersonalized(Theorem):
     """The privacy blanket for people with losses of their own: what holds for whoever has the least protection.
 
-    Person i sends a uniform value with chance k / (exp(epsilon_i) + k - 1); those who do hide the victim, and their
-    number is a sum of independent binary variables (`shuffledp.accounting.theorems.personal_losses`). Theorems about a
-    common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's own loss.
+    Theorems about a common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's loss.
     """
 
     id: ClassVar[str] = "blanket-personalized"
@@ -135,7 +133,6 @@ class BlanketPersonalized(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """k-ary response with a public histogram of losses, uniformly shuffled, of people who are all in it."""
-        del delta
         shape = (uniform_shuffle(model), one_message_each(model), not_adaptive(model))
         return (*shape, _personal(model), _all_described(model))
 
@@ -160,13 +157,7 @@ class BlanketPersonalized(Theorem):
         return worst
 
     def epsilon_of(self, model: ProtocolModel, place: int, *, delta: float) -> float:
-        """The epsilon of the people who have one of the losses, no more than that loss itself.
-
-        Args:
-            model: one that the theorem applies to.
-            place: of the loss among the different ones, from 0.
-            delta: strictly between 0 and 1.
-        """
+        """The epsilon of the people who have one of the different losses, no more than that loss itself."""
         return self._blanket(model, place, _OUTSIDE * delta).epsilon(delta)
 
     def _blanket(self, model: ProtocolModel, place: int, outside: float) -> PersonalBlanket:
@@ -206,9 +197,6 @@ def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacySt
     Args:
         model: a protocol of `shuffledp.randomizers.PersonalizedResponseModel`.
         delta: the remainder, strictly between 0 and 1.
-
-    Returns:
-        A statement for each different local loss, of the people who have it.
 
     Raises:
         HypothesisError: if the theorem ``blanket-personalized`` does not apply to the model.

@@ -126,10 +126,8 @@ def _understated(model: ProtocolModel) -> float:
 class BinaryAllEqual(Theorem):
     """The exact delta of the data set in which everybody else holds the second value, in the worse direction.
 
-    With E = exp(epsilon0), e = exp(epsilon), p = 1/(E+1) the chance of a lie and T ~ Bin(n-1, p), the likelihood ratio
-    of the count is monotone, so each direction is one binomial probability and one tail (`all_equal_terms`).
-
-    What is stated errs downward, by what floating point can have added (`binomial_error`).
+    The likelihood ratio of the count of lies is monotone, so each direction is one binomial probability and one tail
+    (`all_equal_terms`). What is stated errs downward, by what floating point can have added (`binomial_error`).
     """
 
     id: ClassVar[str] = "binary-all-equal"
@@ -139,7 +137,6 @@ class BinaryAllEqual(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
-        del delta
         return (uniform_shuffle(model), one_message_each(model), common_randomizer(model), _binary(model.local))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -165,7 +162,6 @@ class LdpWitness(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """The model speaks of all randomizers of its loss, uniformly shuffled."""
-        del delta
         kind = model.local.kind
         whole_class = Hypothesis(
             "whole-class", "a model of all randomizers of loss epsilon0", f"{kind!r} reports", kind == "ldp"

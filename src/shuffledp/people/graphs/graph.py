@@ -290,14 +290,11 @@ class Graph:
     def balls(self, hops: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For every node, the nodes that at most ``hops`` edges lead to, itself included.
 
-        Time and memory grow with the sum of the balls' sizes.
+        Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,
+        ascending, of the starts and the members that are returned.
 
         Args:
             hops: length of the longest path, 0 or more.
-
-        Returns:
-            Starts, shape (nodes + 1,), and members, ascending within a ball: the ball of v is
-            ``members[starts[v] : starts[v + 1]]``.
         """
         integer_at_least(0, hops=hops)
         import scipy.sparse as sp

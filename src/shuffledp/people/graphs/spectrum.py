@@ -78,13 +78,9 @@ def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
-    """log(n) / gap, in rounds: what papers recommend; infinite for a graph that never mixes.
+    """log(n) / gap of the lazy walk, in rounds: what papers recommend; infinite for a graph that never mixes.
 
     It is no guarantee: `shuffledp.laws.first_round_within` says when the law of positions is within a given distance.
-
-    Args:
-        graph: any graph.
-        laziness: the chance that a report stays where it is, from 0 to 1.
 
     References:
         Liew et al. 2022, section 4.2.

@@ -38,15 +38,13 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
     * "local-search": the local search alone, from the order in which the sites are numbered (along a line, or along the
       leaves of a k-d tree).
 
-    Widths do not tell which order is better: the search often lowers the sensitivity by raising the width.
+    Widths do not tell which order is better: the search often lowers the sensitivity by raising the width. People of
+    one site follow each other.
 
     Args:
         groups: the groups.
         coordinates: public numbers of shape (people,) or (people, columns) to sort by, or None.
         method: one of the words above.
-
-    Returns:
-        int64 permutation of shape (people,): who stands at rank 0, 1, ...; people of one site follow each other.
 
     Raises:
         InvalidParameterError: for another method, "coordinate" without coordinates, coordinates that are not finite or

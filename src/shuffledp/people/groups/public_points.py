@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid, one_of
+from shuffledp.randomness.permutations import invert
 
 METRICS = ("euclidean", "manhattan", "haversine")
 EARTH_RADIUS = 6371.0088  # km, the mean radius of the reference ellipsoid (IUGG)
@@ -85,17 +86,17 @@ class PublicPoints:
         if not self._line:  # in the order of the leaves of a k-d tree a ball is a few runs of numbers
             leaves = KDTree(at, leafsize=_LEAF).indices
             at = at[leaves]
-            inverse = _inverse(leaves)[inverse]
+            inverse = invert(leaves)[inverse]
         self._at = at
         self._tree = KDTree(at)
         self.of_person: Integers = inverse
         self.sizes: Integers = np.bincount(inverse)
 
     def reach(self, people: int) -> Floats:
-        """For each place, the distance within which there are at least ``people`` people, those at the place included.
+        """For each place, the distance within which this many people are, it included, rounded up by 1e-12.
 
-        In kilometers or in the units of the points, and rounded up by a factor of 1 + 1e-12. Where other places are
-        needed it is at least about 1e-150 times the largest coordinate.
+        In kilometers or the units of the points; where others are needed at least about 1e-150 of the largest
+        coordinate.
         """
         count = min(people, len(self._at))
         reach = np.empty(len(self._at))
@@ -213,12 +214,6 @@ def _on_sphere(degrees: Floats) -> Floats:
     return np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
     )
-
-
-def _inverse(permutation: Integers) -> Integers:
-    inverse = np.empty(len(permutation), dtype=np.int64)
-    inverse[permutation] = np.arange(len(permutation))
-    return inverse
 
 
 def distances(here: Floats, there: Floats, metric: str | None) -> Floats:

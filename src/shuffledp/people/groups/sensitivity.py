@@ -102,9 +102,6 @@ def order_sensitivity(
             pairs, where they are fewest, for k >= 3. Only for reports that carry nothing else (no time stamp), and not
             for re-identification. Other distances make no use of it.
 
-    Returns:
-        An int of 0 or more.
-
     Raises:
         InvalidParameterError: if ``order`` is no permutation of the people, or ``distance`` is another word.
 
@@ -180,17 +177,14 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
     """For each group, sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with t the positions of its ranks.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
-    noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions
-    0, 1, ... and power 1 it is the footrule's sensitivity.
+    noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions 0, 1,
+    ... and power 1 it is the footrule's sensitivity. Rounded up by a relative 1e-12 or more where it is not 0.
 
     Args:
         groups: the groups.
         order: a permutation of the people.
         positions: a number per rank, not decreasing.
         power: 1 or 2.
-
-    Returns:
-        float64 array of shape (groups,), rounded up by a relative 1e-12 or more where it is not 0.
 
     Raises:
         InvalidParameterError: if ``order`` is no permutation, or the positions decrease or are not finite.
