@@ -148,34 +148,22 @@ def common_randomizer(model: ProtocolModel) -> Hypothesis:
     Without it nothing need be amplified: with an alphabet of its own for each user, shuffling hides nothing.
     """
     shared = model.local.is_common
-    return Hypothesis(
-        name="common-randomizer",
-        requirement="one randomizer for all users",
-        value="the same for all" if shared else "one that depends on the user",
-        holds=shared,
-    )
+    value = "the same for all" if shared else "one that depends on the user"
+    return Hypothesis("common-randomizer", "one randomizer for all users", value, shared)
 
 
 def not_adaptive(model: ProtocolModel) -> Hypothesis:
     """No report depends on the reports before it, or on its place after the shuffle."""
     adaptive = model.local.is_adaptive
-    return Hypothesis(
-        name="non-adaptive",
-        requirement="a randomizer that depends on nothing but the answer",
-        value="one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone",
-        holds=not adaptive,
-    )
+    value = "one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone"
+    return Hypothesis("non-adaptive", "a randomizer that depends on nothing but the answer", value, not adaptive)
 
 
 def oblivious(model: ProtocolModel) -> Hypothesis:
     """The shuffle does not look at the reports."""
     holds = model.shuffle.is_oblivious
-    return Hypothesis(
-        name="oblivious",
-        requirement="a permutation drawn independently of the reports",
-        value="one that is" if holds else "one that depends on them",
-        holds=holds,
-    )
+    value = "one that is" if holds else "one that depends on them"
+    return Hypothesis("oblivious", "a permutation drawn independently of the reports", value, holds)
 
 
 def several_users(model: ProtocolModel) -> Hypothesis:
@@ -187,12 +175,9 @@ def several_users(model: ProtocolModel) -> Hypothesis:
 def pure_local(model: ProtocolModel) -> Hypothesis:
     """The randomizer is (epsilon0, 0)-locally private with a finite epsilon0."""
     local = model.local.guarantee
-    return Hypothesis(
-        name="pure-local-dp",
-        requirement="a randomizer with finite epsilon0 and local delta 0",
-        value=f"epsilon0={local.epsilon:.6g}, local delta={local.delta:g}",
-        holds=not local.is_trivial and local.delta == 0,
-    )
+    requirement = "a randomizer with finite epsilon0 and local delta 0"
+    value = f"epsilon0={local.epsilon:.6g}, local delta={local.delta:g}"
+    return Hypothesis("pure-local-dp", requirement, value, not local.is_trivial and local.delta == 0)
 
 
 def shuffled_pure_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
@@ -226,15 +211,10 @@ class LocalOnly(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Epsilon0 is finite, and the local delta within the delta asked for."""
-        local = model.local.guarantee
+        local, requirement = model.local.guarantee, f"a local delta of at most {delta:g}"
         return (
             Hypothesis("local-guarantee", "a finite epsilon0", f"epsilon0={local.epsilon:.6g}", not local.is_trivial),
-            Hypothesis(
-                name="local-delta",
-                requirement=f"a local delta of at most {delta:g}",
-                value=f"local delta={local.delta:g}",
-                holds=local.delta <= delta,
-            ),
+            Hypothesis("local-delta", requirement, f"local delta={local.delta:g}", local.delta <= delta),
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:

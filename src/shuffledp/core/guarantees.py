@@ -96,6 +96,8 @@ class DifferentialPrivacy(Guarantee):
         neighbors: the neighboring relation.
     """
 
+    seen: ClassVar[str]  # by the adversary, of one answer and of all of a person's
+    seen_of_sum: ClassVar[str]
     epsilon: float
     delta: float = 0.0
     neighbors: Neighbors = Neighbors.REPLACE_ONE
@@ -144,7 +146,15 @@ class DifferentialPrivacy(Guarantee):
         if type(other) is not type(self) or other.neighbors != self.neighbors:
             raise IncomparableError(f"guarantees must be of one type and relation; got {self!r} and {other!r}.")
 
-    def _sentence(self, observed: str, relation: str, *, replacing: str = "that answer by any other") -> str:
+    def text(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence(self.seen, relation, replacing="that answer by any other")
+
+    def text_of_sum(self, relation: str) -> str:
+        """One sentence for a non-specialist."""
+        return self._sentence(self.seen_of_sum, relation, replacing="all of that person's answers by any others")
+
+    def _sentence(self, observed: str, relation: str, *, replacing: str) -> str:
         if self.is_trivial and relation == "at most":  # no bound is known, which is not the same as knowing the worst
             return f"Nothing is promised about what {observed} reveals about one person."
         if self.is_trivial:
@@ -159,7 +169,6 @@ class DifferentialPrivacy(Guarantee):
         )
 
 
-_ALL_ANSWERS = "all of that person's answers by any others"
 # A lower bound is about some outcome; the factor of an exact epsilon is a rounded number.
 _SEEN = {"at least": "something"}
 _FACTORS = {"exactly": "up to about", "about": "up to about"}
@@ -175,14 +184,8 @@ class LocalDP(DifferentialPrivacy):
     """
 
     type: ClassVar[str] = "local-dp"
-
-    def text(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
-        return self._sentence("the report that left that person's device", relation)
-
-    def text_of_sum(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
-        return self._sentence("all reports that left that person's device", relation, replacing=_ALL_ANSWERS)
+    seen: ClassVar[str] = "the report that left that person's device"
+    seen_of_sum: ClassVar[str] = "all reports that left that person's device"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +198,8 @@ class CentralDP(DifferentialPrivacy):
     """
 
     type: ClassVar[str] = "central-dp"
-
-    def text(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
-        return self._sentence("the released data", relation)
-
-    def text_of_sum(self, relation: str) -> str:
-        """One sentence for a non-specialist."""
-        return self._sentence("all the released data together", relation, replacing=_ALL_ANSWERS)
+    seen: ClassVar[str] = "the released data"
+    seen_of_sum: ClassVar[str] = "all the released data together"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

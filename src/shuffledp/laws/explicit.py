@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Rational, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -295,7 +295,7 @@ def _panels(at: NDArray[np.float64], reach: float) -> tuple[NDArray[np.float64],
 
 def _checked_size(num_items: int) -> None:
     validate.integer_at_least(1, num_items=num_items)
-    if not isinstance(num_items, Integral) or num_items > MOST_ITEMS:
+    if num_items > MOST_ITEMS:
         raise invalid(f"at most {MOST_ITEMS} for a law that is written out", num_items=num_items)
 
 
@@ -324,8 +324,7 @@ def imperfection(law: Law) -> float:
         1.0986
     """
     num_items = checked_law(law)
-    if num_items > MOST_ITEMS:
-        raise invalid(f"at most {MOST_ITEMS} for a law that is written out", num_items=num_items)
+    _checked_size(num_items)
     possible = [each for each, chance in law.items() if chance > 0]
     if len(possible) < math.factorial(num_items):
         return math.inf

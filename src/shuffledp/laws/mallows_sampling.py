@@ -216,8 +216,8 @@ class MallowsStream:
 def stream_buffer(num_items: int, concentration: float, probability: float) -> int:
     """Buffer size that a `MallowsStream` exceeds with at most a given probability.
 
-    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item. The result is the least b
-    with n exp(-b * concentration) <= probability, and n at most; the items of one batch come on top.
+    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item. The result is the
+    least b with n exp(-b * concentration) <= probability, and n at most; the items of one batch come on top.
 
     Args:
         num_items: n, 1 or more.

@@ -17,6 +17,7 @@ in B, and given B in D: chords over cells of either are upper bounds, good to th
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,13 +56,8 @@ class ClonePair:
         guess = gaussian_epsilon(mu, delta)
         for num_blocks, tolerance in ((_COARSE, 1e-4), (_FINE, 1e-7)):
             law = self.blocks(outside=max(_OUTSIDE * delta, SMALLEST), num_blocks=num_blocks)
-            guess = smallest_below(
-                lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
-                level=delta,
-                limit=self.epsilon0,
-                guess=guess,
-                tolerance=tolerance,
-            )
+            curve = partial(self._upper, law=law)
+            guess = smallest_below(curve, level=delta, limit=self.epsilon0, guess=guess, tolerance=tolerance)
         return guess
 
     def delta(self, epsilon: float) -> float:
@@ -174,12 +170,8 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
     common = ~rare
     if common.any():
         missing = np.where(common, counted, trials)
-        extra = np.where(
-            common & inside,
-            tail(missing, mean - level, log_probability(trials - missing, trials, chance), 1 / odds),
-            0.0,
-        )
-        value = np.where(common, mean - level + extra, value)
+        extra = tail(missing, mean - level, log_probability(trials - missing, trials, chance), 1 / odds)
+        value = np.where(common, mean - level + np.where(inside, extra, 0.0), value)
     return np.asarray(np.where(level <= 0, mean - level, value))
 
 
@@ -294,13 +286,8 @@ class LimitedVariation:
         guess = None
         for size, tolerance in ((_COARSE_CELLS, 1e-3), (_FINE_CELLS, 1e-6)):
             law = self._law(max(_OUTSIDE * delta, SMALLEST), size)
-            guess = smallest_below(
-                lambda epsilon, law=law: self._upper(epsilon, law),  # type: ignore[misc]
-                level=delta,
-                limit=self.epsilon0,
-                guess=guess,
-                tolerance=tolerance,
-            )
+            curve = partial(self._upper, law=law)
+            guess = smallest_below(curve, level=delta, limit=self.epsilon0, guess=guess, tolerance=tolerance)
         return guess or 0.0
 
     def delta(self, epsilon: float) -> float:

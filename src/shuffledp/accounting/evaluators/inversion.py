@@ -79,7 +79,9 @@ def mean_positive_part(
     if not (values[used] > 0).any():
         return 0.0, 0.0
     tilted = _tilted(values[used], masses[used], users, errors[used])
-    noise, least, most = _first_noise(tolerance), 0.0, math.inf
+    # The error goes with the variance of the normal variable.
+    noise = _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
+    least, most = 0.0, math.inf
     while True:
         lower, upper, terms = _bracket(tilted, noise / tilted.tilt)
         least, most = max(least, lower), min(most, upper)
@@ -87,11 +89,6 @@ def mean_positive_part(
         if most - least <= tolerance * most or larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS:
             return least, max(most, SMALLEST)
         noise /= 3
-
-
-def _first_noise(tolerance: float) -> float:
-    """The error goes with the variance of the normal variable."""
-    return _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
@@ -108,10 +105,7 @@ def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilt
         tilt = math.exp(middle) / largest
         total = 1 + float(masses @ np.expm1(tilt * values))
         slope = users * tilt * float((masses * np.exp(tilt * values)) @ values) / total
-        if slope > 2 * (1 - (zero / total) ** users):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if slope > 2 * (1 - (zero / total) ** users) else (middle, high)
     tilt = math.exp((low + high) / 2) / largest
     growth = float(masses @ np.expm1(tilt * values))
     weights = masses * np.exp(tilt * values) / (1 + growth)

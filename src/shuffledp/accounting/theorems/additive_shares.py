@@ -207,29 +207,16 @@ def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     if not isinstance(local, SumModel):
         return (shares,)
     buffer = shuffle.is_uniform and shuffle.num_rounds == 1
-    rounds = Hypothesis(
-        name="parallel-rounds",
-        requirement="a round of its own for each of a user's messages (or one uniform shuffle of all of them)",
-        value=f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}",
-        holds=buffer or shuffle.num_rounds == local.num_messages,
-    )
+    requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"
+    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
+    rounds = Hypothesis("parallel-rounds", requirement, value, buffer or shuffle.num_rounds == local.num_messages)
     gamma = shuffle.imperfection
-    imperfection = Hypothesis(
-        name="known-imperfection",
-        requirement="independent rounds whose imperfection is promised, for all but one of each value",
-        value=f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}",
-        holds=gamma is not None and gamma < math.inf,
-    )
-    noise = Hypothesis(
-        name="enough-noise",
-        requirement=f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one",
-        value=f"{shuffle.num_honest} honest people of {shuffle.num_users}",
-        holds=shuffle.num_honest >= local.noise_users,
-    )
-    supported = Hypothesis(
-        name="supported-size",
-        requirement=f"at most {MOST_USERS:.0e} people",
-        value=f"num_users={shuffle.num_users}",
-        holds=shuffle.num_users <= MOST_USERS,
-    )
+    requirement = "independent rounds whose imperfection is promised, for all but one of each value"
+    value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
+    imperfection = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
+    requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
+    value = f"{shuffle.num_honest} honest people of {shuffle.num_users}"
+    noise = Hypothesis("enough-noise", requirement, value, shuffle.num_honest >= local.noise_users)
+    value = f"num_users={shuffle.num_users}"
+    supported = Hypothesis("supported-size", f"at most {MOST_USERS:.0e} people", value, shuffle.num_users <= MOST_USERS)
     return (shares, rounds, imperfection, oblivious(model), noise, supported)

@@ -117,12 +117,9 @@ def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hyp
     """Epsilon0 is large enough for differences of exp(epsilon0) to be floats, and small enough for its products."""
     epsilon0 = model.local.epsilon0
     within = _LEAST_EPSILON0 <= epsilon0 <= _MOST_EPSILON0
-    return Hypothesis(
-        name="moderate-epsilon0",
-        requirement=f"{_LEAST_EPSILON0:g} <= epsilon0 <= {_MOST_EPSILON0:g}{', or infinite' if or_infinite else ''}",
-        value=f"epsilon0={epsilon0:.6g}",
-        holds=within or (or_infinite and math.isinf(epsilon0)),
-    )
+    requirement = f"{_LEAST_EPSILON0:g} <= epsilon0 <= {_MOST_EPSILON0:g}{', or infinite' if or_infinite else ''}"
+    value = f"epsilon0={epsilon0:.6g}"
+    return Hypothesis("moderate-epsilon0", requirement, value, within or (or_infinite and math.isinf(epsilon0)))
 
 
 def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
@@ -204,12 +201,9 @@ def _small_channel(local: LocalModel, least: float) -> Hypothesis:
 
 def _own_law(local: LocalModel) -> Hypothesis:
     shape = local.two_level
-    return Hypothesis(
-        name="own-law",
-        requirement="a law that two levels without overlap do not describe",
-        value="other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}",
-        holds=shape is None or shape.overlap > 0,
-    )
+    requirement = "a law that two levels without overlap do not describe"
+    value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"
+    return Hypothesis("own-law", requirement, value, shape is None or shape.overlap > 0)
 
 
 def _matrix(model: ProtocolModel) -> Floats:
@@ -294,12 +288,8 @@ class HomogeneousLaplace(LawTheorem):
 
 def _laplace(model: ProtocolModel) -> Hypothesis:
     steps = model.local.laplace_steps
-    return Hypothesis(
-        name="laplace-noise",
-        requirement="inputs of a range plus Laplace noise",
-        value=f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}",
-        holds=steps is not None,
-    )
+    value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
+    return Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
 
 
 def _blanket(epsilon0: float, steps: float) -> ReportLaw:

@@ -116,17 +116,10 @@ class VariationRatioCorrected(Theorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the strong pair, with a bound on the total variation that says more than epsilon0 does."""
         distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
-        return (
-            *shuffled_pure_reports(model),
-            not_adaptive(model),
-            several_users(model),
-            Hypothesis(
-                name="total-variation",
-                requirement=f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}",
-                value="none known" if distance is None else f"total_variation={distance:.6g}",
-                holds=_limited_law(model) is not None,
-            ),
-        )
+        requirement = f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}"
+        value = "none known" if distance is None else f"total_variation={distance:.6g}"
+        limited = Hypothesis("total-variation", requirement, value, _limited_law(model) is not None)
+        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), limited)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Solved on the certified curve; at most epsilon0, which it is where no total variation is known."""
@@ -169,24 +162,13 @@ class _ApproximatePair(ClonePairTheorem):
         """A remainder, for a randomizer common to all users and a uniform shuffle, and small enough."""
         local, remains = model.local.guarantee, _in_range(model)
         charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
-        return (
-            uniform_shuffle(model),
-            one_message_each(model),
-            Hypothesis(
-                name="local-remainder",
-                requirement="a local delta strictly between 0 and 1, with 0 < epsilon0 <= 300",
-                value=f"local delta={local.delta:g}, epsilon0={local.epsilon:.6g}",
-                holds=remains,
-            ),
-            common_randomizer(model),
-            several_users(model),
-            Hypothesis(
-                name="small-remainder",
-                requirement=f"a charge for all local remainders below {delta:g}",
-                value=f"{charge:g}" if remains else "none",
-                holds=remains and charge < delta,
-            ),
-        )
+        requirement = "a local delta strictly between 0 and 1, with 0 < epsilon0 <= 300"
+        value = f"local delta={local.delta:g}, epsilon0={local.epsilon:.6g}"
+        remainder = Hypothesis("local-remainder", requirement, value, remains)
+        requirement, value = f"a charge for all local remainders below {delta:g}", f"{charge:g}" if remains else "none"
+        small = Hypothesis("small-remainder", requirement, value, remains and charge < delta)
+        shape = (uniform_shuffle(model), one_message_each(model))
+        return (*shape, remainder, common_randomizer(model), several_users(model), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon at which pair and charge are at most delta; infinity if there is none."""

@@ -145,17 +145,9 @@ class _BlanketBound(Theorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
         epsilon0 = model.local.epsilon0
-        return (
-            *shuffled_pure_reports(model),
-            not_adaptive(model),
-            several_users(model),
-            Hypothesis(
-                name="float-range",
-                requirement=f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}",
-                value=f"epsilon0={epsilon0:.6g}",
-                holds=_in_range(epsilon0),
-            ),
-        )
+        requirement = f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}"
+        within = Hypothesis("float-range", requirement, f"epsilon0={epsilon0:.6g}", _in_range(epsilon0))
+        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), within)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon at which the bound on delta is small enough, or epsilon0."""

@@ -111,12 +111,8 @@ def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_g
 def _group_privacy(epsilon: float, groups_digest: str, group: int) -> PrivacyStatement:
     """Each of the people of the largest group adds their loss; somebody alone has nobody to change with."""
     changed = group if group > 1 else 0
-    pure = Hypothesis(
-        name="pure-local-dp",
-        requirement="a finite epsilon0 and local delta 0",
-        value=f"epsilon0={epsilon:.6g}, largest group of {group}",
-        holds=True,
-    )
+    value = f"epsilon0={epsilon:.6g}, largest group of {group}"
+    pure = Hypothesis("pure-local-dp", "a finite epsilon0 and local delta 0", value, True)
     alpha = epsilon * changed
     alpha = alpha if math.isinf(alpha) or Fraction(alpha) >= Fraction(epsilon) * changed else alpha * (1 + 2**-52)
     return PrivacyStatement(

@@ -80,24 +80,18 @@ def known_walks(model: ProtocolModel) -> Hypothesis:
     """Reports walk, and at least once."""
     walks = walks_of(model)
     rounds = "" if walks is None else f", num_rounds={walks.num_rounds}"
-    return Hypothesis(
-        name="random-walks",
-        requirement="random walks of at least one round, which the analyst sees the end of alone",
-        value=f"shuffler {model.shuffle.kind!r}{rounds}",
-        holds=walks is not None and walks.num_rounds >= 1,
-    )
+    requirement = "random walks of at least one round, which the analyst sees the end of alone"
+    value = f"shuffler {model.shuffle.kind!r}{rounds}"
+    return Hypothesis("random-walks", requirement, value, walks is not None and walks.num_rounds >= 1)
 
 
 def independent_walks(model: ProtocolModel) -> Hypothesis:
     """Reports walk independently of each other and of what is in them: nobody's reports wait together."""
     walks = walks_of(model)
     offline = None if walks is None else walks.offline
-    return Hypothesis(
-        name="independent-walks",
-        requirement="reports that walk independently of each other and of the answers, so that offline = 0",
-        value="no walks" if offline is None else f"offline={offline:g}",
-        holds=offline == 0,
-    )
+    requirement = "reports that walk independently of each other and of the answers, so that offline = 0"
+    value = "no walks" if offline is None else f"offline={offline:g}"
+    return Hypothesis("independent-walks", requirement, value, offline == 0)
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:
@@ -134,14 +128,8 @@ def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     walks = walks_of(model)
     if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
         return ()
-    return (
-        Hypothesis(
-            name="independent-dummies",
-            requirement="dummies are made by a function, which looks at no report and draws them by itself",
-            value="assumed, as no code can check it",
-            holds=True,
-        ),
-    )
+    requirement = "dummies are made by a function, which looks at no report and draws them by itself"
+    return (Hypothesis("independent-dummies", requirement, "assumed, as no code can check it", True),)
 
 
 class _OfWalks(Theorem):
@@ -194,13 +182,12 @@ class NetworkAll(_OfWalks):
             found.append(_apart(model, walks, delta))
         if walks.separation == 1 or not walks.num_users <= _FEW or _mixing(walks) > 1 - _LITTLE:
             return min(found)
-        return smallest_below(  # among few people, who nearly always come are fewer than those who come on average
-            lambda epsilon: float(self.curve(model, epsilons=np.array([epsilon]))[0]),
-            level=delta,
-            limit=min(found),
-            guess=0.97 * min(found),
-            tolerance=2e-3,
-        )
+
+        def curve(epsilon: float) -> float:
+            return float(self.curve(model, epsilons=np.array([epsilon]))[0])
+
+        # Among few people, who nearly always come are fewer than those who come on average.
+        return smallest_below(curve, level=delta, limit=min(found), guess=0.97 * min(found), tolerance=2e-3)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The lesser of both."""
@@ -246,12 +233,9 @@ class NetworkSingle(_OfWalks):
         walks = walks_of(model)
         total = 0.0 if walks is None else float(np.dot(walks.position_probabilities, walks.position_counts))
         arriving = 1.0 if walks is None else survival(walks)
-        known = Hypothesis(
-            name="known-positions",
-            requirement=f"probabilities of positions that add up to at least {arriving:.6g}",
-            value=f"{total:.12g}",
-            holds=walks is not None and total >= arriving * (1 - 1e-9),
-        )
+        requirement = f"probabilities of positions that add up to at least {arriving:.6g}"
+        value = f"{total:.12g}"
+        known = Hypothesis("known-positions", requirement, value, walks is not None and total >= arriving * (1 - 1e-9))
         walk = (known_walks(model), fresh_dummies(model), independent_walks(model), nobody_colludes(model), known)
         return (*walk, *_about_reports(model, delta, moderate_epsilon0(model)))
 
@@ -263,13 +247,8 @@ class NetworkSingle(_OfWalks):
         families = _distinct(blanket_laws(model, walks.num_users, delta))
         fisher = min((max(law.fisher for law in laws) for laws in families), default=0.0)
         squares = float(np.dot(np.square(walks.position_probabilities), walks.position_counts))
-        return smallest_below(
-            lambda epsilon: _replaced(walks, families, epsilon),
-            level=delta,
-            limit=epsilon0,
-            guess=gaussian_epsilon(math.sqrt(fisher * squares), delta),
-            tolerance=1e-5,
-        )
+        curve, guess = partial(_replaced, walks, families), gaussian_epsilon(math.sqrt(fisher * squares), delta)
+        return smallest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-5)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The least over the blankets of the largest over pairs of inputs; the local one at most."""

@@ -6,7 +6,6 @@ measures of `network-all`, no more is stated than of another: telling some of it
 fewer, and the measures are upper bounds.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -52,23 +51,16 @@ class NetworkParts(Theorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Independent walks in known parts, no colluders, and for each part some theorem."""
         walks = walks_of(model)
-        known = Hypothesis(
-            name="known-parts",
-            requirement="a graph in 2 parts or more, of which it is known what holds in each (64 at most)",
-            value="no walks" if walks is None else _sizes(walks),
-            holds=walks is not None and len(walks.parts) > 1,
-        )
+        requirement = "a graph in 2 parts or more, of which it is known what holds in each (64 at most)"
+        value = "no walks" if walks is None else _sizes(walks)
+        known = Hypothesis("known-parts", requirement, value, walks is not None and len(walks.parts) > 1)
         walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model))
         first = (*walk, nobody_colludes(model), known)
         if not all(each.holds for each in first):
             return first
         said = [len(_applying(part, delta)) for part in _parts(model)]
-        covered = Hypothesis(
-            name="theorem-for-each-part",
-            requirement="a theorem for the reports of each part",
-            value=f"one for {np.count_nonzero(said)} of {len(said)} parts that may be the weakest",
-            holds=all(said),
-        )
+        value = f"one for {np.count_nonzero(said)} of {len(said)} parts that may be the weakest"
+        covered = Hypothesis("theorem-for-each-part", "a theorem for the reports of each part", value, all(said))
         return (*first, covered)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -89,7 +81,10 @@ class NetworkParts(Theorem):
         """The largest of the parts' deltas."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0
-        return max(_least(part, lambda each, of: each.delta(of, epsilon=epsilon)) for part in _parts(model))
+        return max(
+            min((each.delta(part, epsilon=epsilon) for each in _applying(part, _ANY_DELTA)), default=1.0)
+            for part in _parts(model)
+        )
 
     def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
         """Delta at many epsilons, by the theorems that are fast there."""
@@ -115,10 +110,6 @@ def _applying(part: ProtocolModel, delta: float) -> list[Theorem]:
 
 def _epsilon(part: ProtocolModel, delta: float) -> float:
     return min((each.epsilon(part, delta=delta) for each in _applying(part, delta)), default=part.local.epsilon0)
-
-
-def _least(part: ProtocolModel, of: Callable[[Theorem, ProtocolModel], float]) -> float:
-    return min((of(each, part) for each in _applying(part, _ANY_DELTA)), default=1.0)
 
 
 def _parts(model: ProtocolModel) -> list[ProtocolModel]:

@@ -52,18 +52,12 @@ class NetworkFirstHop(Theorem):
         """Random walks with colluders, and a randomizer whose local delta is known."""
         walks = walks_of(model)
         colluding = 0 if walks is None else walks.num_colluding
-        some = Hypothesis(
-            name="colluding-relays",
-            requirement="relays that collude with the analyst, and people who do not",
-            value=f"num_colluding={colluding} of num_users={model.num_users}",
-            holds=0 < colluding < model.num_users,
-        )
-        known = Hypothesis(
-            name="known-local-delta",
-            requirement="a randomizer whose law is known",
-            value=f"{model.local.kind!r} reports",
-            holds=_local_delta(model.local, 0.0) > 0,
-        )
+        requirement = "relays that collude with the analyst, and people who do not"
+        value = f"num_colluding={colluding} of num_users={model.num_users}"
+        some = Hypothesis("colluding-relays", requirement, value, 0 < colluding < model.num_users)
+        requirement = "a randomizer whose law is known"
+        value = f"{model.local.kind!r} reports"
+        known = Hypothesis("known-local-delta", requirement, value, _local_delta(model.local, 0.0) > 0)
         return (known_walks(model), some, one_message_each(model), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -94,19 +88,12 @@ class NetworkHistogram(Theorem):
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """All reports are handed in, and a lower bound for a uniform shuffle of them."""
         walks = walks_of(model)
-        all_there = Hypothesis(
-            name="all-handed-in",
-            requirement="random walks of which all reports are handed in",
-            value="no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}",
-            holds=walks is not None and walks.protocol == "all" and walks.dropout == 0,
-        )
+        value = "no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}"
+        holds = walks is not None and walks.protocol == "all" and walks.dropout == 0
+        all_there = Hypothesis("all-handed-in", "random walks of which all reports are handed in", value, holds)
         known = [] if walks is None else [each.id for each in _applying(model, delta)]
-        bound = Hypothesis(
-            name="uniform-lower-bound",
-            requirement="a lower bound for a uniform shuffle of the same reports",
-            value=", ".join(known) or "none",
-            holds=bool(known),
-        )
+        requirement = "a lower bound for a uniform shuffle of the same reports"
+        bound = Hypothesis("uniform-lower-bound", requirement, ", ".join(known) or "none", bool(known))
         return (all_there, one_message_each(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:

@@ -6,6 +6,7 @@ uniform reports, so every count may be moved down: sums of binomial laws on a la
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -61,13 +62,8 @@ class PersonalBlanket:
         mean = self.first + self.step * float(self.law @ np.arange(len(self.law))) / float(self.law.sum())
         guess = gaussian_epsilon(math.sqrt(fisher / mean), delta)
         for blocks, tolerance in ((_COARSE, 1e-3), (_FINE, 3e-5)):
-            guess = smallest_below(
-                lambda epsilon, blocks=blocks: self.delta(epsilon, blocks=blocks),  # type: ignore[misc]
-                level=delta,
-                limit=self.epsilon0,
-                guess=guess,
-                tolerance=tolerance,
-            )
+            curve = partial(self.delta, blocks=blocks)
+            guess = smallest_below(curve, level=delta, limit=self.epsilon0, guess=guess, tolerance=tolerance)
         return guess
 
     def _among(self, epsilon: float, reports: int) -> float:
@@ -171,22 +167,15 @@ def _people(model: ProtocolModel) -> PersonalLosses:
 
 def _personal(model: ProtocolModel) -> Hypothesis:
     losses = len(_people(model).epsilons)
-    return Hypothesis(
-        name="personal-losses",
-        requirement=f"k-ary response with a public histogram of 1 to {_MOST_LOSSES} different losses",
-        value=f"{model.local.kind!r} reports of {losses} losses",
-        holds=1 <= losses <= _MOST_LOSSES,
-    )
+    requirement = f"k-ary response with a public histogram of 1 to {_MOST_LOSSES} different losses"
+    value = f"{model.local.kind!r} reports of {losses} losses"
+    return Hypothesis("personal-losses", requirement, value, 1 <= losses <= _MOST_LOSSES)
 
 
 def _all_described(model: ProtocolModel) -> Hypothesis:
     described = sum(_people(model).counts)
-    return Hypothesis(
-        name="all-described",
-        requirement=f"no more people than the {described} whose losses are known",
-        value=f"num_users={model.num_users}",
-        holds=model.num_users <= described,
-    )
+    requirement = f"no more people than the {described} whose losses are known"
+    return Hypothesis("all-described", requirement, f"num_users={model.num_users}", model.num_users <= described)
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:

@@ -48,12 +48,8 @@ _COARSE = 4  # every fourth size of windows is tried first, and then those aroun
 def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesis:
     """Hypothesis that a blanket bound holds for the reports of this number of people."""
     blankets = [each.id for each in _applying(model, size, delta)] if size > 1 else []
-    return Hypothesis(
-        name="blanket-bound",
-        requirement="a blanket bound for these reports",
-        value=", ".join(blankets) or f"none for {model.local.kind!r} reports",
-        holds=bool(blankets),
-    )
+    value = ", ".join(blankets) or f"none for {model.local.kind!r} reports"
+    return Hypothesis("blanket-bound", "a blanket bound for these reports", value, bool(blankets))
 
 
 def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[float]:
@@ -184,20 +180,10 @@ class SwapCost(Theorem):
         """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
         shuffle = model.shuffle
         known = bool(shuffle.swap_windows())
-        swaps = Hypothesis(
-            name="known-swap-costs",
-            requirement="a shuffle with known costs of exchanging two people",
-            value=f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}",
-            holds=known,
-        )
-        return (
-            swaps,
-            oblivious(model),
-            one_message_each(model),
-            common_randomizer(model),
-            not_adaptive(model),
-            blanket_bound(model, size=2 if known else 0, delta=delta),
-        )
+        value = f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}"
+        swaps = Hypothesis("known-swap-costs", "a shuffle with known costs of exchanging two people", value, known)
+        shape = (oblivious(model), one_message_each(model), common_randomizer(model), not_adaptive(model))
+        return (swaps, *shape, blanket_bound(model, size=2 if known else 0, delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest over the people of the least over their windows."""

@@ -9,6 +9,7 @@ real data set, so whatever it loses, no theorem can promise less: a lower bound.
 """
 
 import math
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -86,14 +87,8 @@ class ThirdValue(LawTheorem):
         """Two densities, with three inputs of which all overlaps are known, and a moderate epsilon0."""
         shape = model.local.two_level
         known = shape is not None and shape.triple is not None
-        third = Hypothesis(
-            name="third-value",
-            requirement="three inputs whose sets have known overlaps",
-            value=f"triple={shape.triple:.6g}"
-            if shape is not None and shape.triple is not None
-            else "unknown, or none",
-            holds=known,
-        )
+        value = f"triple={shape.triple:.6g}" if shape is not None and shape.triple is not None else "unknown, or none"
+        third = Hypothesis("third-value", "three inputs whose sets have known overlaps", value, known)
         return (_two_densities(model.local), third, moderate_epsilon0(model))
 
     def family(self, model: ProtocolModel) -> LawFamily:
@@ -105,12 +100,8 @@ class ThirdValue(LawTheorem):
 
 def _two_densities(local: LocalModel) -> Hypothesis:
     shape = local.two_level
-    return Hypothesis(
-        name="two-level",
-        requirement="reports whose density takes two values",
-        value="others" if shape is None else f"share={shape.share:.6g}, overlap={shape.overlap:.6g}",
-        holds=shape is not None,
-    )
+    value = "others" if shape is None else f"share={shape.share:.6g}, overlap={shape.overlap:.6g}"
+    return Hypothesis("two-level", "reports whose density takes two values", value, shape is not None)
 
 
 def _shape(model: ProtocolModel) -> TwoLevelLaw:
@@ -204,10 +195,8 @@ def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> f
     if _all_equal_delta(model, start) <= delta:
         return start
     guess = gaussian_epsilon(2 * math.sinh(epsilon0 / 2) / math.sqrt(model.num_users), delta)
-    found = largest_below(
-        lambda epsilon: _all_equal_delta(model, epsilon), level=delta, limit=epsilon0, guess=guess, tolerance=1e-11
-    )
-    return max(start, found)
+    curve = partial(_all_equal_delta, model)
+    return max(start, largest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-11))
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:

@@ -165,15 +165,12 @@ def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float,
 
     if len(diagonal) == 1:
         return (diagonal[0], diagonal[0]), beside[-1]
-    values, vectors = zip(
-        *(
-            eigh_tridiagonal(diagonal, beside[1:-1], select="i", select_range=(place, place))
-            for place in (0, len(diagonal) - 1)
-        ),
-        strict=True,
+    places = (0, len(diagonal) - 1)
+    (least, first), (most, last) = (
+        eigh_tridiagonal(diagonal, beside[1:-1], select="i", select_range=(place, place)) for place in places
     )
-    residual = beside[-1] * max(abs(float(vector[-1, 0])) for vector in vectors)
-    return (float(values[0][0]), float(values[1][0])), residual
+    residual = beside[-1] * max(abs(float(vector[-1, 0])) for vector in (first, last))
+    return (float(least[0]), float(most[0])), residual
 
 
 def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
