@@ -123,10 +123,9 @@ def delta_at(
 def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
     """Every statement that belongs beside a release, headline first.
 
-    Returns:
-        The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then what
-        is guaranteed about the order inside groups, for a shuffle that is about groups, then the local guarantee of
-        what one person sends.
+    The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then what is
+    guaranteed about the order inside groups, for a shuffle that is about groups, then the local guarantee of one
+    person.
     """
     found = (account(model, delta=delta), best_lower_bound(model, delta), d_sigma_statement(model))
     return (*(statement for statement in found if statement is not None), _local_statement(model))

@@ -71,11 +71,8 @@ class Reports(Table):
     def misplaced(self, *, first: int = 0) -> int | None:
         """The first row whose round is not that of its place; row ``person * num_messages + round`` is for ``round``.
 
-        Args:
-            first: how many rows come before these, if they are a part.
-
-        Returns:
-            The row, counted with those before; None if all are right, or reports do not say which round they are for.
+        Rows are counted with the ``first`` ones that come before these, if they are a part. None if all are right, or
+        reports do not say which round they are for.
         """
         rounds, period = self.model.rounds(self.columns), self.model.num_messages
         if rounds is None:
@@ -164,12 +161,8 @@ def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
 class View:
     """The analyst's view: a multiset of (label, report), and nothing else.
 
-    The meaning of a label depends on the shuffler:
-
-    * uniform: none, and reports cannot be told apart;
-    * d_sigma: a person's slot, one report each;
-    * network: the submitter, 0 or more reports each;
-    * split-and-mix: the round, or the place in the order of an imperfect shuffle, one report each.
+    A label is a person's slot (d_sigma), a submitter of 0 or more reports (network), a round, or the place in the order
+    of an imperfect shuffle (split-and-mix); a uniform shuffle has none, and its reports cannot be told apart.
 
     Guarantees:
         1. Among equal labels the row order is a fresh uniform permutation made here, and rows are sorted by label: the

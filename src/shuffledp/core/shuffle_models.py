@@ -36,8 +36,7 @@ class DummyReports(Described):
         fraction: expected share of the view's reports, 0 or more and below 1.
         standard_error: standard deviation of that share.
         value: the value that each dummy is a fresh randomization of; None if dummies average out to nothing.
-        own: whether dummies come from the randomizer of the other reports; then None is its model's
-            `shuffledp.core.local_models.LocalModel.dummy_value`.
+        own: whether dummies come from the other reports' randomizer; then None is its model's ``dummy_value``.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

@@ -26,9 +26,7 @@ _REACH = {"laplace": 40.0, "gaussian": 10.0}  # in units of the scale: beyond it
 
 
 def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
-    """The least alpha for which a shuffle of this law is (alpha, groups)-d_sigma private, whatever the data.
-
-    The logarithm of `d_sigma_ratio`. Infinity if one arrangement is possible and its neighbor is not.
+    """The least alpha for which a shuffle of this law is (alpha, groups)-d_sigma private: log of `d_sigma_ratio`.
 
     Args:
         law: the law of sigma*, where ``released[j] = reports[sigma_star[j]]``.
@@ -48,13 +46,12 @@ def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
 
 
 def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
-    """The largest quotient of probabilities of two neighboring permutations.
+    """The largest quotient of probabilities of two neighboring permutations; infinite if only one of them is possible.
 
     Data of which the members of one group have exchanged their values give the same release by sigma* and by pi o
-    sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (The
-    composition matters: in other readings a private law looks otherwise, and others look private.) Distinct values are
-    the worst case, since equal ones only add such probabilities up. A Fraction if all probabilities are rational, else
-    a float, infinity included.
+    sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (In other
+    readings a private law looks otherwise, and others look private.) Distinct values are the worst case, since equal
+    ones only add such probabilities up. A Fraction if all probabilities are rational, else a float.
 
     Args:
         law: {permutation: probability}; probabilities that are fractions or integers are compared exactly. What is not

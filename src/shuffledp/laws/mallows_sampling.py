@@ -126,9 +126,9 @@ class MallowsStream:
     arrived. When no more come, those that remain leave in the order of a Mallows permutation of their own: given that V
     exceeds what remains, the law has no memory. All departures together have the law of `sample_mallows`, exactly.
 
-    The number of items that wait is a random variable; `stream_buffer` says what it exceeds with small probability.
-    Concentration 0 keeps everything until the end. (A buffer that is never exceeded would make some outputs impossible
-    for some orders of arrival, so that no finite loss could be stated.)
+    The number of items that wait is random, and everything at concentration 0; `stream_buffer` says what it exceeds
+    with small probability. (A buffer that is never exceeded would make some outputs impossible: no finite loss could be
+    stated.)
 
     Args:
         concentration: 0, or 1e-300 or more, infinity included.

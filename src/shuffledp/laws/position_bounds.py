@@ -83,13 +83,11 @@ def position_bounds(
         graph: one graph, or one for each round.
         num_rounds: 0 or more.
         laziness: as `position_distribution` takes it.
-        dropout: likewise. Concentration and dummies are those of what is not lost; likeness is that of reports that
-            come through.
+        dropout: likewise. Concentration and dummies are those of what is not lost, and so is likeness.
         submissions: number of reports that everybody is to hold; dummies make up for missing ones.
         most_steps: people * rounds * (people + 2 edges) up to which the distribution of every start is computed. Above
-            it, bounds come from the spectral gap (trivial ones for several graphs), and the number of dummies is that
-            of independent positions of one average distribution, once walks have mixed; before, that of simulated
-            walks, whose error is part of ``dummies_error``.
+            it, bounds come from the spectral gap (trivial ones for several graphs), and the number of dummies from a
+            binomial law, once walks have mixed, or before from simulated walks, with their error in ``dummies_error``.
 
     References:
         Liew et al. 2022, whose equation (7) fails on irregular graphs. In its place, with the gap "alpha":

@@ -214,15 +214,12 @@ def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Fl
 
 
 def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200) -> Floats:
-    """Gaps with a larger product within the same budget, starting from feasible ones.
+    """Gaps with a larger product within the same budget, starting from feasible ones: never worse than those given.
 
     Maximizing the sum of the logarithms of the gaps, no group's spread above the budget, is a convex program. At its
     solution each gap is 1 over the sum of (multiplier * derivative of the spread by the gap); multipliers of groups
     that are above (below) their budget are raised (lowered) until little changes, and the gaps are scaled by the exact
-    largest spread at last. The best gaps met are returned: they are never worse than those given.
-
-    It lengthens the gaps on the whole, and may shorten some: judge the result by what matters to you. `sort_spreads` of
-    their positions is at most the budget.
+    largest spread at last, so that `sort_spreads` of their positions is at most the budget. Some gaps may be shortened.
 
     Args:
         gaps: n - 1 gaps, above 0; infinite ones (cuts) stay.

@@ -58,11 +58,7 @@ class RandomSource(ABC):
     def words(self, count: int) -> Words:
         """The next words, in a fresh array that belongs to the caller (who wipes it, if the words are to stay secret).
 
-        Args:
-            count: how many, 0 or more.
-
-        Returns:
-            uint64 array of shape (count,). ``words(a)`` then ``words(b)`` gives what ``words(a + b)`` would.
+        ``words(a)`` then ``words(b)`` gives what ``words(a + b)`` would.
 
         Raises:
             InvalidParameterError: if ``count`` is not an integer of 0 or more.
@@ -76,11 +72,8 @@ class RandomSource(ABC):
     def fill(self, out: Words) -> None:
         """Like `words`, into an array that the caller reuses: several times faster for long streams.
 
-        Args:
-            out: contiguous uint64 array of one dimension; it is overwritten.
-
         Raises:
-            InvalidParameterError: if ``out`` is anything else.
+            InvalidParameterError: if ``out`` is not a contiguous, writeable uint64 array of one dimension.
             LocalProtocolError: in another thread than the one that made the source.
         """
         instance_of(np.ndarray, out=out)
@@ -95,10 +88,9 @@ class RandomSource(ABC):
     def bit_generator(self) -> "KeystreamBitGenerator":
         """Numpy's face of the stream, for ``numpy.random.Generator(source.bit_generator)`` and for compiled kernels.
 
-        Floating-point draws of such a Generator have the granularity of numpy's (2^-53), and its permutations and
-        bounded integers are numpy's algorithms: use it for raw words, in experiments, or where the sampler's error is
-        accounted. Draw from it only in the thread that made the source, and never in a parallel loop of a kernel: that
-        is noticed at the next block only. The first use imports numba.
+        Such a Generator's floats have the granularity of numpy's (2^-53), and its permutations and bounded integers
+        are numpy's: use it for raw words, in experiments, or where the sampler's error is accounted. Draw only in the
+        thread that made the source, and never in a parallel loop of a kernel: that is noticed at the next block only.
 
         Raises:
             LocalProtocolError: in another thread than the one that made the source.
@@ -112,15 +104,12 @@ class RandomSource(ABC):
 
     @abstractmethod
     def substream(self, *labels: int | str) -> "RandomSource":
-        """A source of the calling thread, independent of this one and of other labels.
+        """A source of the calling thread, independent of this one and of other labels (integers or strings).
 
         Of a source made with a key or a seed, the same labels give the same substream, whatever the source has handed
         out: one key per job and a substream per (stage, partition) make a distributed job repeatable for whoever holds
-        the key, and for nobody else. Use labels once in a job. Of a `SecureSource` made without a key, which is what
-        ``source=None`` means, every call gives a substream that was never given before.
-
-        Args:
-            *labels: one or more integers or strings; 1 and "1" are different labels.
+        the key, and for nobody else. Use labels once in a job; 1 and "1" differ. Of a `SecureSource` made without a
+        key, which is what ``source=None`` means, every call gives a substream that was never given before.
 
         Raises:
             InvalidParameterError: if there is no label, or one is neither.

@@ -205,14 +205,12 @@ class ReidentificationBound(Described):
 def reidentification_bound(
     model: ProtocolModel, *, group_size: int | None = None, num_targets: int = 1, swap_costs: ArrayLike | None = None
 ) -> ReidentificationBound:
-    """Bound on the odds at which an attacker names the slots that hold given people's reports.
+    """Bound on the odds at which an attacker names the slots that hold given people's reports (docs/theorems.md).
 
-    Exchanging the reports of k people with those of k others, disjoint from them, changes the probability of what is
-    seen by at most exp(2 k epsilon0) for the values and exp(cost) for the order; in the exchanged world the attacker,
-    who names the same slots, loses. With a group of r there are floor((r - k) / k) such sets, each at a cost of alpha
-    at most (Theorem 4.2). For one person every other person counts, each at the cost of exchanging just the two.
-    Colluding people, whose reports the attacker knows, hide nobody: as many are left out of the group, or of the others
-    those whom it costs least to exchange with.
+    With a group of r there are floor((r - k) / k) disjoint sets of k others to exchange with, each at a cost of at most
+    exp(2 k epsilon0) for the values and exp(alpha) for the order (Theorem 4.2). For one person every other person
+    counts, each at the cost of exchanging just the two. Colluding people, whose reports the attacker knows, hide
+    nobody.
 
     Args:
         model: the protocol's public description.

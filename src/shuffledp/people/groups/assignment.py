@@ -89,9 +89,8 @@ class Groups:
     def from_neighbors(cls, points: ArrayLike, neighbors: int, metric: str = "euclidean") -> Self:
         """A person's group is the smallest ball around them that holds at least ``neighbors`` other people.
 
-        People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger
-        than ``neighbors`` + 1; so are all who are nearer than 1e-149 times the largest coordinate. Groups are not
-        always symmetric: those nearest to somebody in the country need not have them among their own.
+        People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger;
+        so are all who are nearer than 1e-149 times the largest coordinate. Groups are not always symmetric.
 
         Args:
             points: as in `from_radius`.

@@ -82,12 +82,10 @@ def order_sensitivity(
     * Kendall: g (g - 1) / 2 + sum over b < g of 2 (r_{b+1} - r_b - 1) min(b, g - b);
     * footrule (sum of absolute displacements): 2 sum over i <= g/2 of (r_{g+1-i} - r_i): Kendall's + floor(g/2);
     * Hamming: g, and 0 for a group of one; Cayley: g - 1.
+    * "kendall-width": w (w + 1) / 2 for the width w = max (r_g - r_1): the bound of [MRCJ22, Section 4.4], attained if
+      members follow each other, and thousands of times too large where they do not.
 
-    "kendall-width" is w (w + 1) / 2 for the width w = max (r_g - r_1): the bound of [MRCJ22, Section 4.4], which is
-    attained where members follow each other, and can be thousands of times too large where they do not.
-
-    One pass over the memberships, without sorting and in memory for one group; time does not depend on the groups'
-    widths.
+    One pass over the memberships, in memory for one group; time does not depend on the groups' widths.
 
     Guarantees:
         1. The value is attained: some data, with distinct answers, lose exactly concentration times it.
@@ -97,10 +95,9 @@ def order_sensitivity(
         groups: the groups.
         order: a permutation of the people: who stands at rank 0, 1, ...
         distance: "kendall", "footrule", "hamming", "cayley" or "kendall-width".
-        alphabet: for Kendall, the number of values of a report, 2 or more: equal reports cannot be told apart, and
-            Kendall's loss is smaller: half of the footrule's for k = 2, and at most Kendall's less the number of equal
-            pairs, where they are fewest, for k >= 3. Only for reports that carry nothing else (no time stamp), and not
-            for re-identification. Other distances make no use of it.
+        alphabet: for Kendall, the number of values of a report, 2 or more. Equal reports cannot be told apart: the
+            loss is half of the footrule's for k = 2, and at most Kendall's less the fewest equal pairs for k >= 3. Only
+            for reports that carry nothing else (no time stamp), and not for re-identification.
 
     Raises:
         InvalidParameterError: if ``order`` is no permutation of the people, or ``distance`` is another word.
@@ -177,8 +174,8 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
     """For each group, sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with t the positions of its ranks.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
-    noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian). With positions 0, 1,
-    ... and power 1 it is the footrule's sensitivity. Rounded up by a relative 1e-12 or more where it is not 0.
+    noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian), rounded up by a
+    relative 1e-12 or more where it is not 0.
 
     Args:
         groups: the groups.
