@@ -12,7 +12,7 @@ import shuffledp as sdp
 from shuffledp.accounting.theorems.network_bounds import NetworkSingle
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
-from shuffledp.planning.printed_formulas import FLAGS, PrintedBound, printed_all, printed_single
+from shuffledp.planning.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
 
@@ -40,7 +40,7 @@ def corrected(epsilon0: float, people: int, squares: float, delta: float) -> Row
     }
 
 
-def printed_simplified(*, epsilon0: float, squares: float, delta: float) -> PrintedBound:
+def printed_simplified(*, epsilon0: float, squares: float, delta: float) -> PrintedFormula:
     """Of Theorem 5.5, "particularly, when epsilon0 <= 1": 800 epsilon0^2 S + 40 epsilon0 sqrt(2 S log(1/delta)).
 
     It follows from the formula at 8 epsilon0 where that is at most 1; at epsilon0 = 1 the formula has e^8 (e^8 - 1),
@@ -48,7 +48,7 @@ def printed_simplified(*, epsilon0: float, squares: float, delta: float) -> Prin
     """
     epsilon = 800 * epsilon0**2 * squares + 40 * epsilon0 * math.sqrt(2 * squares * math.log(1 / delta))
     flag = FLAGS["5.5"] if epsilon0 <= _COEFFICIENT_AT else "false: it needs epsilon0 <= 1/8, and says epsilon0 <= 1"
-    return PrintedBound(theorem="5.5", epsilon=epsilon, delta=delta, flag=flag)
+    return PrintedFormula(theorem="5.5", epsilon=epsilon, delta=delta, flag=flag)
 
 
 def printed_squares(*, num_users: int, irregularity: float, gap: float, num_rounds: int) -> float:

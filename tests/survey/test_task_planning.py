@@ -119,6 +119,6 @@ def test_an_option_that_no_theorem_covers_has_no_central_guarantee(monkeypatch):
     def unknown(model, *, delta):
         raise UnsupportedModelError("nothing is known.")
 
-    monkeypatch.setattr("shuffledp.planning.randomizer_choice.account", unknown)
+    monkeypatch.setattr("shuffledp.planning.mechanism_choice.account", unknown)
     chosen = plan(task(), 1000).columns[0].chosen
     assert (chosen.central, chosen.theorem) == (None, None)

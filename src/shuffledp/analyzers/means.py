@@ -245,16 +245,10 @@ def _center(model: MeanModel, dummies: DummyReports) -> float:
 
 
 def exact_sums(values: NDArray[np.float64]) -> tuple[Fraction, ...]:
-    """The exact sum of each column.
+    """The exact sum of each column of finite numbers.
 
     Each float is an integer of 53 bits times a power of two. Integers of equal powers are added, in two parts that
     cannot overflow; then the powers are put together.
-
-    Args:
-        values: finite numbers, shape (n, columns).
-
-    Raises:
-        InvalidParameterError: if a number is not finite.
 
     Example:
         >>> exact_sums(np.array([[1e300], [1.0], [-1e300]]))

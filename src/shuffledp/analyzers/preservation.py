@@ -3,23 +3,20 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import cayley_lost_law, hamming_lost_law, kendall_kept_in_interval
 from shuffledp.laws.preservation_laws import ROUND_UP
 from shuffledp.people.groups import Groups
 from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.sources import RandomSource
-
-if TYPE_CHECKING:
-    from shuffledp.core.shuffle_models import ShuffleModel
-
 
 _LOST_LAWS = {"cayley": cayley_lost_law, "hamming": hamming_lost_law}
 _LONGEST_EXACT = 5_000_000  # people times members up to which a law is written out
@@ -34,7 +31,7 @@ class _PreparedBlocks(Protocol):
     @property
     def parameters(self) -> Floats: ...
     @property
-    def model(self) -> "ShuffleModel": ...
+    def model(self) -> ShuffleModel: ...
 
 
 class SlotPermutation(Protocol):

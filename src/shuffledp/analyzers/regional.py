@@ -59,13 +59,11 @@ class _Drawing(Protocol):
 class _Landing(NamedTuple):
     """From where the reports in a region's slots come, in simulated draws.
 
-    Attributes:
-        shares: of a region's slots, that hold a report from each region; shape (draws, regions, regions).
-        chances: for each pair of regions the sum, over the people j of the second, of the variance of "the report of j
-            lies in the first", over the squared number of the first's slots.
+    ``chances`` are for each pair of regions the sum, over the people j of the second, of the variance of "the report of
+    j lies in the first", over the squared number of the first's slots.
     """
 
-    shares: Floats
+    shares: Floats  # of a region's slots, that hold a report from each region; shape (draws, regions, regions)
     chances: Floats
 
     def variance(self, within: Floats, spreads: Floats) -> Floats:

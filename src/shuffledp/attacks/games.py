@@ -209,7 +209,7 @@ class CentralGame(Game):
         randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
         answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
         found = np.empty((runs, len(self.scores)))
-        at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
+        at_a_time = views_at_a_time(self.num_users)
         for start in range(0, runs, at_a_time):
             batch = found[start : start + at_a_time]
             views = [
@@ -255,6 +255,11 @@ class OrderGame(Game):
             row[:] = order_scores(view, randomizer.model, inputs, rank)
         self.tick(runs)
         return found
+
+
+def views_at_a_time(num_users: int) -> int:
+    """Number of views of this many people that are held at a time."""
+    return max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
 
 
 def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.attacks.findings import Success, check_counting, counted
-from shuffledp.attacks.games import Progress, RandomizerAndShuffler
-from shuffledp.attacks.likelihood_scores import DIGITS, labels_of, log_likelihood_of, sum_per_view
+from shuffledp.attacks.games import Progress, RandomizerAndShuffler, views_at_a_time
+from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, stacked, sum_per_view
 from shuffledp.attacks.slot_games import (
     DISTINCT,
     everybody,
@@ -29,8 +29,6 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import IdentityShuffler
 
 DEFAULT_GUESSES = 10_000
-_VIEWS_AT_A_TIME = 1 << 8
-_REPORTS_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +163,7 @@ class _Game:
     def wins(self, guessers: "Sequence[_Guesser]", trials: int, progress: Progress | None) -> NDArray[np.int64]:
         """Number of right guesses of each guesser in the same runs."""
         won = np.zeros(len(guessers), dtype=np.int64)
-        at_a_time = max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // self.num_users))
+        at_a_time = views_at_a_time(self.num_users)
         for start in range(0, trials, at_a_time):
             runs = min(at_a_time, trials - start)
             answers = self.draw.choice(self.prior.size, p=self.prior, size=(runs, self.num_users))
@@ -196,18 +194,14 @@ class _Guesser:
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         found = np.full(len(views), int(self.prior.argmax()))
-        filled = [place for place, view in enumerate(views) if len(view)]
+        filled, columns, labels, starts = stacked(views)
         if not filled:
             return found
-        tables = [views[place].reports.columns for place in filled]
-        columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
         logs = np.array([log_likelihood_of(self.model, columns, answer) for answer in range(self.prior.size)])
         crowd = np.logaddexp.reduce(logs + log_prior[:, None]) if self.others is None else logs[self.others]
         weights = logs - crowd
         if self.places is not None:
-            lying = np.concatenate([labels_of(views[place]) for place in filled])
-            weights = weights + self.places[np.minimum(lying, self.places.size - 1)]
-        starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
+            weights = weights + self.places[np.minimum(labels, self.places.size - 1)]
         likely = np.array([sum_per_view(each, starts) for each in weights]) + log_prior[:, None]
         found[filled] = np.round(likely, DIGITS).argmax(axis=0)
         return found

@@ -179,17 +179,24 @@ def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInp
 
 def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> tuple[list[int], Seen | None]:
     """Views that hold a report, and what is seen in those, with the likelihoods of all reports; None if none does."""
-    filled = [place for place, view in enumerate(views) if len(view)]
+    filled, columns, labels, starts = stacked(views)
     if not filled:
         return [], None
-    tables = [views[place].reports.columns for place in filled]
-    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     first, second, others = (
         log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second, inputs.others)
     )
-    labels = np.concatenate([labels_of(views[place]) for place in filled])
-    starts = np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
     return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
+
+
+def stacked(
+    views: Sequence[View],
+) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
+    """Views that hold a report; the columns and the labels of all their reports; and the row in which each begins."""
+    filled = [place for place, view in enumerate(views) if len(view)]
+    tables = [views[place].reports.columns for place in filled]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in (tables[0] if tables else ())}
+    labels = np.concatenate([np.empty(0, dtype=np.int64), *(labels_of(views[place]) for place in filled)])
+    return filled, columns, labels, np.cumsum([0, *(len(views[place]) for place in filled[:-1])])
 
 
 def labels_of(view: View) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.attacks.findings import Success, check_counting, counted
-from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of
+from shuffledp.attacks.likelihood_scores import DIGITS, labels_of, log_likelihood_of
 from shuffledp.attacks.reidentification_adversaries import Adversary, KnownAnswers
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
@@ -98,7 +98,7 @@ class LearnedSlots:
                 run = self._pipeline.simulate(known.answers, source=self._source)
                 counts[_slots_of(run, known.targets)] += 1
             self._for, self._chances = known, np.log(counts)
-        labels = np.arange(len(view)) if view.labels is None else view.labels
+        labels = labels_of(view)
         looked_for = np.isin(np.arange(len(known.answers)), known.targets)
         own, other = (
             _likelihood_among(self._pipeline.randomizer.model, view, known.answers[people])

@@ -13,6 +13,7 @@ from shuffledp.attacks.likelihood_scores import (
     SCORES,
     NeighboringInputs,
     Seen,
+    labels_of,
     seen_in,
     sum_per_view,
     view_scores,
@@ -190,9 +191,8 @@ def place_counts(
     counts = np.zeros((len(followed), num_users), dtype=np.int64)
     for _ in range(probes):
         view = shuffler.shuffle(marked, source=source)
-        labels = np.arange(len(view)) if view.labels is None else view.labels
         places = np.full(num_users, num_users)  # beyond all: lost
-        places[view.reports["value"]] = labels
+        places[view.reports["value"]] = labels_of(view)
         found = places[followed]
         there = np.flatnonzero(found < num_users)
         counts[there, found[there]] += 1

@@ -121,8 +121,7 @@ def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Plac
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
     """Chances of one report by itself; where its holder is offline it stays, too."""
-    staying = 1 - (1 - shuffler.laziness) * (1 - shuffler.offline)
-    return {"laziness": staying, "dropout": shuffler.dropout}
+    return {"laziness": shuffler.resting, "dropout": shuffler.dropout}
 
 
 def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Graph | Sequence[Graph]:
@@ -224,8 +223,7 @@ def _log(chances: Floats) -> Floats:
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
     """Colluders, where they see most of one person: neighbors first, and then whoever is next."""
-    graph = _first_rounds(shuffler, min(1, shuffler.num_rounds))
-    first = graph if isinstance(graph, Graph) else graph[0]
+    first = shuffler.first_graph
     beside = first.neighbors[first.starts[person] : first.starts[person + 1]].tolist()
     rest = [other for other in range(first.num_users) if other != person]
     return tuple(dict.fromkeys([*beside, *rest]))[: shuffler.num_colluding]
@@ -236,7 +234,7 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
 
     Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law.
     """
-    people = expected_held(_first_rounds(shuffler, 0), 0).size
+    people = shuffler.first_graph.num_users
     trace = np.full((shuffler.num_rounds + 1, people), LOST, dtype=np.int64)
     trace[0] = np.arange(people)
     for number in range(shuffler.num_rounds):
@@ -268,7 +266,7 @@ class SightingReader:
         places = [_places(shuffler, inputs.person, rounds) for rounds in range(shuffler.num_rounds)]
         self._weights = np.array([_log(each.own) - _log(each.others) for each in places])
         graph, rounds = _first_rounds(shuffler, shuffler.num_rounds), shuffler.num_rounds
-        unseen = unseen_probability(graph, self.colluders, rounds, laziness=_chances(shuffler)["laziness"])
+        unseen = unseen_probability(graph, self.colluders, rounds, laziness=shuffler.resting)
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:

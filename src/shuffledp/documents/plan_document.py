@@ -10,7 +10,7 @@ from shuffledp.documents.document import Block, Column, Document, Role, Section,
 from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.planning.randomizer_choice import Option
+from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
 
 _SAYS_NOTHING = "says nothing at this size"

@@ -60,12 +60,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
 def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
     """Additive Bayes leakage: the growth of the probability of a right guess by what is seen, from 0 to 1.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-
-    Raises:
-        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    The arguments are those of `posterior`, and so are the errors.
     """
     return growth(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
 
@@ -73,12 +68,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
     """Multiplicative Bayes leakage: the factor by which a right guess becomes likelier by what is seen, 1 or more.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-
-    Raises:
-        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    The arguments are those of `posterior`, and so are the errors.
     """
     return ratio(posterior(prior, channel), plain(distribution(prior, len(channel.inputs)).max()))
 
@@ -106,12 +96,7 @@ def capacity(channel: Channel) -> Fraction | float:
 def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashable]:
     """A best guess for every output that can come: the most likely input, the first of them if several are.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-
-    Raises:
-        InvalidParameterError: if the prior is no probability distribution on the channel's inputs.
+    The arguments are those of `posterior`, and so are the errors.
     """
     instance_of(Channel, channel=channel)
     joint = channel.joint(prior)

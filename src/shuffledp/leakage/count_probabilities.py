@@ -24,13 +24,10 @@ _BLOCK = 1.5  # of smooth sums, in units of the spread of the sum
 
 
 def _stirling_errors() -> Floats:
-    """log(n!) minus Stirling's formula, for the n where the series is too short: downward from where it is not.
-
-    One step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms.
-    """
+    """log(n!) minus Stirling's formula, for the n where the series is too short: downward from where it is not."""
     error = float(sum(value * float(_TABLE) ** -(2 * place + 1) for place, value in enumerate(_STIRLING)))
     found = []
-    for n in range(_TABLE - 1, 0, -1):
+    for n in range(_TABLE - 1, 0, -1):  # one step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms
         error += sum((2.0 * n + 1) ** (-2 * term) / (2 * term + 1) for term in range(20, 0, -1))
         found.append(error)
     return np.array([0.0, *reversed(found)])

@@ -52,16 +52,11 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 
 
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[float, float]:
-    """E of the largest, over guesses w, sum over slots of weight * (values[w, z] - values[0, z]).
+    """E of the largest, over guesses w, sum over slots of weight * (values[w, z] - values[0, z]); and what it may miss.
 
-    Reports z are independent, of law ``chances``, and the weights of all slots add up to 1.
-
-    Left out are histograms of probability below 1e-24, if there are more than half a million; of less, if some report
-    is worth far more than reports are on average.
-
-    Returns:
-        The sum over all others, and what those left out may add at most: their probability, added up, times the most
-        that any report is worth.
+    Reports z are independent, of law ``chances``, and the weights of all slots add up to 1. Left out are histograms of
+    probability below 1e-24, if there are more than half a million; of less, if some report is worth far more than
+    reports are on average. They may add their probability times the most that any report is worth.
     """
     left_out: list[float] = []
     relative = values - values[:1]
@@ -89,10 +84,7 @@ def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[floa
 def _histograms(
     count: int, chances: Floats, values: Floats, rarity: float, left_out: list[float]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Blocks of histograms of ``count`` reports: their probabilities, and their sums of values for each guess.
-
-    What is left out is less likely by the factor ``rarity``; its probabilities are added to the list.
-    """
+    """Blocks of histograms of ``count`` reports: probabilities, and sums of values for each guess; see `_spread`."""
     if len(chances) == 1:
         yield np.ones(1), count * values
         return

@@ -72,13 +72,7 @@ def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fra
 def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
     """Additive g-leakage: how much more the best action is worth for what is seen, 0 or more.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-        gain: shape (actions, inputs); what each action is worth if that input is the secret.
-
-    Raises:
-        InvalidParameterError: as `posterior`.
+    The arguments are those of `posterior`, and so are the errors.
     """
     after, before = _after_and_before(prior, channel, gain)
     return growth(after, before)
@@ -87,10 +81,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
     """Multiplicative g-leakage: the factor by which the best action is worth more for what is seen, 1 or more.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-        gain: shape (actions, inputs); what each action is worth if that input is the secret.
+    The arguments are those of `posterior`.
 
     Raises:
         InvalidParameterError: as `posterior`; and if the best action is worth nothing before anything is seen.
@@ -139,13 +130,7 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
 def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict[Hashable, int]:
     """The row of a best action for every output that can come, the first of them if several are.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-        gain: shape (actions, inputs); what each action is worth if that input is the secret.
-
-    Raises:
-        InvalidParameterError: as `posterior`.
+    The arguments are those of `posterior`, and so are the errors.
     """
     table, joint = _table(gain, channel), channel.joint(prior)
     _values(table, joint)

@@ -35,15 +35,10 @@ _MOST_VARIABLES = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The law of one report, and what each report says for each guess.
+    """The law of one report, and what each report says for each guess."""
 
-    Args:
-        chances: q, shape (reports,), above 0; sums to 1.
-        values: c, shape (guesses, reports).
-    """
-
-    chances: NDArray[Any]
-    values: NDArray[Any]
+    chances: NDArray[Any]  # q, shape (reports,), above 0; sums to 1
+    values: NDArray[Any]  # c, shape (guesses, reports)
 
     @property
     def prior(self) -> Any:
@@ -81,10 +76,7 @@ class Scores:
 def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Scores:
     """The scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
 
-    Args:
-        matrix: the channel, shape (values, reports).
-        prior: shape (values,).
-        gain: shape (guesses, values).
+    Shapes are (values, reports), (values,) and (guesses, values).
     """
     weighted = (gain * prior) @ matrix
     chances = prior @ matrix
@@ -113,12 +105,7 @@ def decay(found: Scores) -> str:
 
 
 def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
-    """Checked prior over ``size`` values, uniform if None; fractions stay fractions.
-
-    Raises:
-        InvalidParameterError: for a wrong shape, an entry below 0, or a sum that is not 1: exactly, of fractions, and
-            to 1e-9 else.
-    """
+    """Checked prior over ``size`` values, uniform if None; fractions stay fractions, and must sum to exactly 1."""
     if prior is None:
         return np.full(size, 1 / size)
     given = numbers_of(prior, "prior")
@@ -135,11 +122,7 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
 
 
 def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
-    """Checked gain of guesses about ``size`` values: the identity (right or wrong) if None.
-
-    Raises:
-        InvalidParameterError: for a wrong shape, or entries that are no finite numbers.
-    """
+    """Checked gain of guesses about ``size`` values: the identity (right or wrong) if None."""
     if gain is None:
         return np.eye(size)
     given = numbers_of(gain, "gain")
@@ -153,11 +136,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
 
 
 def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
-    """An array of rational numbers as they are if they are fractions, else of floats.
-
-    Raises:
-        InvalidParameterError: for entries that are masked, or no real numbers that floats come near to.
-    """
+    """An array of rational numbers as they are if they are fractions, else of floats; anything else is refused."""
     validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
@@ -202,30 +181,16 @@ def _undominated(values: Floats) -> NDArray[np.bool_]:
 
 
 def check_views(worth: Floats) -> None:
-    """Check that the best guess is worth 0 or more after everything that can be seen; else the gain is refused.
-
-    Args:
-        worth: what each guess (row) is worth for each view (column), up to a factor above 0.
-
-    Raises:
-        InvalidParameterError: if it is.
-    """
+    """Check that the best guess (row) is worth 0 or more after everything that can be seen (column)."""
     if worth.size and (worth.max(axis=0) < -_NO_LOSS * float(np.abs(worth).max())).any():
         _refuse()
 
 
 def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
-    """Check of `check_views` for reports in slots of these weights; without ``slots``, of any weights.
+    """Check of `check_views` for reports in slots of these weights, which add up to 1; without ``slots``, of any.
 
     By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
     unless there are enough weights to come close to any mixture.
-
-    Args:
-        found: the scores.
-        slots: (weight, number of slots that have it); the weights of all slots add up to 1.
-
-    Raises:
-        InvalidParameterError: if the best guess is worth less than 0 for some reports.
     """
     values = found.values.astype(np.float64)
     if (values >= 0).all(axis=1).any():

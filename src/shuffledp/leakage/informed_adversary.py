@@ -268,11 +268,7 @@ def _work(people: int, outputs: int) -> float:
 
 
 def checked_others(others: ArrayLike, size: int) -> Counts:
-    """Checked histogram of the others over ``size`` values.
-
-    Raises:
-        InvalidParameterError: if they are not whole numbers of 0 or more, one for each value.
-    """
+    """Checked histogram of the others over ``size`` values."""
     numbers_of(others, "others")
     given = np.array(others)
     if given.shape != (size,) or given.dtype.kind not in "iu" or (given < 0).any():
@@ -315,13 +311,10 @@ def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose:
 
     Args:
         matrix: the target's channel, shape (values, reports).
-        prior: of the target's value, shape (values,).
+        prior: of the target's value.
         gain: shape (guesses, values).
-        law: of the others' reports, shape (reports,); sums to 1.
+        law: of the others' reports.
         choose: the best guess for reports that the others send too, from their scores.
-
-    Raises:
-        InvalidParameterError: if the best guess is worth less than 0 after a report that only the target sends.
     """
     weighted = (gain * prior) @ matrix
     first = int(np.argmax(gain @ prior))

@@ -153,14 +153,7 @@ def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, 
 def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float:
     """The largest `delta_of_pair` over both orders of all pairs, for fixed values of the others.
 
-    Args:
-        channel: the local randomizer of everybody.
-        epsilon: in nats, from 0 to 700.
-        others: how many of the others hold each value.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: if no exact evaluation is feasible.
+    The arguments are those of `delta_of_pair`, and so are the errors.
     """
     validate.instance_of(Channel, channel=channel)
     pairs = permutations(range(len(channel.inputs)), 2)
@@ -252,13 +245,7 @@ def record_channel(prior: ArrayLike | None, channel: Channel, person: int) -> Ch
 def record_prior(prior: ArrayLike | None, channel: Channel, person: int) -> NDArray[Any]:
     """Prior of one person's value, for the inputs of `record_channel`, in its order.
 
-    Args:
-        prior: shape (inputs,); the joint probability of each data set; None is the uniform prior.
-        channel: its inputs are data sets: tuples with one value for each person, all of one length.
-        person: whose value; counted from 0.
-
-    Raises:
-        InvalidParameterError: as `record_channel`.
+    The arguments are those of `record_channel`, and so are the errors.
     """
     values = _values_of(channel, person)
     belief = distribution(prior, len(channel.inputs))

@@ -121,15 +121,7 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
 
 
 def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """The expected largest of weight times load over all bins.
-
-    Args:
-        balls: 0 or more.
-        kinds: the kinds of bins, of probabilities that sum to 1 and weights of 0 or more.
-
-    Raises:
-        UnsupportedModelError: if the sum would take too long.
-    """
+    """The expected largest of weight times load over all bins; refused if the sum would take too long."""
     kinds = tuple(kind for kind in kinds if kind.probability > 0)
     if balls == 0 or all(kind.weight == 0 for kind in kinds):
         return 0.0
@@ -149,15 +141,7 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """The expected largest of head start plus weight times load over the given bins, of which there may be others.
-
-    Args:
-        balls: 1 or more.
-        kinds: the kinds of bins, of weights above 0 and probabilities that sum to 1 at most.
-
-    Raises:
-        UnsupportedModelError: if the sum would take too long.
-    """
+    """The expected largest of head start plus weight times load over the given bins, of which there may be others."""
     rest = 1 - sum(kind.probability * kind.count for kind in kinds)
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 

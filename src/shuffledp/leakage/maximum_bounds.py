@@ -48,13 +48,8 @@ class Interval:
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
     """The scores of guesses that may win, reduced; what the others may add; and a bound for all together.
 
-    Args:
-        small: reduced scores of two guesses or more, of which the first is best beforehand.
-        slots: (weight, number of slots that have it).
-
-    Returns:
-        The scores, at most 1e-17 of the largest bound for one guess, and the sum of all bounds, which falls
-        exponentially with the number of people if one guess is best beforehand.
+    The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
+    number of people if one guess is best beforehand, which is the first of these reduced scores.
     """
     bounds = _chernoff(small.chances, small.values[1:] - small.values[:1], slots)
     order = np.argsort(bounds, kind="stable")

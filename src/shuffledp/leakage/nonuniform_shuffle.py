@@ -35,11 +35,7 @@ _TINY = 1e-300
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
-    """Weights of places and how many places have each, from probabilities of places or from a model's law.
-
-    Raises:
-        InvalidParameterError: if they are not probabilities that sum to 1.
-    """
+    """Weights of places and how many places have each, from probabilities of places or from a model's law."""
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
@@ -59,19 +55,8 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
 
     Many different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum
     kept, which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
-
-    Args:
-        found: the scores.
-        slots: weights of places, and how many have each.
-        method: as for `shuffledp.leakage.shuffled_vulnerability`.
-        source: randomness of "monte-carlo".
-
-    Raises:
-        InvalidParameterError: if the method does not apply.
     """
-    if len(slots) <= _MOST_WEIGHTS:
-        return best_guess(found, slots, method=method, source=source)
-    if method in ("monte-carlo", "gaussian"):
+    if len(slots) <= _MOST_WEIGHTS or method in ("monte-carlo", "gaussian"):
         return best_guess(found, slots, method=method, source=source)
     above, below = _grouped(slots)
     upper = best_guess(found, above, method=method, source=source)
@@ -108,17 +93,11 @@ def _grouped(slots: Slots) -> tuple[Slots, Slots]:
 def worst_within(found: Scores, size: int, cost: float) -> float:
     """Largest excess over all laws on ``size`` places of which no two differ by more than a factor exp(cost).
 
-    Args:
-        found: the scores.
-        size: places, 1 or more.
-        cost: 0 or more, infinity included.
-
-    Returns:
-        The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, for up to
-        10 million places and two kinds of reports a thousandth to a hundredth above it if there are two guesses, and
-        up to a sixth if there are more, in all cases compared. It is the least of these: the report's
-        own (place known), laws that are more concentrated than all corners of a range, a mixture of uniform laws on
-        fewer places, and, for two guesses, the normal law with Goldstein's bound on the distance from it.
+    The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, for up to 10
+    million places and two kinds of reports a thousandth to a hundredth above it if there are two guesses, and up to a
+    sixth if there are more, in all cases compared. It is the least of these: the report's own (place known), laws that
+    are more concentrated than all corners of a range, a mixture of uniform laws on fewer places, and, for two guesses,
+    the normal law with Goldstein's bound on the distance from it.
     """
     small = found.reduced()
     if len(small.values) == 1:

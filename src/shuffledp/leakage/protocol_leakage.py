@@ -143,15 +143,7 @@ def worst_exchange_vulnerability(
         1. The largest over all laws of places that exchanges allow, for at most 300 people and two kinds of reports;
            else an upper bound of it, and always labeled as one, as not every law of places is that of some shuffle.
 
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        prior: a probability for each value; None is uniform.
-        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: if the law of reports is not written out, or people send several reports or randomize
-            differently.
+    The arguments are those of `target_vulnerability`, and so are the errors.
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel
@@ -175,10 +167,7 @@ def seen_through(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Vulnerability to an uninformed adversary of reports through any channel, after this shuffle.
-
-    The arguments are as for `target_vulnerability`, and so are the errors.
-    """
+    """Vulnerability to an uninformed adversary of reports through any channel, after this shuffle."""
     if shuffle.is_uniform:
         return shuffled_vulnerability(prior, channel, gain, num_users=shuffle.num_users, method=method, source=source)
     return _by_places(shuffle, scores_of(channel, prior, gain), method, source, counts_right=gain is None)
@@ -203,12 +192,7 @@ def _check_places(shuffle: ShuffleModel, places: int) -> None:
 
 
 def check_supported(model: ProtocolModel) -> None:
-    """Check that everybody sends one report and randomizes alike.
-
-    Raises:
-        InvalidParameterError: if there is something else in the place of a randomizer's model, such as a channel.
-        UnsupportedModelError: if leakage is not known for them.
-    """
+    """Check that everybody sends one report and randomizes alike, for which leakage is known."""
     local = model.local
     if not isinstance(local, LocalModel):
         raise InvalidParameterError(
@@ -227,11 +211,7 @@ def check_supported(model: ProtocolModel) -> None:
 
 
 def channel_of(local: LocalModel) -> Channel:
-    """Channel of the randomizer.
-
-    Raises:
-        UnsupportedModelError: if it is too large or not written out.
-    """
+    """Channel of the randomizer; refused if it is too large or not written out."""
     channel = None
     outputs = getattr(local, "domain_size", 0) if isinstance(local, FrequencyModel) else 0
     if outputs**2 <= _LARGEST_MATRIX:

@@ -97,13 +97,7 @@ def compare_ways(
            `shuffledp.leakage.worst_strong_vulnerability`.
         2. What cannot be evaluated by this method is left out with a reason, and the rest is there.
 
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        prior: a probability for each value; None is uniform.
-        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
-        sampling: whether to compare with a sample too.
-        method: as for `shuffledp.leakage.shuffled_vulnerability`.
-        source: randomness of "monte-carlo".
+    The arguments are those of `shuffledp.leakage.target_vulnerability`; without ``sampling`` there is no sample.
 
     Raises:
         InvalidParameterError: if an argument is out of range.

@@ -54,12 +54,7 @@ def randomized_response_channel(num_users: int, domain_size: int, truth_probabil
 def shuffle_channel(num_users: int, domain_size: int) -> Channel:
     """S: what comes out is any of the orders of the values that went in, each distinct order equally likely.
 
-    Args:
-        num_users: people, 1 or more.
-        domain_size: possible values, 2 or more.
-
-    Raises:
-        InvalidParameterError: for a parameter out of range, or a matrix of more than 1,100,000 entries.
+    The arguments are those of `randomized_response_channel`, and so are the errors.
 
     References:
         Jurado et al. 2023, Table I.
@@ -80,12 +75,7 @@ def shuffle_channel(num_users: int, domain_size: int) -> Channel:
 def reduced_shuffle_channel(num_users: int, domain_size: int) -> Channel:
     """S^r: what comes out is the histogram of what went in, which is all that a shuffled list tells.
 
-    Args:
-        num_users: people, 1 or more.
-        domain_size: possible values, 2 or more.
-
-    Raises:
-        InvalidParameterError: for a parameter out of range, or a matrix of more than 1,100,000 entries.
+    The arguments are those of `randomized_response_channel`, and so are the errors.
 
     References:
         Jurado et al. 2023, Table I.
@@ -111,13 +101,7 @@ def reduced_randomized_response_channel(
 ) -> Channel:
     """N^r: from the histogram of the true values to that of the randomized ones, which depends on nothing else.
 
-    Args:
-        num_users: people, 1 or more.
-        domain_size: possible values, 2 or more.
-        truth_probability: from ``1 / domain_size`` to 1; a fraction makes the channel exact.
-
-    Raises:
-        InvalidParameterError: for a parameter out of range, or a matrix of more than 1,100,000 entries.
+    The arguments are those of `randomized_response_channel`, and so are the errors.
 
     References:
         Jurado et al. 2023, Table IV, two rows of which are printed wrong: they do not add up to 1.

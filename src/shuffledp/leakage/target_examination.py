@@ -38,8 +38,7 @@ class BestGuess(Described):
     """A best guess after one view.
 
     Args:
-        seen: how many reports of each kind are seen; of one kind and no other, where it is known which report is the
-            target's.
+        seen: how many reports of each kind are seen; a single one, where it is known which report is the target's.
         probability: how likely that is to be seen.
         guess: the number of the first guess that is best.
         worth: its expected gain then; with the gain of a right guess, the probability that it is right.
@@ -58,10 +57,7 @@ def best_guesses(
 ) -> tuple[BestGuess, ...] | None:
     """A best guess for everything that an uninformed adversary can see, in the order of the kinds of reports.
 
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        prior: a probability for each value; None is uniform.
-        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
+    The arguments are those of `shuffledp.leakage.target_vulnerability`.
 
     Returns:
         One for each histogram of reports after a uniform shuffle, or for each report where nothing is shuffled. None
@@ -191,18 +187,8 @@ def examine_target(
 ) -> TargetExamination:
     """Vulnerability, leakage, capacity, best guesses where they can be listed, and what each part contributes.
 
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        prior: a probability for each value; None is uniform.
-        gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
-        adversary: "uninformed" or "strong" (then in the worst case).
-        compare: whether to compare the parts too (`shuffledp.leakage.compare_ways`).
-        method: as for `shuffledp.leakage.shuffled_vulnerability`.
-        source: randomness of "monte-carlo".
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: as `shuffledp.leakage.target_vulnerability`.
+    The arguments are those of `shuffledp.leakage.target_vulnerability`, and so are the errors; the strong adversary is
+    that of the worst case. With ``compare`` the parts are compared too (`shuffledp.leakage.compare_ways`).
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler

@@ -158,18 +158,7 @@ def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None
 
 
 def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """The expected excess of the best guess, where slots have these weights.
-
-    Args:
-        found: the scores.
-        slots: (weight, number of slots that have it); all weights add up to 1.
-        method: as for `shuffled_vulnerability`.
-        source: randomness of "monte-carlo".
-
-    Raises:
-        InvalidParameterError: if the method does not apply.
-        UnsupportedModelError: if its sum would take too long.
-    """
+    """The expected excess of the best guess, where slots have these weights, which add up to 1."""
     validate.one_of(METHODS, method=method)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         small = found.reduced()
@@ -181,11 +170,7 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: Ran
 
 
 def check_people(num_users: int) -> None:
-    """Check that there are no more people than floats count right.
-
-    Raises:
-        InvalidParameterError: for more than 10^10.
-    """
+    """Check that there are no more people than floats count right."""
     if num_users > MOST_PEOPLE:
         raise validate.invalid(
             f"at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell less)",

@@ -4,12 +4,12 @@
 from . import calibrate as calibrate
 
 # randomizers
-from .randomizer_choice import expected_error as expected_error
-from .randomizer_choice import sample_size as sample_size
-from .randomizer_choice import compare_randomizers as compare_randomizers
-from .randomizer_choice import best_randomizer as best_randomizer
-from .randomizer_choice import ExpectedError as ExpectedError
-from .randomizer_choice import Option as Option
+from .mechanism_choice import expected_error as expected_error
+from .mechanism_choice import sample_size as sample_size
+from .mechanism_choice import compare_randomizers as compare_randomizers
+from .mechanism_choice import best_randomizer as best_randomizer
+from .mechanism_choice import ExpectedError as ExpectedError
+from .mechanism_choice import Option as Option
 
 # network shuffling
 from .network_rounds import NetworkShuffle as NetworkShuffle

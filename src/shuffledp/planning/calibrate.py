@@ -165,10 +165,10 @@ def num_users(
         target_epsilon: central privacy loss wanted, in nats, above 0 and below the local loss.
         delta: the remainder, strictly between 0 and 1.
         epsilon0: local privacy loss of the randomizer in nats.
-        randomizer: a kind such as "ldp" or "k-rr", or a function from epsilon0 to the model of a randomizer.
+        randomizer: as for `epsilon0`.
         honest_fraction: share of the people counted, as for `account`; the answer counts all of them.
-        published_only: leave out theorems that only this project proves, as for `account`.
-        parameters: what the kind needs besides epsilon0, such as ``domain_size``.
+        published_only: as for `epsilon0`.
+        parameters: as for `epsilon0`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range; if the target needs no shuffling, as one report by

@@ -246,7 +246,7 @@ def plan_walk(
         merged_edges=first.merged_edges,
         dropped_loops=first.dropped_loops,
         num_parts=everything.num_parts,
-        two_sides=everything.is_bipartite and not _resting(shuffler),
+        two_sides=everything.is_bipartite and not shuffler.resting,
         irregularity=first.irregularity,
         protocol=walk.protocol,
         rounds=shuffler.num_rounds,
@@ -262,11 +262,6 @@ def plan_walk(
         risks=_risks(shuffler, local, walk.colluding),
         printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
     )
-
-
-def first_graph(shuffler: RandomWalkShuffler) -> Graph:
-    """The graph of the first round."""
-    return shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
 
 
 def _all_edges(shuffler: RandomWalkShuffler) -> Graph:
@@ -289,8 +284,8 @@ def _epsilon_of_all(walk: NetworkShuffle, num_rounds: int, delta: float) -> floa
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
     """Both mixing times, of the slowest part; None for several graphs, or too many parts."""
-    graph, resting = shuffler.graph, _resting(shuffler)
-    parts = [first_graph(each) for each in shufflers_of_parts(shuffler)]
+    graph, resting = shuffler.graph, shuffler.resting
+    parts = [each.first_graph for each in shufflers_of_parts(shuffler)]
     if not isinstance(graph, Graph) or not parts:
         return None, None
     distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
@@ -300,18 +295,13 @@ def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...]
     return customary, (max(found.least for found in distances), max(found.most for found in distances))
 
 
-def _resting(shuffler: RandomWalkShuffler) -> float:
-    """The chance that a report stays where it is for a round, whichever way: the law of one report by itself."""
-    return 1 - (1 - shuffler.laziness) * (1 - shuffler.offline)
-
-
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
     """Some numbers of rounds, the planned one and the fewest among them."""
-    own, slow = shuffler.num_rounds, shuffler.protocol != "all" or first_graph(shuffler).num_users > _MANY
+    own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.first_graph.num_users > _MANY
     customary = min(math.ceil(mixing), MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
     parts = shufflers_of_parts(shuffler) or (shuffler,)  # each is accounted for by itself
-    start = min(max(first_tried(first_graph(each)) for each in parts), last)
+    start = min(max(first_tried(each.first_graph) for each in parts), last)
     grid = np.geomspace(start, last, _FEWER if slow else _GRID).round().astype(int)
     return sorted({own, *(number for number in grid.tolist()), *([fewest] if fewest else [])})
 
@@ -343,7 +333,7 @@ def _parts(
     found, shufflers, local = [], shufflers_of_parts(shuffler), walk.local
     searched = 1 < len(shufflers) <= MOST_SEARCHED
     for each in shufflers:
-        part, stated, fewest = first_graph(each), whole.epsilon, None
+        part, stated, fewest = each.first_graph, whole.epsilon, None
         alone = isinstance(each.graph, Graph)
         if len(shufflers) > 1:
             stated = epsilon_of(account(model_of(each, local), delta=delta).guarantee)
@@ -354,8 +344,8 @@ def _parts(
                 people=part.num_users,
                 edges=part.num_edges,
                 is_bipartite=_all_edges(each).is_bipartite,
-                gap=lazy_gap(part, _resting(shuffler)) if alone else None,
-                mixing_time=mixing_time(part, _resting(shuffler)) if alone else None,
+                gap=lazy_gap(part, shuffler.resting) if alone else None,
+                mixing_time=mixing_time(part, shuffler.resting) if alone else None,
                 epsilon=stated,
                 uniform=epsilon_of_uniform(local, part.num_users, delta),
                 fewest_rounds=fewest,
@@ -366,7 +356,7 @@ def _parts(
 
 def _risks(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
     """The planned share of colluders first, and some others."""
-    people, epsilon0 = first_graph(shuffler).num_users, local.epsilon0
+    people, epsilon0 = shuffler.first_graph.num_users, local.epsilon0
     return tuple(
         Risk(
             share=share,

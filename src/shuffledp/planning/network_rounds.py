@@ -199,8 +199,7 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
 
 def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
     """The public description of the whole protocol."""
-    first = shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[0]
-    return ProtocolModel(local=local, shuffle=shuffler.model(first.num_users))
+    return ProtocolModel(local=local, shuffle=shuffler.model(shuffler.first_graph.num_users))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ The square root of S in 5.3 follows the paper's Lemma 5.1; Theorem 6.1 prints (n
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel
@@ -39,19 +39,22 @@ _LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrintedBound:
-    """What a theorem prints for one set of numbers. Not a guarantee.
+class PrintedFormula(Described):
+    """A printed theorem for one set of numbers: to compare with, never a guarantee.
 
     Args:
-        theorem: its number.
-        epsilon: in nats.
+        theorem: its number in Liew et al. 2022.
+        epsilon: what the formula gives, in nats.
         delta: the remainder in all.
+        local_delta: for the version of the theorem for reports that are (epsilon0, delta0)-private, the largest delta0
+            for which it claims that; 0 for the other version.
         flag: what is wrong with it.
     """
 
     theorem: str
     epsilon: float
     delta: float
+    local_delta: float = 0.0
     flag: str
 
 
@@ -65,7 +68,7 @@ def printed_all(
     spread: float | None = None,
     delta1: float = 0.0,
     corrected: bool = False,
-) -> PrintedBound:
+) -> PrintedFormula:
     """Theorem 5.3, or 5.4 if ``spread`` is given.
 
     Args:
@@ -86,19 +89,19 @@ def printed_all(
     epsilon = reach**2 / 2 + reach * math.sqrt(2 * math.log(1 / delta))
     theorem = "5.3" if spread is None else "5.4"
     remainder = delta + delta2 + _remainder(num_users, epsilon, delta1)
-    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+    return PrintedFormula(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
 
 
 def printed_single(
     *, epsilon0: float, num_users: int, squares: float, delta: float, delta1: float = 0.0, symmetric: bool = False
-) -> PrintedBound:
+) -> PrintedFormula:
     """Theorem 5.5, or 5.6 (the same formula) for symmetric positions; arguments as for `printed_all`."""
     loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
     reach = math.expm1(loss) * math.exp(loss)
     epsilon = reach**2 * squares / 2 + reach * math.sqrt(2 * squares * math.log(1 / delta))
     theorem = "5.6" if symmetric else "5.5"
     remainder = delta + _remainder(num_users, epsilon, delta1)
-    return PrintedBound(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
+    return PrintedFormula(theorem=theorem, epsilon=epsilon, delta=remainder, flag=FLAGS[theorem])
 
 
 def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
@@ -109,26 +112,6 @@ def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
 
 def _remainder(num_users: int, epsilon: float, delta1: float) -> float:
     return num_users * (math.exp(epsilon) + 1) * delta1 if delta1 else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrintedFormula(Described):
-    """A printed theorem for the planned rounds: to compare with, never a guarantee.
-
-    Args:
-        theorem: its number in Liew et al. 2022.
-        epsilon: what the formula gives.
-        delta: the remainder that goes with it.
-        local_delta: for the version of the theorem for reports that are (epsilon0, delta0)-private, the largest delta0
-            for which it claims that; 0 for the other version.
-        flag: what is wrong with it.
-    """
-
-    theorem: str
-    epsilon: float
-    delta: float
-    local_delta: float
-    flag: str
 
 
 def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PrintedFormula, ...]:
@@ -149,12 +132,12 @@ def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: flo
     law = position_distribution(graph, start, shuffler.num_rounds, laziness=shuffler.laziness)
     squares, people = float(law @ law), graph.num_users
 
-    def all_of(spread: float | None) -> Callable[[float, float], PrintedBound]:
+    def all_of(spread: float | None) -> Callable[[float, float], PrintedFormula]:
         return lambda loss, share: printed_all(
             epsilon0=loss, num_users=people, squares=squares, delta=share, delta2=share, spread=spread
         )
 
-    def single(loss: float, share: float) -> PrintedBound:
+    def single(loss: float, share: float) -> PrintedFormula:
         return printed_single(epsilon0=loss, num_users=people, squares=squares, delta=share)
 
     if shuffler.protocol == "all":
@@ -167,22 +150,15 @@ def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: flo
 
 
 def _both_versions(
-    formula: Callable[[float, float], PrintedBound], epsilon0: float, people: int, delta: float, shares: int
+    formula: Callable[[float, float], PrintedFormula], epsilon0: float, people: int, delta: float, shares: int
 ) -> list[PrintedFormula]:
     """Without a local delta, and with one, where what the local delta adds has an equal share of delta."""
-    plain = formula(epsilon0, delta / shares)
-    found = [
-        PrintedFormula(theorem=plain.theorem, epsilon=plain.epsilon, delta=delta, local_delta=0.0, flag=plain.flag)
-    ]
+    found = [replace(formula(epsilon0, delta / shares), delta=delta)]
     if _LOCAL_FACTOR * epsilon0 <= _LARGEST:
         share = delta / (shares + 1)
         local = formula(_LOCAL_FACTOR * epsilon0, share)
         if local.epsilon < _LARGEST_EXPONENT:
             each = share / (people * (math.exp(local.epsilon) + 1))
             most = largest_local_delta(epsilon0=epsilon0, delta1=each)
-            found.append(
-                PrintedFormula(
-                    theorem=local.theorem, epsilon=local.epsilon, delta=delta, local_delta=most, flag=local.flag
-                )
-            )
+            found.append(replace(local, delta=delta, local_delta=most))
     return found

@@ -144,9 +144,13 @@ class ImperfectShuffler:
     it is, so that nothing of a person may stand beside a place.
     """
 
-    @abstractmethod
+    construction: ClassVar[str]
+    imperfection: float
+
     def model(self, num_users: int) -> ImperfectShuffleModel:
         """The public description for this many users."""
+        gamma, construction = float(self.imperfection), self.construction
+        return ImperfectShuffleModel(num_users=num_users, imperfection=gamma, construction=construction)
 
     @abstractmethod
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
@@ -204,14 +208,11 @@ class CayleyShuffler(ImperfectShuffler):
         View(4 reports of 'k-rr', 'imperfect' shuffle, labels are positions)
     """
 
+    construction: ClassVar[str] = "cayley"
     imperfection: float
 
     def __post_init__(self) -> None:
         _checked_loss(imperfection=self.imperfection)
-
-    def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users."""
-        return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="cayley")
 
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """An order, exactly from the law, in time O(num_users)."""
@@ -244,6 +245,7 @@ class DelayShuffler(ImperfectShuffler):
         Ghazi et al. 2023, the introduction's example (whose first mention of the scale, 2 / alpha, means 2 / gamma).
     """
 
+    construction: ClassVar[str] = "delay"
     imperfection: float
     offsets: ArrayLike | None = field(default=None, repr=False)  # who came when, if they are real
 
@@ -251,10 +253,6 @@ class DelayShuffler(ImperfectShuffler):
         _checked_loss(imperfection=self.imperfection)
         if self.offsets is not None:
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
-
-    def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users, whatever the offsets."""
-        return ImperfectShuffleModel(num_users=num_users, imperfection=float(self.imperfection), construction="delay")
 
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
         """The order in which reports leave.

@@ -206,11 +206,7 @@ class MallowsShuffler(SlotShuffler):
 
     @staticmethod
     def check(*, alpha: float | None, concentration: float | None, distance: str, per_block: bool) -> None:
-        """Refuse parameters that no groups go with.
-
-        Raises:
-            InvalidParameterError: for such parameters.
-        """
+        """Refuse parameters that no groups go with."""
         validate.one_of(DISTANCES, distance=distance)
         if (alpha is None) == (concentration is None):
             given = "neither" if alpha is None else "both"

@@ -159,11 +159,7 @@ class NoisySortShuffler(SlotShuffler):
 
     @staticmethod
     def check(*, alpha: float | None, noise: str, spacing: str, delta: float | None, has_groups: bool = True) -> None:
-        """Refuse parameters that no groups go with.
-
-        Raises:
-            InvalidParameterError: for such parameters.
-        """
+        """Refuse parameters that no groups go with."""
         validate.one_of(NOISES, noise=noise)
         validate.one_of(SPACINGS, spacing=spacing)
         if alpha is None:
@@ -293,10 +289,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 
     People who are mixed about as well as each other form a class, and its windows cost what they cost the one of them
     for whom that is most. Classes that do better than another one at every size are left out: somebody worse off is in.
-
-    Args:
-        at: the position of each rank, nondecreasing in each block, in units of Laplace noise.
-        starts: the first rank of each block, and the number of ranks last.
+    Positions ``at`` the ranks do not decrease in a block, in units of Laplace noise; for ``starts`` see `Prepared`.
     """
     blocks = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     sizes = list(window_sizes(int(np.diff(starts).max())))

@@ -104,17 +104,17 @@ class RandomWalkShuffler:
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
             _checked_graph(each)
-        if (self.submissions or 0) > self._first.num_users:
+        if (self.submissions or 0) > self.first_graph.num_users:
             raise validate.invalid(
-                f"at most the number of people, {self._first.num_users}: nobody can hold more reports",
+                f"at most the number of people, {self.first_graph.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
         self._check_dummies()
         if self.offline and self.protocol != "all":
             raise validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
         validate.integer_at_least(0, num_colluding=self.num_colluding)
-        if self.num_colluding > self._first.num_users:
-            raise validate.invalid(f"at most num_users={self._first.num_users}", num_colluding=self.num_colluding)
+        if self.num_colluding > self.first_graph.num_users:
+            raise validate.invalid(f"at most num_users={self.first_graph.num_users}", num_colluding=self.num_colluding)
 
     def _check_dummies(self) -> None:
         if self.protocol == "all" and self.dummies is not None:
@@ -130,8 +130,14 @@ class RandomWalkShuffler:
         check_maker(self.dummies, self.dummy_value)
 
     @property
-    def _first(self) -> Graph:
+    def first_graph(self) -> Graph:
+        """The graph of the first round."""
         return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+
+    @property
+    def resting(self) -> float:
+        """The chance that a report stays where it is for a round, whichever way: the law of one report by itself."""
+        return 1 - (1 - self.laziness) * (1 - self.offline)
 
     @property
     def _different(self) -> tuple[Graph, ...]:
@@ -141,7 +147,7 @@ class RandomWalkShuffler:
     @property
     def _in_turn(self) -> tuple[Graph, ...]:
         """The graph of each round, or of none the first."""
-        return tuple(graphs_of_rounds(self.graph, self.num_rounds)) or (self._first,)
+        return tuple(graphs_of_rounds(self.graph, self.num_rounds)) or (self.first_graph,)
 
     @cached_property
     def parts(self) -> "tuple[RandomWalkShuffler, ...]":
@@ -152,7 +158,7 @@ class RandomWalkShuffler:
         """
         if not 1 < together(self._different).num_parts <= _MOST_PARTS:
             return ()
-        graphs = (self._first,) if isinstance(self.graph, Graph) else self._in_turn
+        graphs = (self.first_graph,) if isinstance(self.graph, Graph) else self._in_turn
         return tuple(
             replace(
                 self,
@@ -181,13 +187,15 @@ class RandomWalkShuffler:
             InvalidParameterError: if the graph is of another number of people.
         """
         validate.integer_at_least(1, num_users=num_users)
-        if num_users != self._first.num_users:
-            raise validate.invalid(f"the number of people in the graph, {self._first.num_users}", num_users=num_users)
+        if num_users != self.first_graph.num_users:
+            raise validate.invalid(
+                f"the number of people in the graph, {self.first_graph.num_users}", num_users=num_users
+            )
         return self._model
 
     @cached_property
     def _model(self) -> RandomWalkShuffleModel:
-        people, survival = self._first.num_users, float((1 - self.dropout) ** self.num_rounds)
+        people, survival = self.first_graph.num_users, float((1 - self.dropout) ** self.num_rounds)
         added, share = self._added()
         known = None if self.offline else self.bounds
         return RandomWalkShuffleModel(
@@ -209,7 +217,7 @@ class RandomWalkShuffler:
             added=added,
             arrival_share=survival if added is None else share,
             num_parts=together(self._different).num_parts,
-            parts=tuple(part.model(part._first.num_users) for part in self.parts),
+            parts=tuple(part.model(part.first_graph.num_users) for part in self.parts),
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
 
@@ -217,7 +225,7 @@ class RandomWalkShuffler:
         """The dummies to expect, and the share of people whose own reports are handed in."""
         if self.protocol == "all":
             return None, 1.0
-        people = self._first.num_users
+        people = self.first_graph.num_users
         handed_in = people * (self.submissions or 1)
         made_of = self.dummy_value
         if made_of is None and isinstance(self.dummies, Randomizer):

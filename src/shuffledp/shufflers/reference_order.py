@@ -85,18 +85,11 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that a shuffler works out from public information, once.
+    """Everything that a shuffler works out from public information, once."""
 
-    Args:
-        order: the reference order: who stands at rank 0, 1, ...
-        starts: the first rank of each block, and the number of people last; blocks do not mix.
-        parameters: what is drawn with: the concentration of each block, or the position of each rank.
-        model: the public description.
-    """
-
-    order: Integers
-    starts: Integers
-    parameters: Floats
+    order: Integers  # the reference order: who stands at rank 0, 1, ...
+    starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
+    parameters: Floats  # what is drawn with: the concentration of each block, or the position of each rank
     model: SlotShuffleModel
 
 
@@ -126,11 +119,7 @@ class SlotShuffler:
 
     @abstractmethod
     def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """The secret permutation w of ranks: the slot at rank k gets the report from rank w[k].
-
-        Args:
-            source: None is the cryptographic source.
-        """
+        """The secret permutation w of ranks: the slot at rank k gets the report from rank w[k]."""
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
         """The secret permutation sigma* of people: person j's slot gets the report of person ``sigma_star[j]``.

@@ -134,9 +134,7 @@ def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
     )
 
 
-def step(
-    state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue
-) -> tuple[RelayState, tuple[Passed | HandedIn, ...]]:
+def step(state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue) -> tuple[RelayState, Output]:
     """State after an event, and what is to be sent.
 
     Args:

@@ -273,12 +273,7 @@ def average_exposure(*, num_users: int, num_rounds: int, num_colluding: int) -> 
 
 
 def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take.
-
-    Raises:
-        InvalidParameterError: for such a maker or value.
-        UnsupportedModelError: as in `fresh_dummies`.
-    """
+    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take."""
     if maker is not None and (not callable(maker) or isinstance(maker, type)):
         validate.instance_of(Randomizer, dummies=maker)
     if isinstance(maker, Randomizer):
@@ -288,18 +283,9 @@ def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> N
 def fresh_dummies(
     maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
 ) -> Reports:
-    """Dummies among reports of this model.
+    """Dummies among reports of this model, each a fresh randomization of a value or else of the model's own choice.
 
-    Args:
-        maker: a randomizer, a function of ``count`` and ``source``, or None for the randomizer of the reports.
-        value: what each is a fresh randomization of; None for the model's own choice, or uniform directions.
-        count: 0 or more.
-        model: of the reports.
-        source: randomness.
-
-    Raises:
-        InvalidParameterError: if the value is none of the randomizer's, or a function gives no such reports.
-        UnsupportedModelError: if no maker is given and the model names no randomizer.
+    They are made by a randomizer, by a function of ``count`` and ``source``, or else by the randomizer of the reports.
     """
     if maker is None:
         _checked_value(value, model)
@@ -332,12 +318,7 @@ def _own_randomizer(model: LocalModel) -> Randomizer:
 
 
 def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the randomizer of dummies does not take, or an estimator could not correct for.
-
-    Raises:
-        InvalidParameterError: for such a value.
-        UnsupportedModelError: if none is given, and there is none that the model could name.
-    """
+    """Refuse a value that the randomizer of dummies does not take, or none where the model could not name one."""
     if value is None:
         model.dummy_value  # noqa: B018  # raises
     elif isinstance(model, FrequencyModel) and value >= model.domain_size:

@@ -19,7 +19,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
-from shuffledp.planning.randomizer_choice import ExpectedError
+from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.randomizers import SplitAndMix
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.survey.randomizer_section import MeanSection, RandomizerSection

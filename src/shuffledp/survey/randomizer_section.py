@@ -16,7 +16,7 @@ from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.validate import invalid
-from shuffledp.planning.randomizer_choice import ExpectedError, expected_error
+from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
 from shuffledp.survey.section import Circumstances, OutOfRange, Section, one_line

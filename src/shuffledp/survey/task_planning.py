@@ -18,8 +18,8 @@ from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.people.groups import Groups
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
 from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
+from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.network_plan import NetworkPlan
-from shuffledp.planning.randomizer_choice import Option, option_of, ranked
 from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
