@@ -10,7 +10,7 @@ import pytest
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.laws import (
     MallowsStream,
-    lehmer_codes,
+    exact_draws,
     mallows_sampling,
     sample_mallows,
     sample_mallows_blocks,
@@ -30,27 +30,27 @@ def code_of(u, remaining, theta):
         theta = mpmath.mpf(theta)
         filled = -mpmath.expm1(-theta * remaining) if remaining else mpmath.mpf(1)
         value = -mpmath.log1p(-u * filled) / theta
-        return int(min(mpmath.floor(value), remaining - 1 if remaining else lehmer_codes.LARGEST_CODE))
+        return int(min(mpmath.floor(value), remaining - 1 if remaining else exact_draws.LARGEST_CODE))
 
 
-@pytest.mark.parametrize("draw", [lehmer_codes._draw, lehmer_codes._draw_compiled])
+@pytest.mark.parametrize("draw", [exact_draws._draw, exact_draws._draw_compiled])
 @pytest.mark.parametrize("theta", CONCENTRATIONS)
 def test_every_draw_is_the_exact_quantile_of_its_word(draw, theta, monkeypatch):
-    monkeypatch.setattr(lehmer_codes, "_draw_for", lambda _: draw)
+    monkeypatch.setattr(exact_draws, "_draw_for", lambda _: draw)
     for remaining in (1, 2, 3, 1000, 10**7, None):
         # A tiny concentration puts boundaries next to 2^63 / 2^64, which takes hundreds of bits to tell.
         for word in WORDS if theta > 1e-50 else WORDS[2:6:3]:
             code = np.empty(1, dtype=np.int64)
             # Where the word does not decide, words of zeros follow, which choose the lower end of its interval.
-            lehmer_codes.draw_codes(theta, code, RecordedSource([word] + [0] * 40), remaining=remaining)
+            exact_draws.draw_codes(theta, code, RecordedSource([word] + [0] * 40), remaining=remaining)
             with mpmath.workdps(700):
                 assert code[0] == code_of(mpmath.mpf(word) / 2**64, remaining, theta)
 
 
-@pytest.mark.parametrize("draw", [lehmer_codes._draw, lehmer_codes._draw_compiled])
+@pytest.mark.parametrize("draw", [exact_draws._draw, exact_draws._draw_compiled])
 @pytest.mark.parametrize("theta", [1e-6, 1e-3, 0.1, 0.7])
 def test_words_next_to_a_boundary_fall_on_its_right_side_far_out_in_the_tail_too(draw, theta, monkeypatch):
-    monkeypatch.setattr(lehmer_codes, "_draw_for", lambda _: draw)
+    monkeypatch.setattr(exact_draws, "_draw_for", lambda _: draw)
     for tail in (0.01, 1, 8, 15, 20, 26):
         v = math.ceil(tail / theta)
         for remaining in (2 * v, None):
@@ -60,7 +60,7 @@ def test_words_next_to_a_boundary_fall_on_its_right_side_far_out_in_the_tail_too
             drawn = []
             for word in (boundary - 1, boundary, boundary + 1):
                 code = np.empty(1, dtype=np.int64)
-                lehmer_codes.draw_codes(theta, code, RecordedSource([word, 0, 0, 0]), remaining=remaining)
+                exact_draws.draw_codes(theta, code, RecordedSource([word, 0, 0, 0]), remaining=remaining)
                 drawn.append(int(code[0]) - v)
             assert drawn == [-1, -1, 0]
 
@@ -72,7 +72,7 @@ def test_a_word_that_contains_a_boundary_is_followed_by_another_and_others_are_n
     for word, following in ((int(boundary), 0), (int(boundary), TOP), (int(boundary) - 1, 0), (int(boundary) + 1, 0)):
         source = RecordedSource([word, following])
         code = np.empty(1, dtype=np.int64)
-        lehmer_codes.draw_codes(0.5, code, source, remaining=2)
+        exact_draws.draw_codes(0.5, code, source, remaining=2)
         drawn.append((int(code[0]), source.remaining))
     assert drawn == [(0, 0), (1, 0), (0, 1), (1, 1)]
 
@@ -81,7 +81,7 @@ def test_hardly_any_draw_needs_decimal_arithmetic():
     codes, source = np.empty(200_000, dtype=np.int64), SeededSource(1)
     words = source.words(codes.size)
     for theta in (1e-9, 1e-4, 1.0):
-        lehmer_codes._draw_compiled(codes, words, theta, 10**7, True)
+        exact_draws._draw_compiled(codes, words, theta, 10**7, True)
         assert (codes < 0).sum() <= 5
 
 
@@ -92,7 +92,7 @@ def test_both_kernels_take_the_items_that_are_left(num_items, spread):
     codes = np.array([rng.integers(0, min(spread, num_items - k)) for k in range(num_items)], dtype=np.int64)
     left = list(range(num_items))
     expected = [left.pop(code) for code in codes.tolist()]
-    for take in (lehmer_codes._take_plainly, lehmer_codes._take_compiled):
+    for take in (exact_draws._take_plainly, exact_draws._take_compiled):
         items = codes.copy()
         take(items, num_items)
         assert items.tolist() == expected
@@ -101,7 +101,7 @@ def test_both_kernels_take_the_items_that_are_left(num_items, spread):
 def test_all_codes_give_all_permutations_with_as_many_inversions_as_their_sum():
     found = {}
     for codes in itertools.product(*(range(5 - k) for k in range(5))):
-        permutation = lehmer_codes.permutation_of(np.array(codes, dtype=np.int64))
+        permutation = exact_draws.permutation_of(np.array(codes, dtype=np.int64))
         assert sum(a > b for a, b in itertools.combinations(permutation, 2)) == sum(codes)
         found[tuple(permutation)] = codes
     assert len(found) == math.factorial(5)
@@ -131,7 +131,7 @@ def test_plain_and_compiled_runs_agree(monkeypatch):
     drawn = []
     for kernels in (("_draw", "_take_plainly"), ("_draw_compiled", "_take_compiled")):
         for target, kernel in zip(("_draw_for", "_take_for"), kernels, strict=True):
-            monkeypatch.setattr(lehmer_codes, target, lambda _, kernel=kernel: getattr(lehmer_codes, kernel))
+            monkeypatch.setattr(exact_draws, target, lambda _, kernel=kernel: getattr(exact_draws, kernel))
         drawn.append(sample_mallows(3000, 0.003, source=SeededSource(8)).tolist())
     assert drawn[0] == drawn[1]
 

@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import gaussian_alpha, gaussian_delta, gaussian_mu, noisy_sort_sampling, sample_noisy_sort
-from shuffledp.laws.lazy_bits import precise
+from shuffledp.laws.exact_draws import precise
 from shuffledp.randomness.permutations import is_permutation
 from shuffledp.testing import RecordedSource, SeededSource
 

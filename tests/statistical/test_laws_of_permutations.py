@@ -25,7 +25,7 @@ from shuffledp.laws import (
     sample_mallows,
     sample_noisy_sort,
 )
-from shuffledp.laws.lehmer_codes import draw_codes
+from shuffledp.laws.exact_draws import draw_codes
 from shuffledp.randomness.sources import resolve_source
 
 

@@ -159,6 +159,11 @@ def not_adaptive(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("non-adaptive", "a randomizer that depends on nothing but the answer", value, not adaptive)
 
 
+def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """One report each, of one randomizer for all that depends on nothing but the answer."""
+    return (one_message_each(model), common_randomizer(model), not_adaptive(model))
+
+
 def oblivious(model: ProtocolModel) -> Hypothesis:
     """The shuffle does not look at the reports."""
     holds = model.shuffle.is_oblivious

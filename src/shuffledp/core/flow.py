@@ -193,7 +193,10 @@ class View:
     def __post_init__(self, source: RandomSource | None) -> None:
         object.__setattr__(self, "seeded", self.seeded or self.reports.seeded or resolve_source(source).reproducible)
         if self.labels is None:
-            self._check_unlabelled()
+            if self.shuffle.labels is not LabelMeaning.NONE or self.label_table is not None:
+                raise InvalidParameterError(
+                    f"labels must be given for a {self.shuffle.kind!r} shuffle or a label table; got labels=None."
+                )
             order = random_permutation(len(self.reports), source=source)
             object.__setattr__(self, "reports", self.reports.take(order))
             return
@@ -218,12 +221,6 @@ class View:
         order = order[np.argsort(labels[order], kind="stable")]
         object.__setattr__(self, "reports", self.reports.take(order))
         return labels[order]
-
-    def _check_unlabelled(self) -> None:
-        if self.shuffle.labels is not LabelMeaning.NONE or self.label_table is not None:
-            raise InvalidParameterError(
-                f"labels must be given for a {self.shuffle.kind!r} shuffle or a label table; got labels=None."
-            )
 
     def _check_labels(self, labels: NDArray[Any]) -> None:
         meaning, count = self.shuffle.labels, len(self.reports)

@@ -164,19 +164,15 @@ class LocalModel(Described):
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
 
-    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:  # noqa: ARG002
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:
         """The round that each report names, from 0; None where reports name none."""
         return None
 
-    def channel(self, *, exact: bool = False) -> Channel | None:  # noqa: ARG002
+    def channel(self, *, exact: bool = False) -> Channel | None:
         """The channel matrix of the randomizer, of fractions if ``exact``; None where it would be too large."""
         return None
 
-    def log_likelihood(
-        self,
-        columns: Mapping[str, NDArray[Any]],  # noqa: ARG002
-        value: Any,  # noqa: ARG002
-    ) -> NDArray[np.float64] | None:
+    def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
         """Log-likelihood of ``value`` given each report, up to a term of the report only; None if unknown."""
         return None
 
@@ -283,7 +279,7 @@ class MeanModel(LocalModel):
         Clipped to the range, it has one number per coordinate; so has the result, above 0, in squared units.
         """
 
-    def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:  # noqa: ARG002
+    def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Covariance that randomizing adds to a contribution, shape (dimension, dimension); None where it is not known.
 
         ``second_moment`` is the average of x x' over the people's vectors x.

@@ -75,25 +75,18 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
         raise InvalidParameterError(f"groups must be of the law's {num_items} owners; got groups of {people}.")
     worst: float | Fraction = Fraction(1)
     for members in [_checked_members(number, group, num_items) for number, group in enumerate(groups)]:
-        for chances in _neighborhoods(law, members).values():
-            if max(chances) == 0:
+        classes: dict[Permutation, list[float | Fraction]] = defaultdict(list)  # that differ in members' labels only
+        for permutation, chance in law.items():
+            classes[tuple(-1 if item in members else item for item in permutation)].append(chance)
+        for chances in classes.values():
+            most, least = max(chances), min(chances)
+            if most == 0:
                 continue
-            if len(chances) < math.factorial(len(members)) or min(chances) == 0:
+            if len(chances) < math.factorial(len(members)) or least == 0:
                 return math.inf
-            worst = max(worst, _quotient(max(chances), min(chances)))
+            exact = isinstance(most, Rational) and isinstance(least, Rational)
+            worst = max(worst, Fraction(most) / Fraction(least) if exact else float(most) / float(least))
     return worst
-
-
-def _quotient(a: float | Fraction, b: float | Fraction) -> float | Fraction:
-    return Fraction(a) / Fraction(b) if isinstance(a, Rational) and isinstance(b, Rational) else float(a) / float(b)
-
-
-def _neighborhoods(law: Law, members: frozenset[int]) -> dict[Permutation, list[float | Fraction]]:
-    """The probabilities of permutations that differ in the members' labels only, by what they share."""
-    classes: dict[Permutation, list[float | Fraction]] = defaultdict(list)
-    for permutation, chance in law.items():
-        classes[tuple(-1 if item in members else item for item in permutation)].append(chance)
-    return classes
 
 
 def checked_law(law: Law) -> int:

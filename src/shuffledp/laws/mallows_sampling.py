@@ -12,8 +12,15 @@ from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import invalid
-from shuffledp.laws.lazy_bits import RELATIVE_ERROR, Bits, precise, settled_floor
-from shuffledp.laws.lehmer_codes import draw_codes, permutation_of, take_items
+from shuffledp.laws.exact_draws import (
+    RELATIVE_ERROR,
+    Bits,
+    draw_codes,
+    permutation_of,
+    precise,
+    settled_floor,
+    take_items,
+)
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
 
@@ -58,7 +65,10 @@ def sample_mallows(
         >>> sample_mallows(4, math.inf).tolist()
         [0, 1, 2, 3]
     """
-    _checked(num_items, concentration)
+    validate.integer_at_least(0, num_items=num_items)
+    if num_items >= 2**31:
+        raise invalid("below 2**31; a longer file goes through MallowsStream", num_items=num_items)
+    validate.nonnegative(concentration=concentration)
     validate.one_of(DISTANCES, distance=distance)
     source = resolve_source(source)
     if concentration == 0:
@@ -69,20 +79,9 @@ def sample_mallows(
         return draw_hamming(int(num_items), float(concentration), source)
     if distance == "cayley":
         return draw_cayley(int(num_items), float(concentration), source)
-    return _draw_kendall(int(num_items), float(concentration), source)
-
-
-def _draw_kendall(num_items: int, concentration: float, source: RandomSource) -> NDArray[np.int64]:
-    codes = np.empty(num_items, dtype=np.int64)
-    draw_codes(concentration, codes, source, remaining=num_items)
+    codes = np.empty(int(num_items), dtype=np.int64)
+    draw_codes(float(concentration), codes, source, remaining=int(num_items))
     return permutation_of(codes)
-
-
-def _checked(num_items: int, concentration: float) -> None:
-    validate.integer_at_least(0, num_items=num_items)
-    if num_items >= 2**31:
-        raise invalid("below 2**31; a longer file goes through MallowsStream", num_items=num_items)
-    validate.nonnegative(concentration=concentration)
 
 
 def sample_mallows_blocks(

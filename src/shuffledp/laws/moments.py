@@ -163,7 +163,11 @@ def kendall_position_law(num_items: int, concentration: float, rank: int) -> Flo
         >>> kendall_position_law(4, 0.0, 1).tolist()
         [0.25, 0.25, 0.25, 0.25]
     """
-    _checked_rank(num_items, concentration, rank)
+    validate.integer_at_least(1, num_items=num_items)
+    validate.nonnegative(concentration=concentration)
+    validate.integer_at_least(0, rank=rank)
+    if rank >= num_items:
+        raise invalid(f"below num_items={num_items}", rank=rank)
     if rank > (num_items - 1) // 2:
         return kendall_position_law(num_items, concentration, num_items - 1 - rank)[::-1].copy()
     law = _truncated(num_items - rank, concentration)
@@ -175,14 +179,6 @@ def kendall_position_law(num_items: int, concentration: float, rank: int) -> Flo
         longer[1:] += law * at_most[:-1]
         law = longer
     return law
-
-
-def _checked_rank(num_items: int, concentration: float, rank: int) -> None:
-    validate.integer_at_least(1, num_items=num_items)
-    validate.nonnegative(concentration=concentration)
-    validate.integer_at_least(0, rank=rank)
-    if rank >= num_items:
-        raise invalid(f"below num_items={num_items}", rank=rank)
 
 
 def _truncated(size: int, concentration: float) -> Floats:

@@ -11,7 +11,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
-from shuffledp.laws.lazy_bits import Bits, lost, precise
+from shuffledp.laws.exact_draws import Bits, lost, precise
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 

@@ -110,7 +110,11 @@ def position_bounds(
         found = _of_the_gap(graph, num_rounds, laziness, survival)
     different = {id(each): each for each in (graph if isinstance(graph, Graph) else graph[0], *graphs)}.values()
     slack = _SLACK * (1 + num_rounds) * max(1, int(max(each.degrees.max(initial=0) for each in different)))
-    probabilities, counts = _classes(_cut(found.largest * (1 + slack), survival * (1 + slack)), people)
+    # The most concentrated distribution of this total with no rank above a given one.
+    most = found.largest * (1 + slack)
+    left = survival * (1 + slack) - np.concatenate([[0.0], np.cumsum(most)[:-1]])
+    kept = np.minimum(most, np.maximum(0.0, left))
+    probabilities, counts = _classes(kept[kept > 0], people)
     return PositionBounds(
         probabilities=probabilities,
         counts=counts,
@@ -197,13 +201,6 @@ def _of_the_gap(graph: Graphs, num_rounds: int, laziness: float, survival: float
     away = kept / rarest  # |P_j(i) / pi_i - 1|, for all j and i
     likeness = 2 * math.log((1 + away) / (1 - away)) if away < 1 else math.inf
     return _Found(np.sort(largest)[::-1] * survival, least, likeness, None, None)
-
-
-def _cut(descending: Floats, total: float) -> Floats:
-    """The most concentrated distribution of this total with no rank above a given one."""
-    before = np.concatenate([[0.0], np.cumsum(descending)[:-1]])
-    kept = np.minimum(descending, np.maximum(0.0, total - before))
-    return kept[kept > 0]
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:

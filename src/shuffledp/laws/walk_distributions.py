@@ -329,8 +329,10 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -
         and graph.num_users * most * entries <= _MOST_STEPS
     ):
         exact = first_round_within(graph, MIXING_TOLERANCE, laziness=laziness)
-        worst = _farthest(graph, max(exact - 1, 0), laziness)
-        return MixingRounds(exact, exact, worst, worst)
+        distances = np.empty(graph.num_users)
+        for starts, laws in position_distributions(graph, max(exact - 1, 0), laziness=laziness):
+            distances[starts] = np.abs(laws - graph.stationary).sum(axis=1)
+        return MixingRounds(exact, exact, int(distances.argmax()), int(distances.argmax()))
     if most > _MOST_MIXING_ROUNDS:
         return MixingRounds(0, most, None)
     start = int(graph.degrees.argmin())
@@ -356,10 +358,3 @@ def _far_starts(graph: Graph, num_rounds: int, laziness: float, count: int) -> N
     for _ in range(rounds):
         seen = one_round(matrix, seen, laziness)
     return np.argsort(-(seen**2).sum(axis=1), kind="stable")[:count]
-
-
-def _farthest(graph: Graph, num_rounds: int, laziness: float) -> int:
-    distances = np.empty(graph.num_users)
-    for starts, laws in position_distributions(graph, num_rounds, laziness=laziness):
-        distances[starts] = np.abs(laws - graph.stationary).sum(axis=1)
-    return int(distances.argmax())

@@ -196,10 +196,6 @@ class SecureSource(KeyedSource):
         del labels
         return type(self)(key if self._given else None)
 
-    def _start_anew(self) -> None:
-        word_key, _ = split_key(os.urandom(KEY_BYTES))
-        self._buffer.restart(KeyErasingCipher(word_key))
-
 
 _SECURE_SOURCES: "weakref.WeakSet[SecureSource]" = weakref.WeakSet()
 _OF_THREAD = threading.local()
@@ -207,7 +203,8 @@ _OF_THREAD = threading.local()
 
 def _start_anew_in_child() -> None:
     for source in list(_SECURE_SOURCES):
-        source._start_anew()
+        word_key, _ = split_key(os.urandom(KEY_BYTES))
+        source._buffer.restart(KeyErasingCipher(word_key))
 
 
 if hasattr(os, "register_at_fork"):

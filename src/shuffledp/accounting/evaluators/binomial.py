@@ -171,7 +171,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
     some, others = np.where(inside, counts, 1.0), np.where(inside, rest, 1.0)
     whole = some + others
     value = stirling_error(whole) - stirling_error(some) - stirling_error(others)
-    value -= _divergence(some, whole, chance)
+    value -= _deviance(some, whole * chance) + _deviance(others, whole * (1 - chance))
     value += 0.5 * np.log(whole / (2 * math.pi * some) / others)
     return np.where(inside, value, np.where(counts > 0, trials * math.log(chance), trials * math.log1p(-chance)))
 
@@ -186,15 +186,13 @@ def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
     reach = _reach(counts, rest, odds)[..., np.newaxis]
     nodes, weights = _gauss_legendre()
     places = reach * nodes
-    values = _log_integrand(counts[..., np.newaxis], rest[..., np.newaxis], odds, places)
+    many, others = counts[..., np.newaxis], rest[..., np.newaxis]
+    if odds == 1:  # in a form that loses no digits to cancellation
+        values = (others - many) * np.arctanh(places) + (many + others) / 2 * np.log1p(-places * places)
+    else:
+        values = many * np.log1p(-places) + others * np.log1p(odds * places)
     integral = (np.exp(values, out=values) @ weights) * reach[..., 0]
     return np.asarray((trials - counts) * odds * integral)
-
-
-def _log_integrand(counts: Floats, rest: Floats, odds: float, places: Floats) -> Floats:
-    if odds == 1:  # in a form that loses no digits to cancellation
-        return np.asarray((rest - counts) * np.arctanh(places) + (counts + rest) / 2 * np.log1p(-places * places))
-    return np.asarray(counts * np.log1p(-places) + rest * np.log1p(odds * places))
 
 
 def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
@@ -216,11 +214,6 @@ def _gauss_legendre() -> tuple[Floats, Floats]:
     """Nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return (nodes + 1) / 2, weights / 2
-
-
-def _divergence(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """``trials`` times the Kullback-Leibler divergence of the observed share from the chance."""
-    return _deviance(counts, trials * chance) + _deviance(trials - counts, trials * (1 - chance))
 
 
 def _deviance(counts: Floats, means: Floats | float) -> Floats:

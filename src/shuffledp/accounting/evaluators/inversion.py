@@ -152,7 +152,9 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     density += (
         float(weight @ error) + 8 * _ROUNDING * math.log2(terms) * float(weight @ modulus) + cut / (end * variance)
     )
-    guard = _prefactor_error(tilted)
+    # More than the error of n log E[exp(l G)], also from values and masses that are rounded in their last place.
+    terms_size = tilted.masses @ np.abs(np.expm1(tilted.tilt * tilted.values)) + tilted.tilt * tilted.moment
+    guard = float(tilted.unit * (tilted.users * terms_size + abs(tilted.log_growth) + 8))
     log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)
     if log_scale + guard + math.log(abs(positive) + spread + SMALLEST) < _FLOOR:
         return 0.0, SMALLEST, terms
@@ -189,12 +191,6 @@ def _characteristic(tilted: _Tilted, frequencies: Floats, step: float) -> tuple[
     # Where 1 + (real, imaginary) is near 0, errors are not relative any more: n |z|^(n-1) |dz|, with |z| <= 1/2.
     error[(1 + real) ** 2 + imaginary**2 < 0.25] += tilted.unit * (1 + grown[-1])
     return modulus, phase, error
-
-
-def _prefactor_error(tilted: _Tilted) -> float:
-    """More than the error of n log E[exp(l G)], also from values and masses that are rounded in their last place."""
-    terms = tilted.masses @ np.abs(np.expm1(tilted.tilt * tilted.values)) + tilted.tilt * tilted.moment
-    return float(tilted.unit * (tilted.users * terms + abs(tilted.log_growth) + 8))
 
 
 def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:

@@ -24,14 +24,7 @@ from shuffledp.accounting.evaluators.report_densities import (
     laplace_homogeneous,
 )
 from shuffledp.accounting.numerics import SMALLEST
-from shuffledp.accounting.theorem import (
-    Theorem,
-    common_randomizer,
-    not_adaptive,
-    one_message_each,
-    several_users,
-    uniform_shuffle,
-)
+from shuffledp.accounting.theorem import Theorem, common_reports, several_users, uniform_shuffle
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
@@ -79,8 +72,8 @@ class LawTheorem(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One randomizer for all that depends on the answer alone, one message each, uniformly shuffled, two users."""
-        shape = (uniform_shuffle(model), one_message_each(model), common_randomizer(model), not_adaptive(model))
-        return (*shape, several_users(model), *_moderate(model, delta), *self.special_hypotheses(model))
+        shape = (uniform_shuffle(model), *common_reports(model), several_users(model))
+        return (*shape, *_moderate(model, delta), *self.special_hypotheses(model))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Where the upper bound is known to be at most delta, or the lower bound to exceed it; to about six digits."""
@@ -247,7 +240,16 @@ def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
     return [(first, second, others) for _, first, second, others in ordered]
 
 
-class BlanketLaplace(LawTheorem):
+class _LaplaceTheorem(LawTheorem):
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Laplace noise, and a moderate epsilon0."""
+        steps = model.local.laplace_steps
+        value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
+        noise = Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
+        return (noise, moderate_epsilon0(model))
+
+
+class BlanketLaplace(_LaplaceTheorem):
     """The blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
 
     The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
@@ -257,10 +259,6 @@ class BlanketLaplace(LawTheorem):
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
     supersedes: ClassVar[tuple[str, ...]] = LOOSER
 
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Laplace noise, and a moderate epsilon0."""
-        return (_laplace(model), moderate_epsilon0(model))
-
     def family(self, model: ProtocolModel) -> LawFamily:
         """One law: exchanging the two inputs changes nothing."""
         epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
@@ -268,28 +266,18 @@ class BlanketLaplace(LawTheorem):
         return LawFamily((law,), model.num_users, epsilon0)
 
 
-class HomogeneousLaplace(LawTheorem):
+class HomogeneousLaplace(_LaplaceTheorem):
     """The exact delta where all others hold 0, the victim 0 or 1, the noise cut into cells by merging."""
 
     id: ClassVar[str] = "homogeneous-laplace"
     citation: ClassVar[str] = "exact evaluation on the data set where all others hold the least value"
     kind: ClassVar[Kind] = Kind.LOWER_BOUND
 
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Laplace noise, and a moderate epsilon0."""
-        return (_laplace(model), moderate_epsilon0(model))
-
     def family(self, model: ProtocolModel) -> LawFamily:
         """Both directions."""
         epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
         law = _homogeneous(epsilon0 * _STATED_BELOW, steps)
         return LawFamily((law, law.swapped), model.num_users, epsilon0)
-
-
-def _laplace(model: ProtocolModel) -> Hypothesis:
-    steps = model.local.laplace_steps
-    value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
-    return Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
 
 
 def _blanket(epsilon0: float, steps: float) -> ReportLaw:

@@ -17,14 +17,7 @@ from shuffledp.accounting.evaluators.binomial import binomial_blocks
 from shuffledp.accounting.evaluators.report_densities import ReportLaw
 from shuffledp.accounting.evaluators.weighted_sums import WeightedSum
 from shuffledp.accounting.numerics import gaussian_epsilon, smallest_below
-from shuffledp.accounting.theorem import (
-    LocalOnly,
-    Theorem,
-    common_randomizer,
-    not_adaptive,
-    one_message_each,
-    several_users,
-)
+from shuffledp.accounting.theorem import LocalOnly, Theorem, common_reports, several_users
 from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
 from shuffledp.accounting.theorems.reductions import (
     blanket_bound,
@@ -262,8 +255,7 @@ class NetworkSingle(_OfWalks):
 def _about_reports(model: ProtocolModel, delta: float, *further: Hypothesis) -> tuple[Hypothesis, ...]:
     walks = walks_of(model)
     bound = blanket_bound(model, size=0 if walks is None else walks.num_users, delta=delta)
-    shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), several_users(model))
-    return (*shape, *further, bound)
+    return (*common_reports(model), several_users(model), *further, bound)
 
 
 def _likeness(walks: Walks) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.accounting.numerics import largest_below
 from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
 from shuffledp.accounting.theorems.blanket_laws import HomogeneousChannel, HomogeneousLaplace
-from shuffledp.accounting.theorems.network_bounds import NetworkSingle, Walks, known_walks, walks_of
+from shuffledp.accounting.theorems.network_bounds import NetworkSingle, known_walks, walks_of
 from shuffledp.accounting.theorems.reductions import uniform_model
 from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, OthersEqual, ThirdValue
 from shuffledp.core import validate
@@ -70,7 +70,12 @@ class NetworkFirstHop(Theorem):
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The share of neighbors times the local delta, from below."""
         walks = walks_of(model)
-        return 0.0 if walks is None else _share(walks) * _local_delta(model.local, epsilon)
+        if walks is None:
+            return 0.0
+        # Of a report that the first round takes to a colluder, whose owner and receiver are online.
+        moved = (1 - walks.laziness) * (1 - walks.dropout) * (1 - walks.offline) ** 2
+        share = min(walks.num_colluding / max(walks.num_users - 1, 1), 1.0) * moved * (1 - _GUARD)
+        return share * _local_delta(model.local, epsilon)
 
 
 class NetworkHistogram(Theorem):
@@ -120,13 +125,6 @@ def _uniform(model: ProtocolModel) -> ProtocolModel:
     parts = () if walks is None else walks.parts
     people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])
     return uniform_model(model, max(people, 1))
-
-
-def _share(walks: Walks) -> float:
-    """Of a report that the first round takes to a colluder, whose owner and receiver are online; from below."""
-    neighbors = max(walks.num_users - 1, 1)
-    moved = (1 - walks.laziness) * (1 - walks.dropout) * (1 - walks.offline) ** 2
-    return min(walks.num_colluding / neighbors, 1.0) * moved * (1 - _GUARD)
 
 
 def _local_delta(local: LocalModel, epsilon: float) -> float:

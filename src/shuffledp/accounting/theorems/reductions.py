@@ -21,14 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp.accounting.evaluators.report_densities import ReportLaw
-from shuffledp.accounting.theorem import (
-    LocalOnly,
-    Theorem,
-    common_randomizer,
-    not_adaptive,
-    oblivious,
-    one_message_each,
-)
+from shuffledp.accounting.theorem import LocalOnly, Theorem, common_reports, oblivious
 from shuffledp.accounting.theorems.blanket_laws import BlanketChannel, BlanketLaplace, LawTheorem
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
 from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
@@ -127,8 +120,7 @@ class ObliviousShuffle(Theorem):
             holds=promise is not None and promise[1] < delta,
         )
         size = model.shuffle.num_honest if promise is not None else 0
-        shape = (one_message_each(model), common_randomizer(model), not_adaptive(model))
-        return (promised, *shape, blanket_bound(model, size=size, delta=delta))
+        return (promised, *common_reports(model), blanket_bound(model, size=size, delta=delta))
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Shuffles that are known to hide exchanges of two people."""
@@ -182,8 +174,8 @@ class SwapCost(Theorem):
         known = bool(shuffle.swap_windows())
         value = f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}"
         swaps = Hypothesis("known-swap-costs", "a shuffle with known costs of exchanging two people", value, known)
-        shape = (oblivious(model), one_message_each(model), common_randomizer(model), not_adaptive(model))
-        return (swaps, *shape, blanket_bound(model, size=2 if known else 0, delta=delta))
+        bound = blanket_bound(model, size=2 if known else 0, delta=delta)
+        return (swaps, oblivious(model), *common_reports(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest over the people of the least over their windows."""

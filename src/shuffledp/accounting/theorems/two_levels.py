@@ -28,7 +28,13 @@ _BINARY_STATED_ABOVE = 2e-15
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
-class BlanketTwoLevel(LawTheorem):
+class _TwoLevelTheorem(LawTheorem):
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Two densities, and a moderate epsilon0."""
+        return (_two_densities(model.local), moderate_epsilon0(model))
+
+
+class BlanketTwoLevel(_TwoLevelTheorem):
     """The privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
 
     The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31% of
@@ -39,10 +45,6 @@ class BlanketTwoLevel(LawTheorem):
     citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for two densities"
     supersedes: ClassVar[tuple[str, ...]] = LOOSER
 
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Two densities, and a moderate epsilon0."""
-        return (_two_densities(model.local), moderate_epsilon0(model))
-
     def family(self, model: ProtocolModel) -> LawFamily:
         """One law: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), model.local.epsilon0
@@ -50,7 +52,7 @@ class BlanketTwoLevel(LawTheorem):
         return LawFamily((law,), model.num_users, epsilon0)
 
 
-class OthersEqual(LawTheorem):
+class OthersEqual(_TwoLevelTheorem):
     """The exact delta of the data sets in which all others hold the victim's value, or the one it is replaced by.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
@@ -60,10 +62,6 @@ class OthersEqual(LawTheorem):
     citation: ClassVar[str] = "exact evaluation on the data sets where all others agree with the victim"
     kind: ClassVar[Kind] = Kind.LOWER_BOUND
 
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Two densities, and a moderate epsilon0."""
-        return (_two_densities(model.local), moderate_epsilon0(model))
-
     def family(self, model: ProtocolModel) -> LawFamily:
         """Both data sets."""
         shape, epsilon0 = _shape(model), _understated(model)
@@ -71,7 +69,7 @@ class OthersEqual(LawTheorem):
         return LawFamily(laws, model.num_users, model.local.epsilon0)
 
 
-class ThirdValue(LawTheorem):
+class ThirdValue(_TwoLevelTheorem):
     """The exact delta of the data set in which all others hold one value, different from both of the victim's two.
 
     For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are

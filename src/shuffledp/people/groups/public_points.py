@@ -76,7 +76,11 @@ class PublicPoints:
         self._globe = metric == "haversine"
         columns = _as_columns(points)
         distinct, inverse = distinct_rows(_normal_angles(columns) if self._globe else columns)
-        at = _on_sphere(distinct) if self._globe else distinct
+        at = distinct
+        if self._globe:
+            latitude, longitude = np.radians(distinct).T
+            around = np.cos(latitude)
+            at = np.column_stack([around * np.cos(longitude), around * np.sin(longitude), np.sin(latitude)])
         self._line = at.shape[1] == 1
         self._x = at[:, 0]
         # In units of a power of 2 above the largest coordinate, which changes no digit, squares do not overflow.
@@ -207,13 +211,6 @@ def _normal_angles(degrees: Floats) -> Floats:
     latitude, longitude = degrees.T
     longitude = np.where(np.abs(latitude) == 90, 0.0, np.where(longitude >= 180, longitude - 360, longitude))
     return np.column_stack([latitude, longitude + 0.0])
-
-
-def _on_sphere(degrees: Floats) -> Floats:
-    latitude, longitude = np.radians(degrees).T
-    return np.column_stack(
-        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
-    )
 
 
 def distances(here: Floats, there: Floats, metric: str | None) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.validate import invalid
-from shuffledp.laws.lazy_bits import Bits, lost, precise
+from shuffledp.laws.exact_draws import Bits, lost, precise
 from shuffledp.randomizers.sampling.coins import largest_fraction_up_to
 from shuffledp.randomizers.sampling.discrete_laplace import LARGEST_DENOMINATOR, exponential_coins, successes
 from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_integers

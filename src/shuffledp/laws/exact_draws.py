@@ -1,11 +1,16 @@
-"""Lehmer codes of permutations: exact draws, and the permutation of a code.
+"""Exact draws: lazy bits, which decide what floats cannot, and the Lehmer codes of permutations.
 
-The code of an item is the number of smaller items that remain when it is drawn.
+**Lazy bits** are those of a uniform number that are drawn only when they matter. Samplers compute in floats first, with
+a margin far above the error of a float function. What lies within the margin of a boundary, a few draws in a million,
+is decided in decimal arithmetic and with as many bits as it takes. So the laws are exact, and the same words give the
+same draws on every machine.
+
+**The Lehmer code** of an item is the number of smaller items that remain when it is drawn.
 """
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext, localcontext
 from typing import Any
 
 import numpy as np
@@ -13,17 +18,73 @@ from numpy.typing import NDArray
 
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
-from shuffledp.laws.lazy_bits import RELATIVE_ERROR, settled_floor
 from shuffledp.randomness.sources import RandomSource
 
 Words = NDArray[np.uint64]
 
+RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
 LARGEST_CODE = 2**40  # larger codes of a stream without end are replaced by it: no buffer is so long
 _CHUNK_WORDS = 2**16
 _UNIT = 2.0**-64
 _ARGUMENT_ERROR = 2.0**-49  # of u (1 - q^m): sixteen times what rounding does
 _NEARLY_ONE = 2.0**-40
 _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by less than 1e-240 of itself
+
+
+class Bits:
+    """A uniform number in [low, low + 1) / 2^count.
+
+    Args:
+        low: its first bits, as an integer.
+        count: their number.
+    """
+
+    __slots__ = ("count", "low")
+
+    def __init__(self, low: int, count: int = 64) -> None:
+        self.low, self.count = low, count
+
+    def extend(self, source: RandomSource) -> None:
+        """Draw 64 bits more."""
+        self.low = self.low << 64 | int(source.words(1)[0])
+        self.count += 64
+
+    def ends(self) -> tuple[Decimal, Decimal]:
+        """Both ends of the interval, exactly."""
+        scale = Decimal(2) ** self.count
+        return Decimal(self.low) / scale, Decimal(self.low + 1) / scale
+
+
+def precise(digits: int) -> Context:
+    """Decimal context of a number of digits, in which nothing overflows."""
+    return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+
+
+def lost() -> Decimal:
+    """Error bound of a computation in the current decimal context: half of the digits, far more than any here loses."""
+    return Decimal(10) ** -(getcontext().prec // 2)
+
+
+def settled_floor(
+    value: Callable[[Decimal], Decimal], word: int, source: RandomSource, *, most: int, digits: int = 0
+) -> int:
+    """The integer part of ``value(u)``, or ``most`` if less, for a uniform u whose first 64 bits are known.
+
+    ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
+    ``digits`` than the usual ones.
+    """
+    bits = Bits(word)
+    while True:
+        with localcontext(precise(100 + bits.count + digits)):
+            low, high = bits.ends()
+            least = min(max(value(low) - lost(), Decimal(0)), Decimal(most))
+            largest = min(max(value(high) + lost(), Decimal(0)), Decimal(most))
+            if math.floor(least) == math.floor(largest):
+                return math.floor(least)
+        bits.extend(source)
+
+
+# ---- Lehmer codes ----------------------------------------------------------------------------------------------------
 
 
 def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, remaining: int | None = None) -> None:
