@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from shuffledp.cli.options import Earlier, Force, Json, Png, Seed, TaskFile, sho
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
     from shuffledp.randomness.sources import RandomSource
-    from shuffledp.survey import Outcome, StageOutcome, Task
+    from shuffledp.survey import Outcome
 
 Answers = Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")]
 Folder = Annotated[
@@ -61,15 +60,7 @@ def randomize(
 
     The reports are still in the order of the people: they are for the shuffler only.
     """
-    from shuffledp.cli.progress_bars import watching
-    from shuffledp.files import stages
-    from shuffledp.survey import Task
-
-    asked, source = Task.read(task), _source(seed)
-    _require_apart(input, output)
-    with _new_stage(asked, output, force=force) as place, watching() as watch:
-        outcome = stages.randomize(asked, input, place, source=source, watch=watch)
-    _show_stage(outcome, output, as_json=json)
+    _stage("randomize", task, input, output, source=_source(seed), force=force, as_json=json)
 
 
 def shuffle(
@@ -85,17 +76,10 @@ def shuffle(
 
     The order of the view tells nothing.
     """
-    from shuffledp.cli.progress_bars import watching
-    from shuffledp.files import stages
-    from shuffledp.survey import Task
-
-    asked, source = Task.read(task), _source(seed)
-    _require_apart(input, output)
+    source = _source(seed)
     # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
     source = source and source.substream("shuffle")
-    with _new_stage(asked, output, force=force) as place, watching() as watch:
-        outcome = stages.shuffle(asked, input, place, source=source, watch=watch, beside=task.parent)
-    _show_stage(outcome, output, as_json=json)
+    _stage("shuffle", task, input, output, source=source, force=force, as_json=json, beside=task.parent)
 
 
 def analyze(
@@ -170,20 +154,32 @@ def _show(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bo
     show_result(outcome, lambda: with_places(document, outcome, folder), as_json=as_json)
 
 
-def _new_stage(task: "Task", output: Path, *, force: bool) -> AbstractContextManager[Path]:
-    """Where a stage writes: a file, or a folder for the files of blocks."""
-    from shuffledp.files import is_stage, new_file, new_folder
-
-    return new_folder(output, force=force, is_ours=is_stage) if task.in_blocks else new_file(output, force=force)
-
-
-def _show_stage(outcome: "StageOutcome", output: Path, *, as_json: bool) -> None:
-    """What a single stage did with each private column; a file of secrets is warned of."""
+def _stage(
+    name: str,
+    task_file: Path,
+    taken: Path,
+    output: Path,
+    *,
+    source: "RandomSource | None",
+    force: bool,
+    as_json: bool,
+    **further: Path,
+) -> None:
+    """One stage, from the file (or folder) that it takes to another; a file of secrets is warned of."""
+    from shuffledp.cli.progress_bars import watching
     from shuffledp.documents.document import Document
     from shuffledp.documents.flow_document import secret_file, stage_section
+    from shuffledp.files import is_stage, new_file, new_folder, stages
+    from shuffledp.survey import Task
 
-    columns = list(zip(outcome.task.stage_files(output), outcome.columns.values(), strict=True))
-    sections = tuple(stage_section(outcome.stage, column, str(path)) for path, column in columns)
+    task = Task.read(task_file)
+    _require_apart(taken, output)
+    blocks = task.in_blocks
+    made = new_folder(output, force=force, is_ours=is_stage) if blocks else new_file(output, force=force)
+    with made as place, watching() as watch:
+        outcome = getattr(stages, name)(task, taken, place, source=source, watch=watch, **further)
+    columns = list(zip(task.stage_files(output), outcome.columns.values(), strict=True))
+    sections = tuple(stage_section(name, column, str(path)) for path, column in columns)
     show_result(outcome, lambda: Document(sections=sections), as_json=as_json)
     for path, column in columns:
         if column.is_secret:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
+from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
 from shuffledp.documents.document import PAGE, TERMINAL, Role, Section, Step, Steps, Text, told
 from shuffledp.documents.words import count, listed
@@ -81,9 +81,8 @@ def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
 def _received(flow: DataFlow) -> Step:
     if flow.received is None:
         return Step(name="Received", count="not seen", note="raw answers never came to this stage", secret=True)
-    return Step(
-        name="Received", count=count(flow.received), note="rows in the input", secret=True, left_out=count(flow.missing)
-    )
+    received, missing = count(flow.received), count(flow.missing)
+    return Step(name="Received", count=received, note="rows in the input", secret=True, left_out=missing)
 
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
@@ -101,19 +100,15 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
         name, note = "Passed on", "from hand to hand, by random walks"
     else:
         product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
-        name, note = "Shuffled", f"{product}by {_shuffle(model.shuffle)}"
+        by = f"{'an' if model.shuffle.kind[0] in 'aeiou' else 'a'} {model.shuffle.kind} shuffle"
+        if isinstance(model.shuffle, ParallelShuffleModel):
+            by = f"{model.shuffle.num_rounds} separate {model.shuffle.round.kind} shuffles"
+        name, note = "Shuffled", f"{product}by {by}"
     yield Step(name=name, count=count(users * messages), note=note)
     what = "reports" if messages == 1 else "messages"
     dummies = ", dummies among them" if model.shuffle.dummies else ""
     note = f"{what}{dummies}, {_ORDER[model.shuffle.labels]}"
     yield Step(name="Released", count=count(flow.released), note=note)
-
-
-def _shuffle(shuffle: ShuffleModel) -> str:
-    if isinstance(shuffle, ParallelShuffleModel):
-        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles"
-    article = "an" if shuffle.kind[0] in "aeiou" else "a"
-    return f"{article} {shuffle.kind} shuffle"
 
 
 def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:

@@ -73,7 +73,12 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list
         f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
         f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}",
         *_mixing_sentences(plan),
-        *_failing(plan),
+        *(
+            f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at "
+            f"most {chance_of(each.exposure)} on average; whoever has a colluding neighbor has no guarantee but that "
+            "of the own device."
+            for each in plan.risks[:1]
+        ),  # if trust fails: never a promise
     ]
 
 
@@ -164,16 +169,6 @@ def _mixing_table(plan: NetworkPlan) -> Iterable[Table]:
 
 def _mixing_time(rounds: float | None) -> str:
     return NOTHING if rounds is None else "never" if math.isinf(rounds) else f"{rounds:,.1f}"
-
-
-def _failing(plan: NetworkPlan) -> list[str]:
-    """What remains if trust fails: never a promise."""
-    return [
-        f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
-        f"{chance_of(each.exposure)} on average; whoever has a colluding neighbor has no guarantee but that of the own "
-        "device."
-        for each in plan.risks[:1]
-    ]
 
 
 def chance_of(exposure: float) -> str:

@@ -49,9 +49,11 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
 def _column(column: ColumnPlan) -> Iterable[Block]:
     """What one person sends, how far estimates will be off, and what others would do."""
     chosen = column.chosen
+    # What rounding adds depends on the values: only the most of it is known.
+    about = "at most" if column.protocol is not None and _rounds(column.protocol, chosen) else "about"
     yield Text(
         f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
-        f"{_about(column)} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
+        f"{about} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
         "sampling people."
     )
     if column.protocol is not None:
@@ -98,11 +100,6 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
         f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a standard "
         f"error of {protocol.central_error:.3g}; yours is {most}{ratio:.3g} x that."
     )
-
-
-def _about(column: ColumnPlan) -> str:
-    """What rounding adds depends on the values: only the most of it is known."""
-    return "at most" if column.protocol is not None and _rounds(column.protocol, column.chosen) else "about"
 
 
 def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:

@@ -131,6 +131,8 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     )
     if first.withdrawn:
         return Promise(title="Nothing is promised", headline=(*headline, *_withdrawn(first, others)))
+    cards = tuple(tuple(_card(each, first.all_remarks)) for each in others)
+    known = (Text("What else is known", Role.HEADING, on=PAGE), Beside(cards, "cards", on=PAGE))
     return Promise(
         title="Nothing is promised" if first.guarantee.is_trivial else "What is promised",
         headline=(*headline, _large(first)),
@@ -140,7 +142,7 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
             Text(_HOLDS, on=PAGE),
             Listing(tuple(each.text for each in first.trust), "trust", on=PAGE),
         ),
-        grounds=(*_grounds(first), *_others(first, others)),
+        grounds=(*_grounds(first), *(known if others else ())),
     )
 
 
@@ -224,12 +226,6 @@ def _by(statement: PrivacyStatement, start: str = "By ") -> Text:
     """Theorem, source, and who has checked the proof."""
     theorem = statement.basis.theorem
     return Text(f"{start}{theorem}: {statement.basis.citation}; {statement.proof}.", code=(theorem,), on=PAGE)
-
-
-def _others(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
-    if others:
-        yield Text("What else is known", Role.HEADING, on=PAGE)
-        yield Beside(tuple(tuple(_card(each, first.all_remarks)) for each in others), "cards", on=PAGE)
 
 
 def _card(statement: PrivacyStatement, known: Sequence[str]) -> Iterable[Block]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -57,26 +57,10 @@ class FileFacts(Described):
     library_version: str = __version__
 
     @classmethod
-    def of(
-        cls,
-        column: Column,
-        content: str,
-        flow: DataFlow,
-        *,
-        seeded: bool,
-        shuffle: ShuffleModel | None = None,
-        trust: tuple[Trust, ...] = (),
-    ) -> Self:
-        """The facts of a file of this column, with its digest and the model of its randomizer."""
-        return cls(
-            content=content,
-            task_sha256=column.sha256,
-            seeded=seeded,
-            flow=flow,
-            local=column.randomizer.randomizer().model,
-            shuffle=shuffle,
-            trust=trust,
-        )
+    def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:
+        """The facts of a file of this column, with its digest and the model of its randomizer, and further ones."""
+        local = column.randomizer.randomizer().model
+        return cls(content=content, task_sha256=column.sha256, flow=flow, local=local, **further)
 
 
 class ReportsWriter:

@@ -3,10 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from shuffledp.core.text import plural
 
 Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
 Result = TypeVar("Result")
-Part = TypeVar("Part", bound=Sized)
+Part = TypeVar("Part")
 
 _ROWS_AT_A_TIME = 1 << 19
 _BYTES_AT_A_TIME = 1 << 24
@@ -49,12 +49,14 @@ class Watch:
         """
 
 
-def counted(parts: Iterable[Part], watch: Watch, step: str, total: int | None = None) -> Iterator[Part]:
+def counted(
+    parts: Iterable[Part], watch: Watch, step: str, total: int | None = None, *, size: Callable[[Any], int] = len
+) -> Iterator[Part]:
     """The parts, telling after each how many rows are done."""
     done = 0
     for part in parts:
         yield part
-        done += len(part)
+        done += size(part)
         watch.progress(step, done, total)
 
 

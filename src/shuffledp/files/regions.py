@@ -134,7 +134,8 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
         points = np.column_stack([columns[name] for name in section.columns])
         metric, radius = section.metric or "euclidean", section.radius or 0.0
         cells = cells_of(points, alone, most, metric=metric, radius=radius)
-        named = [{name: _short(value) for name, value in zip(section.columns, at, strict=True)} for at in cells.places]
+        places = [[float(f"{value:.6g}") for value in at] for at in cells.places]
+        named = [dict(zip(section.columns, at, strict=True)) for at in places]
         return _marked(cells.of_person, tuple(named), alone, is_at_slots=True)
     named_by = [section.column] if section is not None and section.column else list(column.public)
     if named_by:
@@ -209,10 +210,6 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
     first = np.flatnonzero(np.diff(joined, prepend=-1))
     last = np.append(first[1:], joined.size) - 1
     return joined.astype(np.int64), list(zip(first.tolist(), last.tolist(), strict=True))
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")
 
 
 class Cells(NamedTuple):

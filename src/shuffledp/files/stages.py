@@ -15,7 +15,7 @@ from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
 from shuffledp.files.graph_files import WalkedView
-from shuffledp.files.parquet import FileFacts, ReportPart, ReportsWriter, ViewWriter, read_reports, read_view
+from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Watch, counted
 from shuffledp.files.regions import regional_of
@@ -112,7 +112,7 @@ def shuffle(
     source, done = resolve_source(source), []
     for column, taken, file in zip(task.columns, _given(task, reports), task.stage_files(output), strict=True):
         parts, facts = read_reports(taken, column)
-        parts = _watched(parts, watch, step_of("reading", column))
+        parts = counted(parts, watch, step_of("reading", column), size=lambda part: len(part[0]))
         with (
             shuffled(column, parts, file.parent, beside=beside, source=source) as result,
             ViewWriter(file, column) as writer,
@@ -282,15 +282,6 @@ def _given(task: Task, stage: Path) -> tuple[Path, ...]:
         names = ", ".join(file.name for file in files)
         raise invalid(f"a folder that holds, from the stage before, {names}", input=str(stage))
     return files
-
-
-def _watched(parts: Iterator[ReportPart], watch: Watch, step: str) -> Iterator[ReportPart]:
-    """The parts of reports, telling how many have been taken."""
-    done = 0
-    for reports, public in parts:
-        yield reports, public
-        done += len(reports)
-        watch.progress(step, done, None)
 
 
 def _stage(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:

@@ -196,16 +196,10 @@ def orders_together(
     parts = list(dict.fromkeys(part for _, losses in found for part in losses or ()))
     words = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     added = f"Losses of the order inside equal groups add up{condition}: {words}."
-    return (added_up(parts).remarking(added, *_by_reports(parts, largest_group)),), ()
-
-
-def _by_reports(parts: Sequence[Part], largest_group: int) -> tuple[str, ...]:
-    """Of which shares the shuffle is not counted."""
     labels = " and ".join(part.label for part in parts if part.statement.basis.theorem == "d-sigma-local")
-    if not labels:
-        return ()
     each = f"epsilon0 for each of the {largest_group:,} people of the largest group"
-    return (f"Of {labels} only randomizing is counted: {each}.",)
+    by_reports = [f"Of {labels} only randomizing is counted: {each}."] if labels else []
+    return (added_up(parts).remarking(added, *by_reports),), ()
 
 
 def added_up(parts: Sequence[Part]) -> PrivacyStatement:

@@ -70,7 +70,10 @@ class NetworkSection(ShufflerSection):
             some_text(graph=name)
         if not self._names:
             raise invalid("one file or more", graph=[])
-        _check_rounds(self.rounds)
+        rounds = self.rounds
+        whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
+        if rounds != AUTO and not whole:
+            raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)
         validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropouts=self.dropouts, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
@@ -224,9 +227,3 @@ class Walked:
 
     plan: "planning.NetworkPlan"
     held: tuple[int, ...]
-
-
-def _check_rounds(rounds: float | str) -> None:
-    whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
-    if rounds != AUTO and not whole:
-        raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)

@@ -188,7 +188,8 @@ class CategoricalSection(RandomizerSection):
     def targets(self) -> tuple[str, ...]:
         """The categories as text."""
         extra = (MISSING_CATEGORY,) if self.missing_category else ()
-        return (*(_as_text(category) for category in self.categories), *extra)
+        names = (str(each).lower() if isinstance(each, bool) else str(each) for each in self.categories)
+        return (*names, *extra)
 
     @property
     def categories_of_answers(self) -> tuple[Category, ...]:
@@ -292,10 +293,6 @@ class VectorSection(MeanSection):
     def targets(self) -> tuple[str, ...]:
         """The numbers of the coordinates."""
         return tuple(str(coordinate) for coordinate in range(self.dimension))
-
-
-def _as_text(category: Category) -> str:
-    return str(category).lower() if isinstance(category, bool) else str(category)
 
 
 # ---- one section for each kind of the registry ----------------------------------------------------------------------

@@ -252,7 +252,11 @@ def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | Non
         return None
 
     def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
-        return (section if alpha is None else _with_alpha(section, alpha)).around(others, order)
+        if alpha is None:
+            return section.around(others, order)
+        # However the task gives the loss: a concentration would be another way to say it.
+        given = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
+        return cast(GroupedSection, replace(cast(Any, section), alpha=alpha, **given)).around(others, order)
 
     reaches = {"radius": groups.radius, "neighbors": groups.neighbors}
     return plan_mixing(
@@ -264,12 +268,6 @@ def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | Non
         metric=groups.metric,
         method=section.order,
     )
-
-
-def _with_alpha(section: GroupedSection, alpha: float) -> GroupedSection:
-    """The shuffle with another loss, however the task gives its own."""
-    others = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
-    return cast(GroupedSection, replace(cast(Any, section), alpha=alpha, **others))
 
 
 def _walks_plan(
