@@ -89,7 +89,9 @@ def test_a_run_and_the_stages_release_estimates_by_place(road):
 
 
 def test_what_a_plan_of_groups_needs_is_said(road):
-    assert "--input FILE must be given for a task with [groups]" in refused(2, "plan", "task/task.toml", "--users", 9)
+    assert "--input must be given for a task with [groups]: a table of the people" in refused(
+        2, "plan", "task/task.toml", "--users", 9
+    )
     write(road, public=None, shuffler={"kind": "uniform"}, groups=None)
     assert "--input must be left out" in refused(2, "plan", "task/task.toml", "--input", "task/km.csv")
     write(road, groups={"lists": "absent.csv"})

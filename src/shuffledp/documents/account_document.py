@@ -208,9 +208,6 @@ def figure_of(found: Examination, ending: str, *, published_only: bool = False) 
         ending: ".html" for a page with a table; ".svg" or ".png" for one picture of all panels.
         published_only: whether to leave out the promises that only this project proves.
 
-    Returns:
-        What such a file holds; the same for the same numbers.
-
     Raises:
         InvalidParameterError: for another ending, or if nobody loses anything, whatever changes.
     """

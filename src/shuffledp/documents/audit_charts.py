@@ -94,12 +94,7 @@ def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list
 
 
 def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
-    """For each audited claim what is claimed, and the limits of what the strongest attack shows; an axis for each unit.
-
-    Args:
-        bars: one or more.
-        name: of the chart.
-    """
+    """For each claim, one or more, the limits of what the strongest attack shows beside it; an axis for each unit."""
     panels: dict[str, list[Bar]] = {}
     for bar in bars:
         panels.setdefault(bar.unit, []).append(bar)

@@ -135,12 +135,9 @@ class Drawn:
         return "\n".join(_embeddable(document, self.chart, variant) for variant, document in both)
 
     def as_file(self, ending: str, *, heading: str, mark: str | None = None) -> bytes:
-        """The chart on white, with what a picture must say when it travels alone.
+        """The chart on white, with what a picture must say when it travels alone: whose it is, and a mark.
 
-        Args:
-            ending: ".svg" or ".png".
-            heading: whose chart it is; its title follows.
-            mark: words that must not get lost, such as that the run is withdrawn.
+        ``ending`` is ".svg" or ".png"; the mark are words that must not get lost, such as that the run is withdrawn.
         """
         title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}"
         if ending == ".svg":

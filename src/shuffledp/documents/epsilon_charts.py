@@ -52,12 +52,8 @@ _TICKS: dict[Axis, Callable[[float, Any], str]] = {
 def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
     """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
 
-    Args:
-        curves: what to draw.
-        name: of the chart's files.
-        who: what the dot is, such as "this task".
-        withdrawn: whether nothing of it holds for the run that it is shown with.
-        releases: how many the promise beside it is about; the chart itself is about one.
+    ``who`` is what the dot is, such as "this task"; ``releases`` are what the promise beside the chart is about, which
+    itself is about one.
     """
     caption = [f"Thick line: what would be stated; the dot is {who}."]
     if any(curve.is_lower for curve in curves.drawn):
@@ -279,13 +275,7 @@ def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hol
 
 
 def rounds_chart(plan: "NetworkPlan", *, epsilon0: float, withdrawn: bool) -> Chart:
-    """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would.
-
-    Args:
-        plan: what to draw.
-        epsilon0: of one report by itself.
-        withdrawn: whether nothing of it holds for the run on the page.
-    """
+    """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would."""
     caption = [
         "Both axes are logarithmic. Blue: what is guaranteed after so many rounds; dashed: a uniform shuffle of "
         "everybody; dotted: no shuffling."

@@ -31,14 +31,7 @@ _LEFT = 52  # pixels beside a line or a map
 
 
 def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates") -> Chart:
-    """A dot and a line for each estimate; of too many to be read, the largest are drawn.
-
-    Args:
-        estimate: what to draw.
-        scale: how its numbers are written.
-        column: what people answered.
-        name: of the chart's files.
-    """
+    """A dot and a line for each estimate; of too many to be read, the largest are drawn."""
     shown = np.arange(len(estimate.target))
     caption = f"Dots: estimates. Lines: {estimate.level * 100:.4g}% intervals."
     if len(shown) > _MOST_DRAWN:

@@ -16,14 +16,7 @@ MixingOfParts = Sequence[MixingRounds | None]
 
 
 def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *, weighted: bool) -> Document:
-    """The graph, those of its parts that are worth a table, and advice.
-
-    Args:
-        found: the graph.
-        mixing: of each of its parts that are described; starts are numbered as in the whole graph.
-        name: of the file.
-        weighted: whether it has weights.
-    """
+    """The graph of a file, those of its parts that are worth a table, with their mixing, and advice."""
     edges = count_of(found.num_edges, "edge")
     opening = f"{name}: {found.num_users:,} people, {edges}, taken in both directions"
     repeated, loops = count_of(found.merged_edges, "repeated edge"), count_of(found.dropped_loops, "loop")

@@ -43,11 +43,7 @@ _MOST_BARS = 8
 def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
     """The guarantee, its cost and how fast walks mix; with ``table`` also each number of rounds and each part.
 
-    Args:
-        plan: what to show.
-        delta: of the guarantees.
-        bits: of one report; None where that differs from person to person.
-        table: whether to show all.
+    ``bits`` are those of one report; None where that differs from person to person.
     """
     sentences = told(*network_sentences(plan, delta, bits))
     if not table:

@@ -27,11 +27,8 @@ def write_page(document: Document, folder: Path, name: str, *, png: bool = False
     Args:
         document: what to write.
         folder: where; made if absent, and files of the same names are replaced.
-        name: of the page.
+        name: of the page; it is the first of the names returned.
         png: whether to write the charts as PNG files too.
-
-    Returns:
-        The names of the files written, the page first.
 
     Guarantees:
         1. Text from the task is shown as text, whatever it contains.
@@ -54,10 +51,8 @@ def write_page(document: Document, folder: Path, name: str, *, png: bool = False
 def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, endings: Iterable[str] = (".svg",)) -> bytes:
     """The HTML of a document.
 
-    Args:
-        document: what to show.
-        drawn: takes up the drawings by the names of their charts, so that each is drawn once.
-        endings: of the files that the charts are written to besides.
+    ``drawn`` takes up the drawings by the names of their charts, so that each is drawn once; ``endings`` are those of
+    the files that the charts are written to besides.
     """
     drawings = {} if drawn is None else drawn
     environment = _environment(drawings, tuple(endings))

@@ -22,12 +22,7 @@ _READING = (
 
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
-    """The statements first, then what to expect.
-
-    Args:
-        plan: what to expect.
-        table: whether to list all numbers of rounds and all parts of a graph.
-    """
+    """The statements first, then what to expect; with ``table`` all numbers of rounds and all parts of a graph."""
     people = told(f"Planned for {plan.num_users:,} people; nothing has been collected.")
     promise, sections = promise_of(plan.statements), list[Section]()
     if plan.groups is not None and plan.task.groups is not None:

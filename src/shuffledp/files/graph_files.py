@@ -201,14 +201,7 @@ def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
-    """A view of reports that walked along a graph, and the graph.
-
-    Args:
-        column: the private column.
-        view: the view, described as the analyst's own copy of the graph describes it.
-        shuffler: what made it, or would have.
-        graphs: as in `shuffledp.survey.network_section`.
-    """
+    """A view of reports that walked, described as the analyst's own graphs describe it, and what would make it."""
 
     column: Column
     view: View

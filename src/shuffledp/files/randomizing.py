@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
-from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import reader_for
 from shuffledp.files.parquet import ReportPart
@@ -38,12 +37,6 @@ class RandomizedReports:
     """The reports of a private column, part after part; what is counted is complete after the last part.
 
     Public columns come along only where the shuffler will keep them.
-
-    Args:
-        column: the column.
-        answers: file with one row per person.
-        source: randomness.
-        watch: told how far it is, and how many answers were clipped.
     """
 
     def __init__(self, column: Column, answers: Path, source: RandomSource, watch: Watch) -> None:
@@ -62,7 +55,7 @@ class RandomizedReports:
         return DataFlow(received=received, missing=received - self._num_kept, released=0, expected=expected)
 
     def __iter__(self) -> Iterator[ReportPart]:
-        column, path = self._column, self._answers
+        column, path, messages = self._column, self._answers, self._randomizer.model.num_messages
         names = [column.value, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
         for batch in read_batches(path, names, encoded=[column.value], present=column.public, progress=progress):
@@ -73,7 +66,10 @@ class RandomizedReports:
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
                 self.num_reports += len(reports)
-                yield reports, None if public is None else _beside_each(public[rows], reports)
+                beside = None if public is None else public[rows]
+                if beside is not None and messages > 1:  # a row for each report in place of one for each person
+                    beside = beside.take(np.repeat(np.arange(len(beside)), messages))
+                yield reports, beside
         self._reader.finish()
         self._public.finish()
         guarded(path, self._people.finish)
@@ -96,12 +92,6 @@ class RandomizedReports:
 def step_of(verb: str, column: Column) -> str:
     """What is being done, and to which of several columns."""
     return f"{verb} {column.label}" if column.part_of else verb
-
-
-def _beside_each(public: pa.Table, reports: Reports) -> pa.Table:
-    """A row for each report in place of one for each person."""
-    messages = reports.model.num_messages
-    return public if messages == 1 else public.take(np.repeat(np.arange(len(public)), messages))
 
 
 class PublicReader:

@@ -36,17 +36,11 @@ _CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, who
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regions:
-    """What estimates by place are about.
+    """What estimates by place are about: the region of each slot, and a public description of each region."""
 
-    Args:
-        of_slot: the number of the region of each slot; -1 where few people are far away from all others.
-        where: a public description of each region.
-        is_at_slots: whether the slots' public columns tell which region they are in.
-    """
-
-    of_slot: Integers
+    of_slot: Integers  # -1 where few people are far away from all others
     where: tuple[Mapping[str, Any], ...]
-    is_at_slots: bool
+    is_at_slots: bool  # whether the slots' public columns tell which region they are in
 
 
 def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
@@ -213,15 +207,10 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
 
 
 class Cells(NamedTuple):
-    """A cell for every person.
-
-    Attributes:
-        of_person: the number of the person's cell; -1 for few people far away from all others.
-        places: for each cell the place of some of its people in the middle of it, shape (cells, columns).
-    """
+    """A cell for every person, -1 for few people far away from all others, and a place in the middle of each cell."""
 
     of_person: Integers
-    places: Floats
+    places: Floats  # shape (cells, columns)
 
 
 def cells_of(points: Floats, alone: NDArray[np.bool_], most: int, *, metric: str, radius: float = 0.0) -> Cells:

@@ -35,14 +35,7 @@ _BYTES_OF_PLACE = 8  # what a permutation takes for each report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledParts:
-    """A view in parts, of which nothing has been seen yet.
-
-    Args:
-        shuffle: the public description of the shuffle of all the reports.
-        num_reports: reports in all parts.
-        views: the parts, to be taken once.
-        shuffler: what made it.
-    """
+    """A view in parts, to be taken once, of which nothing has been seen yet; and what made it."""
 
     shuffle: ShuffleModel
     num_reports: int
@@ -97,12 +90,7 @@ def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[Re
 
 
 def shuffler_for(column: Column, public: Table | None, num_users: int, beside: Path) -> Shuffler:
-    """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along.
-
-    Raises:
-        InputDataError: if groups cannot be made, the graph is of other people, or rows are numbered wrong.
-        InvalidParameterError: if rounds are to be found, and none are enough.
-    """
+    """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along."""
     if column.shuffler.num_rows is not None and public is not None:
         return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
     if isinstance(column.shuffler, NetworkSection):

@@ -8,15 +8,12 @@ from .columns import PeopleSection as PeopleSection
 from .columns import ReleaseSection as ReleaseSection
 from .task import Blocks as Blocks
 from .task import Task as Task
-from .task import ValueSection as ValueSection
 
 # kinds of randomizers and protocols
 from .randomizer_section import CategoricalSection as CategoricalSection
 from .randomizer_section import Category as Category
 from .randomizer_section import NumberSection as NumberSection
 from .randomizer_section import RandomizerSection as RandomizerSection
-from .randomizer_section import VectorSection as VectorSection
-from .section import OutOfRange as OutOfRange
 from .protocol_section import ProtocolPlan as ProtocolPlan
 from .protocol_section import ProtocolSection as ProtocolSection
 from .protocol_section import SplitAndMixSection as SplitAndMixSection
@@ -33,7 +30,6 @@ from .network_section import Walked as Walked
 # losses that add up, and what comes of a task
 from .budget import composed_columns as composed_columns
 from .budget import composed_with as composed_with
-from .earlier import CountedRelease as CountedRelease
 from .earlier import EarlierRelease as EarlierRelease
 from .earlier import read_earlier as read_earlier
 from .outcome import ColumnOutcome as ColumnOutcome
@@ -46,7 +42,6 @@ from .outcome import StageOutcome as StageOutcome
 # before a collection
 from .task_planning import ColumnPlan as ColumnPlan
 from .task_planning import Plan as Plan
-from .task_planning import Unfit as Unfit
 from .task_planning import mixing_of as mixing_of
 from .task_planning import plan as plan
 from .task_planning import shuffler_of as shuffler_of

@@ -26,12 +26,7 @@ _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedRelease(Described):
-    """A release whose loss is in a statement.
-
-    Args:
-        task_sha256: of its task.
-        statement_sha256: of its ``statement.json``, which tells it from other releases of the same task.
-    """
+    """A release whose loss is in a statement; its ``statement.json`` tells it from others of the same task."""
 
     task_sha256: str
     statement_sha256: str

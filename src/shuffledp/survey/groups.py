@@ -146,15 +146,10 @@ class GroupsSection(Section):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The groups of the people of one input, and where these people are.
-
-    Args:
-        groups: the groups.
-        coordinates: float64 array of shape (people, columns) that the groups were made from, or None.
-    """
+    """The groups of the people of one input, and the coordinates that they were made from, if they were."""
 
     groups: Groups
-    coordinates: NDArray[np.float64] | None = None
+    coordinates: NDArray[np.float64] | None = None  # shape (people, columns)
 
     def order(self, method: str) -> NDArray[np.int64]:
         """The reference order that a method of `shuffledp.people.groups.reference_order` finds."""

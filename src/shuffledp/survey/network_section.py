@@ -218,12 +218,7 @@ class NetworkSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """What came of walks along a graph.
-
-    Args:
-        plan: what there was to expect.
-        held: how many people handed in no report, one, two and so on; dummies count.
-    """
+    """What came of walks along a graph, and what there was to expect."""
 
     plan: "planning.NetworkPlan"
-    held: tuple[int, ...]
+    held: tuple[int, ...]  # how many people handed in no report, one, two and so on; dummies count

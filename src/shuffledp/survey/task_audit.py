@@ -83,13 +83,7 @@ class LeakageFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """What attacks found about one private column.
-
-    Args:
-        value: the column.
-        report: the findings, one for each statement about it.
-        leakage: what became of the stated success of guesses; None if that was not asked for.
-    """
+    """What attacks found about one private column, and about guesses, if that was asked for."""
 
     value: str
     report: AuditReport

@@ -34,12 +34,7 @@ from shuffledp.survey.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfit(Described):
-    """A randomizer of the same kind of answers that cannot do the task.
-
-    Args:
-        kind: as in the task file.
-        reason: why not.
-    """
+    """A randomizer of the same kind of answers that cannot do the task, and why not."""
 
     kind: str
     reason: str
