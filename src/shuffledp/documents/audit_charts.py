@@ -33,11 +33,8 @@ class Bar:
     Args:
         label: what the claim is about.
         unit: what is claimed to be no more: "epsilon", "alpha" or a chance.
-        claimed: how much.
-        relation: the words before that number, by which it is rounded.
-        measured: what the attack measured; infinite if there is no such number.
-        lower: the lower limit of that.
-        upper: the upper limit.
+        claimed: how much, rounded by its ``relation``.
+        measured: what the attack measured, between limits; infinite if there is no such number.
         refuted: whether the limits contradict the claim.
     """
 

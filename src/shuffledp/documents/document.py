@@ -301,14 +301,9 @@ class Meter(Block):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What is promised, in parts that a medium may arrange.
+    """What is promised, in parts that a medium may arrange: how much, and always first; its meaning for one person.
 
-    Args:
-        title: of all of it.
-        headline: how much; always first.
-        meaning: what that means for one person.
-        trust: whom one must trust.
-        grounds: why it holds, and what else is known.
+    Then whom one must trust; why it holds, and what else is known.
     """
 
     title: str
@@ -320,14 +315,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One part of a document after its promise.
-
-    Args:
-        anchor: its place in a page.
-        title: the heading.
-        blocks: from the top.
-        titled: the media that show the heading.
-    """
+    """One part of a document after its promise; ``titled`` are the media that show the heading."""
 
     anchor: str
     title: str
@@ -343,8 +331,7 @@ class Document:
         title: the name of the task, or what the result is; "" for a result without one.
         digest: of the task, or "".
         kicker: a few words above the title of a page.
-        summary: a line below it.
-        values: the private columns, at the end of that line.
+        summary: a line below it, with the private ``values`` at its end.
         withdrawn: why nothing is promised, or None.
         promise: what is promised; None for a result that promises nothing.
         sections: the rest.

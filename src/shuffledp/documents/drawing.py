@@ -115,14 +115,7 @@ def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A chart that has been drawn, for wide and for narrow screens.
-
-    Args:
-        chart: what was drawn.
-        wide: the SVG document for wide screens, and for files.
-        narrow: that for narrow ones.
-        figure: the wide one.
-    """
+    """A chart that has been drawn: SVG documents for wide screens and files, and for narrow ones; the wide figure."""
 
     chart: Chart
     wide: bytes

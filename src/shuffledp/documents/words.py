@@ -72,8 +72,7 @@ class Scale:
     """How the numbers of one estimate are written: percentages for frequencies, plain numbers for all else.
 
     Args:
-        factor: what a number is multiplied by before it is shown.
-        unit: what follows it.
+        factor: what a number is multiplied by before it is shown with its ``unit``.
         unit_of_errors: what errors are measured in, in words.
         decimals: digits after the point, the same in every row, so that columns line up.
         bounds: the range of the truth, in the units of the estimate, or None if it has none.

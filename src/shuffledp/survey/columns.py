@@ -33,13 +33,7 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSection(Section):
-    """Who takes part.
-
-    Args:
-        id: the column that names people; joins public structure and shows that nobody answers twice; never released.
-        expected: planned number of people.
-        earlier: SHA-256 of the earlier tasks that the same people answered; the statement composes with theirs.
-    """
+    """Who takes part; earlier tasks that the same people answered are named by their SHA-256."""
 
     title: ClassVar[str] = "[people]"
     id: str | None = None
@@ -59,13 +53,7 @@ class PeopleSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSection(Section):
-    """What is stated and when nothing may be released.
-
-    Args:
-        delta: the remainder of central guarantees, strictly between 0 and 1.
-        minimum_batch: with fewer reports nothing is released.
-        level: coverage of the intervals.
-    """
+    """What is stated, with the remainder delta and the coverage ``level``, and when nothing may be released."""
 
     title: ClassVar[str] = "[release]"
     delta: float
@@ -79,20 +67,7 @@ class ReleaseSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Described):
-    """A private column, with all that its task fixes.
-
-    Args:
-        name: that of the task, for people to read.
-        value: the private column's name in the input.
-        public: public columns that travel along, if the shuffler keeps them.
-        missing: what to do with people who did not answer.
-        missing_values: texts in the private column that mean "did not answer", besides nulls.
-        people: who takes part.
-        randomizer: how each answer is randomized; the table [protocol] in the file, for a protocol.
-        shuffler: how reports are shuffled.
-        groups: whose reports the shuffler mixes, if it is one that hides the order inside groups.
-        release: what is stated, and when nothing may be released.
-        part_of: SHA-256 of the task, if it has blocks of private columns, of which this is one.
+    """A private column, with all that its task fixes; ``part_of`` is the SHA-256 of a task of several.
 
     Raises:
         InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, a

@@ -40,8 +40,7 @@ class EarlierRelease:
     """What an earlier release states about the people who took part in it.
 
     Args:
-        name: of its task.
-        task_sha256: of its task.
+        name: of its task, with ``task_sha256``.
         file_sha256: of its ``statement.json``, which tells it from other releases of the same task.
         headline: its first statement, about everything released; it covers the releases in ``earlier``.
         local: what all reports of one person guarantee by themselves.

@@ -26,24 +26,7 @@ _KEYS = {  # which keys go with each way, and which of them exactly one must be 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsSection(Section):
-    """Groups of people, in exactly one of four ways; people of overlapping groups are fine.
-
-    Args:
-        columns: public columns of numbers, which are coordinates; with ``radius`` or ``neighbors``.
-        metric: of coordinates: "euclidean" (the default), "manhattan", or "haversine" for latitude and longitude in
-            degrees, whose distances are kilometers.
-        radius: everybody within this distance is in a person's group; 0 or more.
-        neighbors: number of the nearest others, or with a graph of the strongest ties; 1 or more.
-        column: a public column; people with the same label form a group.
-        graph: a file with the edges of a graph, whose nodes are the rows of the input from 0; with ``hops`` or
-            ``neighbors``. Its place is relative to that of the task file.
-        hops: everybody whom a path of this many edges leads to; 0 or more.
-        lists: a file of explicit groups of rows of the input, from 0. Its place is relative to that of the task file.
-        sha256: digest of the file; reading a task file computes it if it is left out, and checks it if it is there.
-
-    Raises:
-        InvalidParameterError: unless exactly one way is given, with the keys that belong to it.
-    """
+    """Groups of people, in exactly one of four ways; people of overlapping groups are fine."""
 
     title: ClassVar[str] = "[groups]"
     columns: tuple[str, ...] = ()

@@ -30,27 +30,7 @@ _MOST_ROUNDS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSection(ShufflerSection):
-    """Random walks along a graph of people; the keys are those of `shuffledp.RandomWalkShuffler`.
-
-    Args:
-        graph: a file with the edges of a graph, whose nodes are the rows of the input from 0; several, of which round k
-            takes the k-th, and after the last the first again; or "random-regular:8", a random graph in which everybody
-            has eight neighbors. Places of files are relative to that of the task file.
-        rounds: how often every report is passed on, 0 or more; or "auto", the fewest rounds after which the guarantee
-            is within 5% of that of a uniform shuffle.
-        protocol: "all", "single" or "padded".
-        submissions: how many reports everybody hands in, for "padded".
-        laziness: the chance that a report stays where it is for a round, below 1.
-        dropouts: the chance that a report is lost in a round, below 1.
-        offline: the chance that a person is offline for a round, below 1; for "all" only, and nothing is claimed then.
-        colluding: share of the people who may tell the analyst what passed through their hands, below 1.
-        graph_seed: what a random graph is drawn from, so that all parties have the same one; 0 if left out.
-        sha256: digest of the files, one after the other; reading a task file computes it if it is left out, and checks
-            it if it is there.
-
-    Raises:
-        InvalidParameterError: if a key is out of range, or two do not go together.
-    """
+    """Random walks along a graph of people; the keys are those of `shuffledp.RandomWalkShuffler`."""
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True

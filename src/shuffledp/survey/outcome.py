@@ -166,8 +166,7 @@ class ColumnOutcome:
         release: estimate (rows named as the task's categories) and statements about it alone.
         regional: estimates by place, if the shuffle is one near a reference order.
         walked: what came of walks along a graph, if the shuffle is one of them.
-        composed: what holds for one person over all columns and earlier releases; empty if there is only this one.
-        earlier: releases about the same people before this one, which ``composed`` covers.
+        composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
         files: names of the files written so far, with their SHA-256 digests.
     """
 

@@ -85,25 +85,7 @@ class ProtocolSection(MeanSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixSection(ProtocolSection):
-    """Split and mix: sums and means with the error of a trusted curator.
-
-    Args:
-        epsilon: central privacy loss in nats, over all coordinates together; nothing is guaranteed before shuffling.
-        lower: least value (of each coordinate); public, so fixed beforehand.
-        upper: largest value; with ``l1_bounded``, of the sum of all coordinates.
-        statistic: "mean" or "sum".
-        dimension: numbers in each list of the private column; 1 for plain numbers.
-        l1_bounded: lists hold numbers of 0 or more that add up to ``upper`` at most.
-        integer: values are whole numbers, and nothing is rounded.
-        precision: steps of the grid between the ends of the range; None is the root of the people planned for, rounded
-            up, or the width of the range for whole numbers.
-        dropout_fraction: share of the people planned for who may stay away, or work together with the analyst.
-        out_of_range: whether a value outside the range stops the run, or is moved into it.
-        circumstances: set by the task.
-
-    Raises:
-        InvalidParameterError: as `shuffledp.planning.calibrate.split_and_mix` does, once it is part of a task.
-    """
+    """Split and mix: sums and means with the error of a trusted curator; ``circumstances`` are set by the task."""
 
     kind: ClassVar[str] = "split-and-mix"
     mechanism: ClassVar[type[Mechanism]] = SplitAndMix

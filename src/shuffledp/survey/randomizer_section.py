@@ -142,14 +142,7 @@ class RandomizerSection(Section):
 class CategoricalSection(RandomizerSection):
     """Family for answers that are one of some named categories, whose frequencies are estimated.
 
-    Args:
-        epsilon0: local privacy loss in nats.
-        categories: the possible answers, two or more, all of one type and all different; public, so fixed beforehand.
-        missing_category: whether not having answered is one more category; set by the task's ``missing = "category"``.
-
-    Raises:
-        InvalidParameterError: for fewer than two categories, duplicates, mixed types, or text that is empty or has
-            control characters; and as the randomizer does.
+    ``missing_category``, that not having answered is one more category, is set by the task's ``missing = "category"``.
     """
 
     answers: ClassVar[str] = "category"
@@ -231,17 +224,7 @@ class MeanSection(RandomizerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberSection(MeanSection):
-    """Family for numbers in a range.
-
-    Args:
-        epsilon0: local privacy loss in nats.
-        lower: least value; public, so fixed beforehand.
-        upper: largest value; public, so fixed beforehand.
-        out_of_range: whether a number outside the range stops the run, or is moved to the nearer end.
-
-    Raises:
-        InvalidParameterError: as the randomizer does.
-    """
+    """Family for numbers in a range."""
 
     answers: ClassVar[str] = "number"
     renamed: ClassVar[Mapping[str, str]] = {"clip": "clips"}
@@ -272,15 +255,7 @@ class NumberSection(MeanSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSection(MeanSection):
-    """Family for vectors of length 1.
-
-    Args:
-        epsilon0: local privacy loss in nats.
-        dimension: numbers in each list of the private column.
-
-    Raises:
-        InvalidParameterError: as the randomizer does.
-    """
+    """Family for vectors of length 1."""
 
     answers: ClassVar[str] = "vector"
     epsilon0: float

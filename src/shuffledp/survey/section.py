@@ -1,4 +1,7 @@
-"""Base of the tables of a task file: errors that name the table, checks of text, and values that tables share."""
+"""Base of the tables of a task file: errors that name the table, checks of text, and values that tables share.
+
+What each key of each table means, and which values are refused, is said in docs/task-file.md.
+"""
 
 import hashlib
 import inspect

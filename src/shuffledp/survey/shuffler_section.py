@@ -138,14 +138,7 @@ class PlainSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedSection(ShufflerSection):
-    """Family of the shufflers that hide the order inside groups, and leave every report near its sender.
-
-    Args:
-        order: how the reference order is found, as in `shuffledp.people.groups.reference_order`.
-
-    Raises:
-        InvalidParameterError: as the shuffler does.
-    """
+    """Family of the shufflers that hide the order inside groups, and leave every report near its sender."""
 
     needs_groups: ClassVar[bool] = True
     order: str = "auto"

@@ -23,12 +23,7 @@ _LONGEST_FOLDER = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueSection(Section):
-    """One block of a private column.
-
-    Args:
-        column: its name in the input.
-        randomizer: how each answer in it is randomized.
-    """
+    """One block of a private column, and how each answer in it is randomized."""
 
     title: ClassVar[str] = "[[value]]"
     column: str
@@ -55,14 +50,7 @@ class ValueSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks(Described):
-    """Private columns as ``[[value]]`` blocks of a task file, and what is fixed for all of them, as in `Column`.
-
-    Args:
-        value: the private columns, one or more.
-
-    Raises:
-        InvalidParameterError: if there is no column, or one twice.
-    """
+    """Private columns as ``[[value]]`` blocks of a task file, one or more, all different; all else as in `Column`."""
 
     title: ClassVar[str] = "the task"
     name: str

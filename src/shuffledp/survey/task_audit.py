@@ -34,8 +34,7 @@ class LeakageFinding:
     """What became of the stated vulnerability of one column, for answers that are all equally likely beforehand.
 
     Args:
-        verdict: refuted, consistent or not audited.
-        reason: why it was not audited; else "".
+        verdict: refuted, consistent or not audited, for a ``reason``.
         vulnerability: what is stated; None if nothing is.
         guessing: how often an attacker was right; None if no attack is known.
         weak: whether it stood because it could hardly have been refuted: not with probability 90% where the best guess
