@@ -88,10 +88,10 @@ class MeanAnalyzer:
            in everybody's report with the same chance, as walks with protocol "single" or "padded" after few rounds,
            only where values do not go with that chance.
         2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports, and
-           ``sampling_error`` the further error if the batch
-           is a random sample of a population. What reports cannot tell from randomizing counts as randomizing, so that
-           the first is then an upper bound for the people in the batch, and both together are right: of the spread of
-           the values, the part within one step of a grid; and all of it for one bit, where ``sampling_error`` is None.
+           ``sampling_error`` the further error if the batch is a random sample of a population. What reports cannot
+           tell from randomizing counts as randomizing, so that the first is then an upper bound, and both together are
+           right: of the spread of the values, the part within one step of a grid; and all of it for one bit, where
+           ``sampling_error`` is None.
         3. Nothing is clipped: an estimate may lie outside the range.
         4. For vectors of up to 2048 coordinates ``covariance`` is that of the errors from randomizing, if the people's
            vectors are all alike; so too if they are not, where the noise is the same in all directions, as for PrivUnit

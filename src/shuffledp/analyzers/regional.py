@@ -115,10 +115,9 @@ class RegionalAnalyzer:
         1. Unbiased for the smoothed target of this batch: the expected share (or mean) of the answers that lie in the
            region's slots, over the shuffle's randomness.
         2. ``standard_error`` is the error from randomizing, and with a ``shuffler`` also that from which answers happen
-           to lie there; without one it is about those that do. From few slots little is known of the answers around
-           them, so that up to about a dozen the latter error is that of the worst answers, and beyond they weigh ever
-           less. ``sampling_error`` is the further error if each answer is itself a draw, from chances that depend on
-           the place.
+           to lie there; without one it is about those that do. Up to about a dozen slots the latter error is that of
+           the worst answers, and beyond they weigh ever less. ``sampling_error`` is the further error if each answer is
+           itself a draw, from chances that depend on the place.
         3. Summaries of parts add up to that of the whole.
 
     Args:
@@ -220,12 +219,7 @@ class RegionalAnalyzer:
         said, second = _what_reports_say(view)
         weights, squares, sums, seconds = self._sum(view.labels, said, second)
         return RegionalSummary(
-            model=view.reports.model,
-            weights=weights,
-            squares=squares,
-            sums=sums,
-            second=seconds,
-            num_reports=len(view),
+            model=view.reports.model, weights=weights, squares=squares, sums=sums, second=seconds, num_reports=len(view)
         )
 
     def _sum(self, labels: Integers, said: Floats, second: Floats) -> tuple[Floats, Floats, Floats, Floats]:

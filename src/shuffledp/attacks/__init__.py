@@ -18,11 +18,7 @@ from shuffledp.attacks.evaluation import InferenceEvaluation, MajorityVote, eval
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
 from shuffledp.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.likelihood_scores import NeighboringInputs
-from shuffledp.attacks.reidentification_adversaries import (
-    KnownAnswers,
-    LikeliestSlots,
-    OptimalReidentification,
-)
+from shuffledp.attacks.reidentification_adversaries import KnownAnswers, LikeliestSlots, OptimalReidentification
 from shuffledp.attacks.reidentification_game import LearnedSlots, Naming, name_slots
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
 

@@ -74,12 +74,11 @@ def audit(
 ) -> AuditReport:
     """Audit of claims about a pipeline: attempts to refute them by attacks on runs of the pipeline itself.
 
-    One person's answer is one of two, everybody else's is fixed, and an attacker who knows all that is to tell
-    from what may be seen which of the two it was: from that person's report for local claims, from the view for central
-    ones. On *training* runs the attacker chooses the data sets, the score (a likelihood ratio of the histogram, or of
-    whatever the view betrays as the first person's), the threshold and the side of it. *Held-out* runs then count how
-    often that event comes with either answer. A claim of (epsilon, delta) says that Pr[event] <= e^epsilon Pr'[event] +
-    delta, and exact binomial limits of the two probabilities show an epsilon that cannot be undercut.
+    One person's answer is one of two, everybody else's is fixed, and an attacker who knows all that tells which it was:
+    from that person's report for local claims, from the view for central ones. On *training* runs the attacker chooses
+    data sets, score (a likelihood ratio), threshold and side. *Held-out* runs then count how often that event comes
+    with either answer. A claim of (epsilon, delta) says that Pr[event] <= e^epsilon Pr'[event] + delta, and exact
+    binomial limits of the two probabilities show an epsilon that cannot be undercut.
 
     Guarantees:
         1. If all claims that promise are true, all of them are called consistent (or not audited) with probability
@@ -89,8 +88,7 @@ def audit(
            report or the view and public models only. Where people collude, the walks are drawn round by round by the
            shuffler's sampler, and attacks also see what passed through the colluders' hands.
         4. With ``mode="statistics"`` that is so of local claims. The views of central ones are drawn from the law that
-           the models imply, by their sufficient statistics: their scores have the same law as those of a pipeline that
-           does what its models say, so that the claim is put to the test, and the code is not.
+           the models imply, by their sufficient statistics: the claim is put to the test, and the code is not.
 
     Args:
         pipeline: a `shuffledp.Pipeline`, or anything with its ``randomizer`` and ``shuffler``.

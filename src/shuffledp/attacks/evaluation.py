@@ -37,11 +37,9 @@ class InferenceEvaluation(Described):
         naive: what guessing everybody's commonest answer gets right, which takes no view; also the share of people whom
             it makes vulnerable.
         control: share of right guesses about a person whose answer is not in the data: in each control run one person,
-            drawn at random, sends a fresh report of the answer of another person, drawn at random, and everybody else
-            sends their own. It is what can be inferred without the person's report.
+            drawn at random, reports the answer of another one. It is what can be inferred without the person's report.
         control_error: its standard error over control runs.
-        advantage: success less control, which is what people's own reports give away. It is 0 for an attack that learns
-            nothing from them, however much it learns from the reports of others.
+        advantage: success less control, which is what people's own reports give away, whatever those of others tell.
         advantage_error: its standard error, over runs and control runs.
         advantage_limits: limits of it, from Clopper-Pearson limits of both shares that hold together: wide, and exact.
         vulnerable: rho, the share of people whose answer is guessed right in at least ``vulnerable_from`` of the runs

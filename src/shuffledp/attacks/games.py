@@ -131,14 +131,7 @@ class Game(ABC):
         return self.play(pair, "first", runs), self.play(pair, "second", runs)
 
     def _evidence(
-        self,
-        pair: NeighboringInputs,
-        event: Event,
-        held_out: Scores,
-        *,
-        delta: float,
-        training: int,
-        tail: float,
+        self, pair: NeighboringInputs, event: Event, held_out: Scores, *, delta: float, training: int, tail: float
     ) -> Evidence:
         trials, counts = len(held_out[0]), event.count(*held_out)
         lower, upper = clopper_pearson(counts, trials, tail=tail)

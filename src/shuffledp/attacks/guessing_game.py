@@ -72,9 +72,9 @@ def guess_answers(
     """Guesses of one person's answer from views of the pipeline, held against a claimed vulnerability.
 
     The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
-    answer given all reports, each weighed by the chance that it is this person's. That is learned from shuffles of
-    marked reports, whatever the shuffler's model says: by labels where there are any, else by rows; and it is the same
-    for all where the model says that the shuffle is uniform and no place looks likelier than others.
+    answer given all reports, each weighed by the chance that it is this person's: learned from shuffles of marked
+    reports by labels where there are any, else by rows; and the same for all where the shuffle is said to be uniform
+    and no place looks likelier than others.
 
     Guarantees:
         1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the

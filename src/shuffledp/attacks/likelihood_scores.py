@@ -188,9 +188,7 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
     return filled, Seen(columns, labels, first, second, others, starts, labels == inputs.person)
 
 
-def stacked(
-    views: Sequence[View],
-) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
+def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
     """Views that hold a report; the columns and the labels of all their reports; and the row in which each begins."""
     filled = [place for place, view in enumerate(views) if len(view)]
     tables = [views[place].reports.columns for place in filled]

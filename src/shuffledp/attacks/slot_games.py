@@ -173,13 +173,7 @@ def looks_even(counts: Counts) -> bool:
 
 
 def place_counts(
-    shuffler: Shuffler,
-    num_users: int,
-    people: Sequence[int],
-    probes: int,
-    source: RandomSource,
-    *,
-    search: bool = True,
+    shuffler: Shuffler, num_users: int, people: Sequence[int], probes: int, source: RandomSource, *, search: bool = True
 ) -> Counts:
     """Counts of people's reports under each label, or without labels in each row, in shuffles of marked reports.
 

@@ -240,15 +240,7 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
     for number in range(shuffler.num_rounds):
         alive = np.flatnonzero(trace[number] != LOST)
         graph = shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[number]
-        walks = sample_walks(
-            graph,
-            1,
-            starts=trace[number, alive],
-            laziness=shuffler.laziness,
-            dropout=shuffler.dropout,
-            offline=shuffler.offline,
-            source=source,
-        )
+        walks = sample_walks(graph, 1, starts=trace[number, alive], **shuffler.chances, source=source)
         trace[number + 1, alive] = walks.positions
     return trace
 

@@ -234,10 +234,9 @@ def equivalent(channel: Channel, other: Channel) -> bool:
 def refines(channel: Channel, other: Channel) -> bool:
     """Refinement: whether ``other`` can be made of ``channel``, as ``channel @ D == other`` for a channel D.
 
-    If there is such a D, and only then, nobody with any prior and any gain can expect more from seeing ``other``. Both
-    are reduced first; then a linear program looks for D in floats, **also for channels of fractions**. True means that
-    a channel D was found that leads to the other up to 1e-8 in every entry: then seeing ``other`` is worth at most
-    1e-8 times the number of its outputs more, for gains from 0 to 1, and not always nothing more.
+    If there is such a D, and only then, nobody with any prior and any gain can expect more from seeing ``other``. A
+    linear program looks for it in floats, **also for channels of fractions**. True means that one was found up to 1e-8
+    in every entry: then ``other`` is worth at most 1e-8 times the number of its outputs more, for gains from 0 to 1.
 
     Args:
         channel: what is seen first.

@@ -166,12 +166,12 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
 def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
     """Best guess where ``known`` of the others hold each value."""
     if sum(known) == 0:
-        return _exact(_local_excess(matrix, prior, gain), "one report")
+        return Best.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
         return _among_equals(matrix, prior, gain, known, **choices)
     if not _is_feasible(sum(known), matrix.shape[1]):
         return _among_some(matrix, prior, gain, known)
-    return _exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
+    return Best.exact(_mixed_excess(matrix, prior, gain, known), "enumeration")
 
 
 def all_feasible(channel: Channel, others: int) -> bool:
@@ -210,10 +210,6 @@ def _excess(weighted: Floats, first: int) -> float:
     """Excess of the best guess after each view (column) over the one that was best beforehand, checked."""
     check_views(weighted)
     return excess_of_views(weighted, first)
-
-
-def _exact(excess: float, method: str) -> Best:
-    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
 
 
 def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:

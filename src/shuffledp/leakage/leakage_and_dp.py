@@ -195,11 +195,9 @@ def inferential_loss(prior: ArrayLike | None, channel: Channel) -> float:
     """Inferential loss: how far the output can move the odds between two values of one person, a log-ratio in nats.
 
     Formula: the largest ``log(Pr[z | x_i = a] / Pr[z | x_i = b])`` over persons i, values a and b that person can have
-    under the prior, and outputs z; the others' values follow the prior given x_i. It is as much the change of the
-    log-odds of a against b from prior to posterior. Infinity if an output excludes a value.
-
-    With an i.i.d. prior and everybody randomizing on their own it is at most the local loss; records that are linked
-    lose more, since other people's reports speak about them too.
+    under the prior, and outputs z; the others' values follow the prior given x_i. Infinity if an output excludes a
+    value. With an i.i.d. prior and everybody randomizing on their own it is at most the local loss; records that are
+    linked lose more, since other people's reports speak about them too.
 
     Args:
         prior: shape (inputs,); the *joint* probability of each data set; None is the uniform prior.

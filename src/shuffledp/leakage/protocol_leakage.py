@@ -136,8 +136,8 @@ def worst_exchange_vulnerability(
 ) -> Vulnerability:
     """Worst vulnerability to an uninformed adversary over all shuffles in which exchanging two people costs as much.
 
-    For a shuffler of which the law of places is known, such as Cayley's for an imperfection, `target_vulnerability` is
-    of that law. This is over all laws that have the same imperfection: what is left if only that is promised.
+    `target_vulnerability` is of the shuffler's own law of places where that is known, such as Cayley's for an
+    imperfection. This is what is left if only the imperfection is promised.
 
     Guarantees:
         1. The largest over all laws of places that exchanges allow, for at most 300 people and two kinds of reports;
@@ -249,7 +249,7 @@ def _local(found: Scores) -> Best:
     """Excess where it is known whose report is whose: nothing that a shuffle shows tells more."""
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
     excess = float((values - values[found.best]).max(axis=0) @ chances)
-    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="one report")
+    return Best.exact(excess, "one report")
 
 
 def _by_places(

@@ -77,6 +77,11 @@ class Best:
     method: str
     note: str = ""
 
+    @classmethod
+    def exact(cls, excess: float, method: str) -> "Best":
+        """An excess that is known exactly."""
+        return cls(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
+
 
 def shuffled_vulnerability(
     prior: ArrayLike | None,
@@ -265,8 +270,7 @@ def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | No
         return Best(excess=excess, lower=0.0, upper=float("inf"), kind=Kind.ESTIMATE, method=chosen)
     if chosen == "enumeration":
         return _by_enumeration(small, slots)
-    excess = _by_max_load(small, slots)
-    return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=chosen)
+    return Best.exact(_by_max_load(small, slots), chosen)
 
 
 def largest(found: Sequence[Best]) -> Best:
@@ -329,7 +333,7 @@ def _is_slow(small: Scores, slots: Slots) -> bool:
 
 def _by_enumeration(small: Scores, slots: Slots) -> Best:
     if len(small.values) == 1:
-        return Best(excess=0.0, lower=0.0, upper=0.0, kind=Kind.EXACT, method="enumeration")
+        return Best.exact(0.0, "enumeration")
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if states > _MOST_STATES:
         limit = f" (up to {_feasible(small):,} people are feasible)" if len(slots) == 1 else ""
@@ -337,7 +341,7 @@ def _by_enumeration(small: Scores, slots: Slots) -> Best:
     found, missing = expected_excess(small.chances, small.values, slots)
     excess = max(found, 0.0)  # in this order nan stays nan
     if missing <= _EXACT_TO * float((small.values - small.values[0]).max(axis=0) @ small.chances):
-        return Best(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method="enumeration")
+        return Best.exact(excess, "enumeration")
     upper, note = excess + missing, "What is very unlikely to be seen is left out, and counts as if it told the most."
     return Best(excess=upper, lower=excess, upper=upper, kind=Kind.UPPER_BOUND, method="enumeration", note=note)
 

@@ -100,9 +100,8 @@ def split_and_mix(
         dimension: coordinates of a vector; 1 for numbers.
         l1_bounded: vectors have coordinates of 0 or more, which add up to ``upper`` at most.
         integer: values are integers; then nothing is rounded.
-        precision: steps of the grid; None is the square root of ``num_users``, rounded up, or the width of the range
-            for integers. Rounding adds up to num_users / (4 precision^2) to the variance of the sum, in units of the
-            squared range; twice the precision costs one bit a message.
+        precision: steps of the grid, as for `shuffledp.SplitAndMix`. Rounding adds up to num_users / (4 precision^2) to
+            the variance of the sum, in units of the squared range; twice the precision costs one bit a message.
         clip: move values outside the range to its nearer end, instead of refusing them.
 
     Raises:
@@ -273,8 +272,8 @@ def security_target(*, epsilon: float, delta: float) -> float:
 def printed_count(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
     """Messages by Lemma 4.13 of Ghazi et al. 2023 as it is printed; None where it says nothing.
 
-    It solves sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - 2 gamma log2 e) - 3 log2(3 q), which needs a
-    bracket above 0: an imperfection of at most 0.04 for a thousand people, and 0.10 for a billion.
+    It solves sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - 2 gamma log2 e) - 3 log2(3 q), for a bracket above
+    0: an imperfection of at most 0.04 for a thousand people, and 0.10 for a billion.
     """
     gain = _gain(num_users, imperfection) - 2 * imperfection * math.log2(math.e)
     return _count(1, security_bits + 3 * math.log2(3 * modulus), gain)

@@ -45,7 +45,7 @@ class Mixing(Described):
         largest: people in the largest group.
         num_blocks: stretches of the reference order that do not mix with others.
         largest_block: people in the largest of them.
-        num_alone: people who are the only ones in their block, so that their reports are not shuffled at all.
+        num_alone: people who are the only ones in their block: their reports are not shuffled.
         sensitivity: the exact sensitivity of the reference order.
         sensitivity_distance: of which distance of orders: that of a Mallows shuffle, else Kendall's.
         kind: of the shuffle; for an automatic choice, the one chosen.

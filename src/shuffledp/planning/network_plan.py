@@ -308,13 +308,7 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
 
 def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
     stated = account(model_of(shuffler, local), delta=delta)
-    messages = expected_messages(
-        shuffler.graph,
-        shuffler.num_rounds,
-        laziness=shuffler.laziness,
-        dropout=shuffler.dropout,
-        offline=shuffler.offline,
-    )
+    messages = expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances)
     return AfterRounds(
         rounds=shuffler.num_rounds,
         epsilon=epsilon_of(stated.guarantee),

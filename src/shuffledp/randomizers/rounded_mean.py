@@ -131,9 +131,7 @@ def best_num_levels(*, epsilon0: float) -> int:
     """The number of levels for which the largest possible variance of a contribution is smallest.
 
     More levels round less and lie more: with E = exp(epsilon0) and L levels, rounding adds up to 1 / (4 L^2) squared
-    widths, and lies about L / (3 E) for small L. So L grows as (3 E / 2)^(1/3). The number of people does not matter
-    for a given epsilon0, since both fall as 1/n; it matters when epsilon0 is chosen for a target after the shuffle,
-    which allows E to grow with n (`RoundedMean`).
+    widths, and lies about L / (3 E) for small L. So L grows as (3 E / 2)^(1/3), whatever the number of people is.
 
     Args:
         epsilon0: local privacy loss in nats, above 0 and at most 30.5.
@@ -168,12 +166,10 @@ class RoundedMean(RangeRandomizer):
     point goes through k-ary randomized response. Reports have the column ``value``: numbers of grid points, in the
     smallest unsigned dtype.
 
-    After a shuffle the lies of all n people are a blanket that hides each. For a central target (epsilon, delta) the
-    share gamma of uniformly random reports can be of the order L log(1/delta) / (n epsilon^2) for L levels, so that
-    exp(epsilon0) is about n epsilon^2 / log(1/delta). Lies then add the order of gamma n, which is L log(1/delta) /
-    epsilon^2, to the variance of the sum (in squared widths), and rounding up to n / (4 L^2). With L of the order
-    n^(1/3) both are of the order n^(1/3), so the sum errs by the order of n^(1/6), which no protocol of single messages
-    can better. `best_num_levels` finds L for a given epsilon0.
+    After a shuffle the lies of all n people hide each. For a central target (epsilon, delta) exp(epsilon0) can be about
+    n epsilon^2 / log(1/delta). With L levels lies then add the order of L log(1/delta) / epsilon^2 to the variance of
+    the sum (in squared widths), and rounding up to n / (4 L^2). With L of the order n^(1/3) the sum errs by the order
+    of n^(1/6), which no protocol of single messages can better. `best_num_levels` finds L for a given epsilon0.
 
     Guarantees:
         1. Each report is (epsilon0, 0)-locally differentially private, exactly, for ``model.epsilon0``, which is at

@@ -209,19 +209,15 @@ class SplitAndMix(RangeRandomizer):
 
     A value is placed on a grid of ``precision`` steps, rounded up or down so that it is right on average. The person
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
-    modulo ``modulus`` and add up to it. Share r goes through shuffle r. Then the analyst learns the sum of all, which
-    carries discrete Laplace noise, and hardly more: how little more depends on the shuffles and ``num_shares``.
-    Each value, a number or a vector, makes ``num_messages`` reports, one after the other, with the columns ``residue``
-    and ``round``, in the smallest unsigned dtypes: share s of coordinate c is in round c * num_shares + s.
+    modulo ``modulus`` and add up to it. Share r goes through shuffle r. The analyst learns the sum of all, which
+    carries discrete Laplace noise, and hardly more: how little more depends on the shuffles and ``num_shares``. A value
+    (a number or a vector) makes ``num_messages`` reports with the columns ``residue`` and ``round``, in the smallest
+    unsigned dtypes: share s of coordinate c is in round c * num_shares + s.
 
     **Before the shuffles there is no privacy at all**: whoever sees all messages of one person adds them up.
 
-    Why the noise is right: in steps, let u and u' be the vectors of two people, rounded independently, and a the rate.
-
-    * Coordinates in the whole range move by at most p steps each: the loss is d p a at most.
-    * With ``l1_bounded``, the law of a coordinate at u is linear in u between integers, and neighboring values of the
-      noise law differ by a factor e^a at most. So its log has a slope of (e^a - 1) at most, and the loss is at most
-      (e^a - 1) L1(u - u') <= 2 p (e^a - 1). For integers it is 2 p a; for d <= 2 the first bound is no larger.
+    With noise of the rate a for each step, the loss is d p a at most in d coordinates of the whole range, and
+    2 p (e^a - 1) with ``l1_bounded``, or 2 p a for integers; docs/randomizers.md says why.
 
     Guarantees:
         1. Added up, the noise of any ``noise_users`` people is discrete Laplace, whose loss over all coordinates is

@@ -63,10 +63,10 @@ class RandomWalkShuffler:
             For "all" only; nothing is claimed of positions then.
         submissions: the number B of reports that everybody hands in, for "padded" only.
         dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the very randomizer
-            of the reports, found from their model; or a randomizer, which must be that of the reports; or a function of
-            a number and a source that gives that many dummies, which must look like reports. Nobody can tell what a
-            function does: then these protocols are given no guarantee of their own, and what is stated of handing in
-            all reports assumes that dummies are made by a function, which looks at no report and draws them by itself.
+            of the reports; or a randomizer, which must be that of the reports; or a function of a number and a source
+            that gives that many dummies, which must look like reports. What a function does nobody can tell: then these
+            protocols have no guarantee of their own, and what is stated of handing in all reports assumes that it looks
+            at no report and draws dummies by itself.
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         num_colluding: people who may tell the analyst what passed through their hands.
@@ -100,7 +100,7 @@ class RandomWalkShuffler:
         if not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
             object.__setattr__(self, "graph", graphs or self.graph[0])
         validate.one_of(PROTOCOLS, protocol=self.protocol)
-        checked_chances(laziness=self.laziness, dropout=self.dropout, offline=self.offline)
+        checked_chances(**self.chances)
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs}.values():
             _checked_graph(each)
@@ -133,6 +133,11 @@ class RandomWalkShuffler:
     def first_graph(self) -> Graph:
         """The graph of the first round."""
         return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+
+    @property
+    def chances(self) -> dict[str, float]:
+        """The chances of a round by their names."""
+        return {"laziness": self.laziness, "dropout": self.dropout, "offline": self.offline}
 
     @property
     def resting(self) -> float:
@@ -173,11 +178,7 @@ class RandomWalkShuffler:
     def bounds(self) -> PositionBounds:
         """What holds of everybody's position, from the graph; worked out at the first call, and kept."""
         return position_bounds(
-            self.graph,
-            self.num_rounds,
-            laziness=self.laziness,
-            dropout=self.dropout,
-            submissions=self.submissions or 1,
+            self.graph, self.num_rounds, laziness=self.laziness, dropout=self.dropout, submissions=self.submissions or 1
         )
 
     def model(self, num_users: int) -> RandomWalkShuffleModel:
@@ -244,14 +245,7 @@ class RandomWalkShuffler:
         Args:
             source: None is the cryptographic source.
         """
-        return sample_walks(
-            self.graph,
-            self.num_rounds,
-            laziness=self.laziness,
-            dropout=self.dropout,
-            offline=self.offline,
-            source=source,
-        )
+        return sample_walks(self.graph, self.num_rounds, **self.chances, source=source)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
