@@ -99,9 +99,11 @@ def _by_losses(
     reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if math.isinf(max(reaches)):
         return limit  # some loss is infinite with a larger probability than may be left out
-    finest = min(_step(*part) for part in zip(theorems, models, reaches, strict=True))
-    step = max(finest, max(reaches) / _MOST_LOSSES)
-    laws = [_law(theorem, model, step, reach) for theorem, model, reach in zip(theorems, models, reaches, strict=True)]
+    releases = list(zip(theorems, models, reaches, strict=True))
+    # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
+    finest = min(min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases)
+    step = max(finest / _PER_SCALE, max(reaches) / _MOST_LOSSES)
+    laws = [_law(theorem, model, step, reach) for theorem, model, reach in releases]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
 
@@ -180,12 +182,6 @@ def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> The
 def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
     """The loss above which the theorem leaves no more than this."""
     return max(theorem.epsilon(model, delta=left_out), 1e-12)
-
-
-def _step(theorem: Theorem, model: ProtocolModel, reach: float) -> float:
-    """A distance of losses at which the grid costs a part in a thousand or less."""
-    scale = 2.5 * theorem.delta_at(model, epsilon=0.0)  # the standard deviation of the loss, of a normal one
-    return min(scale, reach) / _PER_SCALE
 
 
 def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shuffledp.accounting.numerics import smallest_below
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.table import Floats
+from shuffledp.core.table import Floats, Integers
 
 _BEYOND = 1e-4  # of delta: losses above the grid
 _BELOW = 1e-4  # tilted probability of losses below the grid, which come back at its upper end
@@ -72,7 +72,7 @@ def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 class LossLaw:
     """The loss of one release: whole multiples of a step (``places``, ascending) and infinity."""
 
-    places: NDArray[np.int64]
+    places: Integers
     masses: Floats
     infinite: float
 

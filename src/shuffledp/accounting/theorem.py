@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
 from shuffledp.core.errors import HypothesisError
@@ -13,6 +12,7 @@ from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel, SumModel
 from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.table import Floats
 from shuffledp.core.validate import nonnegative, open_probability
 
 
@@ -116,7 +116,7 @@ class Theorem(ABC):
         local = model.local.guarantee
         return 0.0 if local.delta == 0 and epsilon >= local.epsilon else self.delta(model, epsilon=epsilon)
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """`delta_at` for many epsilons, 0 or more; a theorem whose evaluation is vectorized does better than this loop.
 
         For Renyi privacy and composition, which need a thousand points: they may be less tight than `delta_at`.
@@ -230,7 +230,7 @@ class LocalOnly(Theorem):
         """The local delta from epsilon0 on; below, what binary randomized response loses, which is the worst."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """With E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
 
         Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.

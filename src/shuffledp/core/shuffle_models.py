@@ -16,9 +16,8 @@ NOTHING_SHUFFLED = "Nothing is shuffled, so there is no amplification: only the 
 class LabelMeaning(StrEnum):
     """Meaning of the label beside a report in a view.
 
-    ``POSITION`` is the place of a report in the output order of an imperfect shuffle, which tells something about its
-    sender; places are distinct. With several independent rounds it is ``round * num_users + place``. ``ROUND`` is for
-    rounds whose order tells nothing.
+    ``POSITION`` is the place, ``round * num_users + place`` of several rounds, in the output order of an imperfect
+    shuffle, which tells something about its sender. ``ROUND`` is for rounds whose order tells nothing.
     """
 
     NONE = "none"

@@ -47,12 +47,7 @@ def plural(count: float, one: str, many: str = "") -> str:
 
 
 def count_of(count: int, one: str, many: str = "") -> str:
-    """A whole number of things, with its thousands apart.
-
-    Example:
-        >>> count_of(1, "person", "people"), count_of(12_000, "report")
-        ('1 person', '12,000 reports')
-    """
+    """A whole number of things, with its thousands apart: "1 person", "12,000 reports"."""
     return f"{count:,} {plural(count, one, many)}"
 
 
@@ -76,23 +71,13 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
 
 
 def shown_relation(value: float, shown: str, relation: str) -> str:
-    """Words before a shown number: a rounded one is not called exact.
-
-    Example:
-        >>> shown_relation(2.0, "2", "exactly"), shown_relation(7.389056, "7.39", "exactly")
-        ('exactly', 'about')
-    """
+    """Words before a shown number: "exactly" becomes "about" where the number is rounded."""
     rounded = not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
     return "about" if relation == "exactly" and rounded else relation
 
 
 def factor_in_digits(epsilon: float, relation: str) -> str:
-    """exp(epsilon), the factor by which a probability may change; close to 1 written as 1 plus what it exceeds.
-
-    Example:
-        >>> factor_in_digits(0.02152, "at most"), factor_in_digits(1e-6, "at most")
-        ('1.022', '1 + 1.1e-06')
-    """
+    """exp(epsilon), the factor by which a probability may change; close to 1 written as 1 plus what it exceeds."""
     if epsilon > _LARGEST_EXPONENT:
         return f"e^{in_digits(epsilon, relation)}"
     excess = math.expm1(epsilon)

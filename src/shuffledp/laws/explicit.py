@@ -8,10 +8,11 @@ from fractions import Fraction
 from numbers import Rational, Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.laws.mallows_sampling import DISTANCES
 from shuffledp.randomness.permutations import compose, invert, is_permutation
@@ -115,7 +116,7 @@ def _checked_members(number: int, group: ArrayLike, num_items: int) -> frozenset
     return frozenset(members)
 
 
-def shuffle_around(ranks: NDArray[np.int64], reference_order: ArrayLike) -> NDArray[np.int64]:
+def shuffle_around(ranks: Integers, reference_order: ArrayLike) -> Integers:
     """The shuffle sigma* = sigma_0 o w o sigma_0^-1 of owners that a permutation w of ranks makes.
 
     In code ``sigma_star[order[k]] = order[w[k]]``: the slot of the owner at rank k gets the report of the owner at rank
@@ -250,7 +251,7 @@ def noisy_sort_law(
     density = np.exp(-distances) / 2 if noise == "laplace" else np.exp(-(distances**2) / 2) / math.sqrt(2 * math.pi)
     law: dict[Permutation, float | Fraction] = {}
 
-    def extend(chosen: Permutation, below: NDArray[np.float64]) -> None:
+    def extend(chosen: Permutation, below: Floats) -> None:
         """``below``: the probability density factor that the chosen ones lie in order below each node."""
         for item in set(range(at.size)).difference(chosen):
             integrand = below * density[item]
@@ -266,7 +267,7 @@ def noisy_sort_law(
     return law
 
 
-def _panels(at: NDArray[np.float64], reach: float) -> tuple[NDArray[np.float64], ...]:
+def _panels(at: Floats, reach: float) -> tuple[Floats, ...]:
     """Nodes of panels no longer than 1, and weights that integrate up to each node and over each panel."""
     corners = np.unique(np.concatenate((at, [at.min() - reach, at.max() + reach])))
     edges = np.unique(np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(corners)]))

@@ -32,7 +32,7 @@ _CHUNK = 2**16
 
 def sample_mallows(
     num_items: int, concentration: float, *, distance: str = "kendall", source: RandomSource | None = None
-) -> NDArray[np.int64]:
+) -> Integers:
     """A permutation w with Pr[w] proportional to exp(-concentration * d(w, identity)); "theta" and "gamma" in papers.
 
     Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
@@ -86,7 +86,7 @@ def sample_mallows(
 
 def sample_mallows_blocks(
     block_sizes: ArrayLike, concentrations: ArrayLike, *, distance: str = "kendall", source: RandomSource | None = None
-) -> NDArray[np.int64]:
+) -> Integers:
     """Permutations of consecutive blocks, independent of each other, joined into one: blocks do not mix.
 
     Args:
@@ -159,7 +159,7 @@ class MallowsStream:
         """Number of items that have arrived and not left, which depends on the secret draws."""
         return self._waiting.size
 
-    def take(self, count: int) -> NDArray[np.int64]:
+    def take(self, count: int) -> Integers:
         """Let ``count`` more items arrive.
 
         Long batches are best: each costs time for everybody who waits. Returns the numbers, by arrival from 0 on, of
@@ -180,14 +180,14 @@ class MallowsStream:
         self._waiting = here[np.isin(here, leaving, assume_unique=True, invert=True)] if leaving.size else here
         return leaving
 
-    def finish(self) -> NDArray[np.int64]:
+    def finish(self) -> Integers:
         """No more items arrive: the numbers of those that remain, in the order in which they leave."""
         self._check_open()
         self._finished = True
         order = sample_mallows(self._waiting.size, self._concentration, source=self._source)
         return self._waiting[order]
 
-    def _places(self, here: int) -> NDArray[np.int64]:
+    def _places(self, here: int) -> Integers:
         """The leaving items, as places among those here; the code that must wait is kept."""
         if self._concentration == math.inf:
             return np.arange(here, dtype=np.int64)

@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.table import Floats
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.laws.mallows_sampling import DISTANCES
 
@@ -300,7 +299,7 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
     return 2 * crossings / num_items
 
 
-def sampled_displacement(draw: Callable[[], NDArray[np.int64]], num_draws: int) -> tuple[float, float]:
+def sampled_displacement(draw: Callable[[], Integers], num_draws: int) -> tuple[float, float]:
     """The mean of ``abs(w[k] - k)`` over all ranks in independent draws, and its standard error: for any law.
 
     Args:

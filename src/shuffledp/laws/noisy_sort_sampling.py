@@ -32,7 +32,7 @@ def sample_noisy_sort(
     scale: float = 1.0,
     block_starts: ArrayLike | None = None,
     source: RandomSource | None = None,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Sorts ranks by ``positions[rank] + scale * noise``, with independent noise of one law ("delay shuffler").
 
     With Laplace noise the loss of a group is `shuffledp.laws.sort_spreads` of its positions over ``scale``; with

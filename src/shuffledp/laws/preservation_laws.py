@@ -6,11 +6,11 @@ from fractions import Fraction
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.table import Floats
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 
 ROUND_UP = 1 + 1e-6  # what the laws of sets of up to 10^7 people lose to rounding is below it
@@ -157,7 +157,7 @@ def _checked(num_items: int, set_size: int, *, concentration: float) -> None:
         raise invalid(f"at most num_items={num_items}", set_size=set_size)
 
 
-def preserved_shares(draw: Callable[[], NDArray[np.int64]], members: ArrayLike, num_draws: int) -> Floats:
+def preserved_shares(draw: Callable[[], Integers], members: ArrayLike, num_draws: int) -> Floats:
     """The share of a set's slots that hold one of its own reports, in independent draws of a permutation.
 
     The delta-quantile of many draws estimates the eta of (eta, delta)-preservation; it is an estimate, not a bound.

@@ -79,7 +79,7 @@ def position_distribution(
 
 def position_distributions(
     graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, starts: ArrayLike | None = None
-) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+) -> Iterator[tuple[Integers, Floats]]:
     """The laws of `position_distribution` for many starts, some hundred at a time.
 
     Time grows with starts * rounds * edges. Yields some starts and their laws, shape (starts, people).
@@ -344,7 +344,7 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -
     return MixingRounds(least, most, None, start)
 
 
-def _far_starts(graph: Graph, num_rounds: int, laziness: float, count: int) -> NDArray[np.int64]:
+def _far_starts(graph: Graph, num_rounds: int, laziness: float, count: int) -> Integers:
     """Starts whose laws are probably far from the stationary one, in its chi-squared distance.
 
     With x = z / sqrt(pi) for numbers z of mean 0 and variance 1, less the mean under pi, the square of what is expected

@@ -285,12 +285,9 @@ class DummyCount:
     def _mixed_squares(self, graph: Graph, weights: Floats, survival: float) -> float | None:
         """Lower bound on the sum of squares, as good as exact where walks have mixed well; else None.
 
-        Let m be the mean of w in the stationary law, and e_j = f_j - m. If nothing is lost, the sum of f_j^2 is
-
-            2 m sum_j f_j - n m^2 + sum_j e_j^2,
-
-        where sum_j f_j is w times what is expected at each place, and the last sum is at most (1 - gap)^2t / min pi
-        times the variance of w in the stationary law.
+        With m the mean of w in the stationary law, and e_j = f_j - m, it is 2 m sum_j f_j - n m^2 + sum_j e_j^2 if
+        nothing is lost. The first sum is w times what is expected at each place, and the last one at most (1 - gap)^2t
+        / min pi times the variance of w in the stationary law.
         """
         pi = graph.stationary
         mean = float(pi @ weights) * survival

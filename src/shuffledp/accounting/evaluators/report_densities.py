@@ -129,12 +129,10 @@ def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
 def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
     """Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density of all: from above.
 
-    With E = exp(epsilon0), the least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair
-    (a, b) is (exp(u), 1) where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density
-    exp(-(epsilon0 + u)/2) / 4 below; for y >= 1/2 it is the mirror image. In each of the ``cells`` equal intervals of
-    u, the mass goes to the ends, so that the mean of a is kept.
-
-    Among all pairs of inputs this one is the worst (docs/proofs.md).
+    The least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair (a, b) is (exp(u), 1),
+    where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density exp(-(epsilon0 + u)/2) / 4 below;
+    for y >= 1/2 it is the mirror image. In each of the ``cells`` equal intervals of u, the mass goes to the ends, so
+    that the mean of a is kept. Among all pairs of inputs this one is the worst (docs/proofs.md).
     """
     nodes = np.linspace(0.0, epsilon0, cells + 1)
     scale = math.exp(-epsilon0 / 2)

@@ -65,14 +65,12 @@ class WeightedSum:
         found = max(float(kernel @ wave), 0.0) + spread
         log_scale = self._log_growth + tilt * self.shift + (noise * tilt) ** 2 / 2
         guard = self._unit * (self._log_error + abs(log_scale) + 8)
-        inverted = exp(log_scale + guard + math.log(found)) + max(self.shift, 0.0) * self._all_zero
-        return min(inverted, self._of_parts) + SMALLEST
-
-    @property
-    def _of_parts(self) -> float:
-        """The sum of the positive parts of the shift and of all copies, from above: (a + b)_+ <= a_+ + b_+."""
+        all_zero = math.exp(min(self._log_zeros + self._unit * (float(self.counts.sum()) + 8), 0.0))
+        inverted = exp(log_scale + guard + math.log(found)) + max(self.shift, 0.0) * all_zero
+        # The sum of the positive parts of the shift and of all copies: (a + b)_+ <= a_+ + b_+.
         part = float(self.masses @ (np.maximum(self.values, 0.0) + self.errors))
-        return (max(self.shift, 0.0) + float(self.counts @ self.weights) * part) * (1 + 1e-12)
+        of_parts = (max(self.shift, 0.0) + float(self.counts @ self.weights) * part) * (1 + 1e-12)
+        return min(inverted, of_parts) + SMALLEST
 
     @cached_property
     def tilt(self) -> float:
@@ -136,13 +134,8 @@ class WeightedSum:
         return float(self.counts.sum()) * math.log(self._zero) if self._zero > 0 else -math.inf
 
     @property
-    def _all_zero(self) -> float:
-        """That chance, from above."""
-        return math.exp(min(self._log_zeros + self._unit * (float(self.counts.sum()) + 8), 0.0))
-
-    @property
     def _still(self) -> float:
-        """That chance after tilting."""
+        """The chance, after tilting, that all copies are 0."""
         return math.exp(self._log_zeros - self._log_growth)
 
     def _characteristic(self, frequencies: Floats) -> tuple[Floats, Floats, Floats]:

@@ -12,7 +12,6 @@ beyond (docs/proofs.md, "The noise and the rounds of split and mix").
 """
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -86,23 +85,9 @@ class SplitAndMixRounds(Theorem):
         )
 
 
-class _Noise(ABC):
-    """The privacy of the noisy sum: how much of it is lost at which epsilon."""
-
-    total: float  # the loss at which delta is 0
-
-    @abstractmethod
-    def delta(self, epsilon: float) -> float:
-        """From above."""
-
-    @abstractmethod
-    def turning(self, distance: float) -> float:
-        """Where delta(e) + (1 + exp(e)) distance stops falling; up to there it falls."""
-
-
 @dataclass(frozen=True, slots=True)
-class _Step(_Noise):
-    """Discrete Laplace noise in one coordinate that moves by ``steps`` at most."""
+class _Step:
+    """Discrete Laplace noise in one coordinate that moves by ``steps`` at most; at the loss ``total`` delta is 0."""
 
     total: float
     steps: int
@@ -116,12 +101,13 @@ class _Step(_Noise):
         return min(1.0, max(0.0, 1 - outside / (1 + math.exp(-rate))) + _SLACK)
 
     def turning(self, distance: float) -> float:
-        del distance  # what the second law gives to the largest loss is exp(-total) / 2 or more: above any in question
+        """Where delta(e) + (1 + exp(e)) distance stops falling; up to there it falls."""
+        # What the second law gives to the largest loss is exp(-total) / 2 or more: above any distance.
         return self.total
 
 
 @dataclass(frozen=True, slots=True)
-class _Coordinates(_Noise):
+class _Coordinates:
     """Binary responses of the same loss each, as many as there are coordinates."""
 
     total: float
@@ -151,7 +137,7 @@ class _Coordinates(_Noise):
 class _Bound:
     """The whole bound: noise, and the distance of all rounds and samplers together."""
 
-    noise: _Noise
+    noise: _Step | _Coordinates
     distance: float
 
     @classmethod
@@ -189,7 +175,7 @@ def _bound(local: SumModel, num_honest: int, imperfection: float) -> _Bound:
     return _Bound(_noise(local), min(1.0, distance * (1 + 1e-14)))
 
 
-def _noise(local: SumModel) -> _Noise:
+def _noise(local: SumModel) -> _Step | _Coordinates:
     if local.l1_bounded and local.dimension > 1:
         return _Coordinates(local.epsilon, 1)
     exact = local.rate * local.precision * local.dimension

@@ -11,7 +11,6 @@ from itertools import combinations, permutations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.evaluators.report_densities import (
     LARGEST_EPSILON0,
@@ -88,7 +87,7 @@ class LawTheorem(Theorem):
             return 1.0 if self.kind.promises else 0.0
         return self._delta(self.family(model), epsilon, tolerance=1e-4)
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """One pass for each epsilon: mostly within 1e-4 of the truth, relative."""
         family = self.family(model)
         return np.array([self._delta(family, float(epsilon), tolerance=math.inf) for epsilon in epsilons])

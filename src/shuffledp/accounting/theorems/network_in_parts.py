@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
 from shuffledp.accounting.theorems.network_bounds import (
@@ -27,6 +26,7 @@ from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.table import Floats
 
 _OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkAll(), NetworkSingle())
 _ANY_DELTA = 0.5
@@ -86,7 +86,7 @@ class NetworkParts(Theorem):
             for part in _parts(model)
         )
 
-    def curve(self, model: ProtocolModel, *, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """Delta at many epsilons, by the theorems that are fast there."""
         if not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))

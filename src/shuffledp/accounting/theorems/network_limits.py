@@ -9,7 +9,7 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.accounting.numerics import largest_below
 from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
@@ -21,6 +21,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
+from shuffledp.core.table import Floats
 
 _UNIFORM: tuple[Theorem, ...] = (
     BinaryAllEqual(),
@@ -162,7 +163,7 @@ def first_hop_delta(*, share: float, epsilon0: float, epsilon: float) -> float:
     return share * max(-math.expm1(epsilon - epsilon0), 0.0) / (1 + math.exp(-epsilon0))
 
 
-def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) -> NDArray[np.float64]:
+def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) -> Floats:
     """Chance of each person that the report, after these rounds, has never been with a colluder.
 
     Args:

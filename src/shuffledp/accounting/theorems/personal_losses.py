@@ -10,7 +10,6 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.accounting.evaluators.binomial import binomial_lattice
 from shuffledp.accounting.evaluators.inversion import mean_positive_part
@@ -20,7 +19,7 @@ from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import PersonalLosses, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.table import Floats
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import instance_of, open_probability
 
 _ROUNDING = 2.0**-53
@@ -107,7 +106,7 @@ def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside
     )
 
 
-def _starts(law: Floats, likely: int, others: int) -> NDArray[np.int64]:
+def _starts(law: Floats, likely: int, others: int) -> Integers:
     """Where blocks begin: most of them in the likely part."""
     reached = np.searchsorted(np.cumsum(law), [_UNLIKELY, 1 - _UNLIKELY])
     left, right = int(reached[0]), min(int(reached[1]), len(law) - 1)

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
-Edges = NDArray[np.int64]
-Starts = NDArray[np.int64]
+Edges = Integers
+Starts = Integers
 Neighbors = NDArray[np.int32]
 
 _LARGEST_EXACT = 2**53  # whole numbers up to here are exact as floats
@@ -40,7 +41,7 @@ def as_pairs(edges: ArrayLike) -> Edges:
     return array.astype(np.int64)
 
 
-def as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
+def as_weights(weights: ArrayLike, count: int) -> Floats:
     """Checked weights, one per edge."""
     try:
         array = np.asarray(weights, dtype=np.float64)
@@ -57,8 +58,8 @@ def as_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 def sorted_neighbors(
-    pairs: Edges, weights: NDArray[np.float64] | None, num_users: int
-) -> tuple[Starts, Neighbors, NDArray[np.float64] | None, int, int]:
+    pairs: Edges, weights: Floats | None, num_users: int
+) -> tuple[Starts, Neighbors, Floats | None, int, int]:
     """Both directions of every edge, sorted, each once; and the numbers of loops left out and of mentions merged."""
     proper = pairs[:, 0] != pairs[:, 1]
     u, v = pairs[proper].T

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.core.caching import WeakCache
 from shuffledp.core.described import Described
+from shuffledp.core.table import Integers
 from shuffledp.people.graphs.graph import Graph, union
 from shuffledp.people.graphs.spectrum import mixing_time
 
-Parts = list[tuple[NDArray[np.int64], Graph]]
+Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]
 
 _MOST_PARTS = 16  # that are described each

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs.adjacency import (
@@ -49,9 +50,9 @@ class Graph:
         [0, 2]
     """
 
-    starts: NDArray[np.int64]
+    starts: Integers
     neighbors: NDArray[np.int32]
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     dropped_loops: int = 0
     merged_edges: int = 0
 
@@ -71,7 +72,7 @@ class Graph:
         return self.neighbors.size // 2
 
     @cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Integers:
         """Number of neighbors of every node."""
         return np.diff(self.starts)
 
@@ -193,9 +194,9 @@ class Graph:
     # ---- walks from neighbor to neighbor, each chosen uniformly, whatever the weights --------------------------------
 
     @cached_property
-    def stationary(self) -> NDArray[np.float64]:
+    def stationary(self) -> Floats:
         """The law "pi" that a uniform walk keeps: degrees over their sum; shape (people,), zeros without an edge."""
-        pi: NDArray[np.float64] = self.degrees / max(self.neighbors.size, 1)
+        pi: Floats = self.degrees / max(self.neighbors.size, 1)
         pi.setflags(write=False)
         return pi
 
@@ -287,7 +288,7 @@ class Graph:
         text.update(self.neighbors.astype("<i4").tobytes())
         return text.hexdigest()
 
-    def balls(self, hops: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def balls(self, hops: int) -> tuple[Integers, Integers]:
         """For every node, the nodes that at most ``hops`` edges lead to, itself included.
 
         Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,

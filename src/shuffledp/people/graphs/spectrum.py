@@ -11,9 +11,9 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.table import Floats
 from shuffledp.people.graphs.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
     return Spectrum(second, smallest, _beyond(second, smallest, most_steps, graph.num_users))
 
 
-def any_direction(size: int) -> NDArray[np.float64]:
+def any_direction(size: int) -> Floats:
     """Numbers like independent normal ones, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
     words = np.arange(1, 2 * size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
     shares = ((words ^ (words >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    found: NDArray[np.float64] = np.sqrt(-2 * np.log1p(-shares[:size])) * np.cos(2 * np.pi * shares[size:])
+    found: Floats = np.sqrt(-2 * np.log1p(-shares[:size])) * np.cos(2 * np.pi * shares[size:])
     return found
 
 
@@ -173,5 +173,5 @@ def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float,
     return (float(least[0]), float(most[0])), residual
 
 
-def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def _dot(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))

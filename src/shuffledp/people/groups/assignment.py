@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.table import Integers
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs import Graph
 from shuffledp.people.groups.public_points import PublicPoints, Runs, as_runs, distinct_rows, joined, members
@@ -267,7 +267,7 @@ class Groups:
         return np.append(0, np.cumsum(self.site_sizes))[self.sets.runs]
 
 
-def _as_radii(radius: ArrayLike, people: int) -> NDArray[np.float64]:
+def _as_radii(radius: ArrayLike, people: int) -> Floats:
     try:
         radii = np.asarray(radius, dtype=np.float64)
     except (TypeError, ValueError):

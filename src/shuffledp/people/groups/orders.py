@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core.caching import compiled
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.table import Integers
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import instance_of, one_of
 from shuffledp.people.groups.assignment import Groups
 from shuffledp.people.groups.layout import improved
@@ -80,7 +80,7 @@ def _people_along(groups: Groups, sites: Integers) -> Integers:
     return np.argsort(invert(sites)[groups.sites], kind="stable").astype(np.int64)
 
 
-def _portfolio(groups: Groups, columns: NDArray[np.float64] | None) -> Iterator[Integers]:
+def _portfolio(groups: Groups, columns: Floats | None) -> Iterator[Integers]:
     yield np.arange(groups.site_sizes.size)
     if columns is not None:
         yield from _along(groups, columns)
@@ -101,14 +101,14 @@ def _improved(groups: Groups, order: Integers) -> Integers:
     return improved(groups, order) if order.size > 2 else order
 
 
-def _along(groups: Groups, columns: NDArray[np.float64]) -> Iterator[Integers]:
+def _along(groups: Groups, columns: Floats) -> Iterator[Integers]:
     """The sites by the mean of each coordinate over their people."""
     for column in columns.T:
         means = np.bincount(groups.sites, weights=column) / groups.site_sizes
         yield np.argsort(means, kind="stable")
 
 
-def _as_columns(coordinates: ArrayLike, people: int) -> NDArray[np.float64]:
+def _as_columns(coordinates: ArrayLike, people: int) -> Floats:
     try:
         array = np.asarray(coordinates, dtype=np.float64)
     except (TypeError, ValueError):

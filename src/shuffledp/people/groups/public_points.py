@@ -30,11 +30,11 @@ class Runs(NamedTuple):
     ``runs[r, 0]`` up to and without ``runs[r, 1]``.
     """
 
-    starts: NDArray[np.int64]
+    starts: Integers
     runs: NDArray[np.int32]
 
 
-def as_runs(starts: NDArray[np.int64], members: NDArray[np.int64]) -> Runs:
+def as_runs(starts: Integers, members: Integers) -> Runs:
     """The sets whose members, ascending, are ``members[starts[h] : starts[h + 1]]``; none may be empty."""
     new = np.ones(members.size, dtype=np.bool_)
     new[1:] = members[1:] != members[:-1] + 1
@@ -53,7 +53,7 @@ def joined(parts: Iterable[Runs]) -> Runs:
     return Runs(np.append(np.concatenate(shifted), offsets[-1]).astype(np.int64), np.concatenate(runs))
 
 
-def members(runs: NDArray[np.integer]) -> NDArray[np.int64]:
+def members(runs: NDArray[np.integer]) -> Integers:
     """The integers of one set after the other, as many as the runs hold."""
     lengths = (runs[:, 1] - runs[:, 0]).astype(np.int64)
     before = np.cumsum(lengths) - lengths
@@ -158,7 +158,7 @@ class PublicPoints:
         return Runs(np.arange(centers.size + 1), np.column_stack([low, high]).astype(np.int32))
 
 
-def distinct_rows(columns: NDArray[np.float64]) -> tuple[Floats, Integers]:
+def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
     """The distinct rows in ascending order, and for every row the place of its equal among them."""
     order = np.lexsort(columns.T[::-1])
     ordered = columns[order]

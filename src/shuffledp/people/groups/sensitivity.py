@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.table import Integers
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import instance_of, integer_at_least, one_of
 from shuffledp.people.groups.assignment import Groups
 from shuffledp.people.groups.layout import Layout, Scratch, lay, middle, pieces, ranks_by_group, scratch
@@ -170,7 +170,7 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
     return Blocks(starts, within)
 
 
-def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> NDArray[np.float64]:
+def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> Floats:
     """For each group, sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with t the positions of its ranks.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
@@ -251,17 +251,17 @@ _measure_kernel = compiled(_measure, calls=(pieces, middle))
 _measure_for = plain_until_worth_compiling(_measure_plainly, _measure_compiled, items=_PLAIN_MEMBERSHIPS)
 
 
-def _spread_plainly(groups: Groups, order: Integers, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+def _spread_plainly(groups: Groups, order: Integers, at: Floats, power: int) -> Floats:
     moves = (at[ranks[::-1]] - at[ranks] for ranks in ranks_by_group(groups, order))
     return np.array([(np.abs(each) ** power).sum() for each in moves])
 
 
-def _spread_compiled(groups: Groups, order: Integers, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+def _spread_compiled(groups: Groups, order: Integers, at: Floats, power: int) -> Floats:
     layout = lay(groups, order)
     return _spread_kernel(layout, scratch(layout), at, power)
 
 
-def _spread(layout: Layout, room: Scratch, at: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+def _spread(layout: Layout, room: Scratch, at: Floats, power: int) -> Floats:
     spreads = np.zeros(layout.sizes.size)
     keys = np.empty(layout.sizes.max())
     for group in range(layout.sizes.size):
