@@ -149,11 +149,16 @@ def to_privacy_loss_distribution(
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
 
 
-def privacy_curve(model: ProtocolModel, *, honest_fraction: float = 1.0) -> Callable[[Floats], Floats]:
+def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0) -> Callable[[Floats], Floats]:
     """Delta as a function of epsilon: an upper bound for both directions of every pair of neighbors.
+
+    It is the minimum of the curve of the theorem that leaves least between the two laws themselves, and of what the
+    statement at ``delta`` implies at every epsilon: a dominating pair is revealed with probability delta, and otherwise
+    randomized response of that loss (Kairouz, Oh, Viswanath 2015).
 
     Args:
         model: the protocol's public description.
+        delta: where the curve is as low as what `shuffledp.account` states.
         honest_fraction: as for `shuffledp.account`.
 
     Returns:
@@ -161,12 +166,20 @@ def privacy_curve(model: ProtocolModel, *, honest_fraction: float = 1.0) -> Call
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
-        UnsupportedModelError: if no theorem with a curve of delta applies.
+        UnsupportedModelError: if no theorem at all applies: nothing is known.
     """
-    instance_of(ProtocolModel, model=model)
+    stated = account(model, delta=delta, honest_fraction=honest_fraction).guarantee
     counted = counting_honest(model, honest_fraction)
-    theorem = _best_curve(counted, _ANY_DELTA, published_only=False)
-    return lambda epsilons: np.clip(theorem.curve(counted, epsilons=epsilons), 0.0, 1.0)
+    odds, remainder = math.exp(epsilon_of(stated)), getattr(stated, "delta", 0.0)
+    theorems = [each for each in upper_bounds(counted, _ANY_DELTA) if each.is_vectorized]
+    theorem = min(theorems, key=lambda each: each.delta_at(counted, epsilon=0.0)) if theorems else None
+
+    def curve(epsilons: Floats) -> Floats:
+        implied = remainder + (1 - remainder) * np.maximum(0.0, (odds - np.exp(epsilons)) / (odds + 1))
+        found = implied if theorem is None else np.minimum(implied, theorem.curve(counted, epsilons=epsilons))
+        return np.clip(found * ROUND_UP, 0.0, 1.0)
+
+    return curve
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:

@@ -1,6 +1,5 @@
 """The command that says what can be guessed about one person: `leakage`."""
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,17 +105,14 @@ def _examined(
     model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
 ) -> "TargetExamination | Comparison":
     """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
-    from shuffledp.documents.leakage_document import without_shuffle
-    from shuffledp.leakage import compare_ways, examine_target
+    from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed
 
     try:
-        found = examine_target(model, adversary=adversary, compare=compare, **about)
+        return examine_guaranteed(model, adversary=adversary, compare=compare, **about)
     except UnsupportedModelError:
         if whole or not compare:
             raise
-        return without_shuffle(compare_ways(model, **about), model.shuffle.kind)
-    compared = found.comparison
-    return replace(found, comparison=None if compared is None else without_shuffle(compared, model.shuffle.kind))
+        return compare_guaranteed(model, **about)
 
 
 def _shares(prior: str) -> list[float]:

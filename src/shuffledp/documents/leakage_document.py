@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
@@ -30,10 +29,10 @@ from shuffledp.leakage import (
     TargetExamination,
     Vulnerability,
     Way,
-    compare_ways,
     worst_exchange_vulnerability,
 )
 from shuffledp.leakage.target_examination import MOST_LISTED
+from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.survey import ColumnOutcome
 
 CORRELATED = (
@@ -204,7 +203,7 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
         why = f"Not computed for this page: it would take long for {size} answers. {command} tries for longer."
         return (*share, Text(why, code=(command,), on=PAGE))
     try:
-        found = _bounded(without_shuffle(compare_ways(model, sampling=False, method="quick"), model.shuffle.kind))
+        found = compare_guaranteed(model, delta=outcome.column.release.delta, sampling=False, method="quick")
     except UnsupportedModelError as error:
         return (*share, Text(f"Not computed: {error}", on=PAGE))
     last = found.way("both") or found.way("randomizing")
@@ -215,7 +214,8 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
         f"knows nobody's answer is right at most {worst} of the time."
     )
     left_out = (
-        "After both, no more is known here than what one's own report tells, which is drawn as a bound. "
+        "After both, no more is known here than what is promised and what one's own report tells; the smaller is drawn "
+        "as a bound. "
         f"{command} tries for longer; where it refuses too, --method monte-carlo may give an estimate."
     )
     return (
@@ -269,27 +269,6 @@ def _command(outcome: ColumnOutcome) -> str:
     return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"
 
 
-def without_shuffle(found: Comparison, kind: str) -> Comparison:
-    """Only what randomizing does, if nothing is shuffled."""
-    return replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing" or kind != "none"))
-
-
-def _bounded(found: Comparison) -> Comparison:
-    """With what one's own report tells as a bound after a shuffle."""
-    alone = found.way("randomizing")
-    ways = tuple(_at_most(way, alone) if alone and way.name == "both" else way for way in found.ways)
-    return replace(found, ways=ways)
-
-
-def _at_most(way: Way, alone: Way) -> Way:
-    known = {
-        name: replace(bound, lower=bound.prior, kind=Kind.UPPER_BOUND)
-        for name in ADVERSARIES
-        if getattr(way, name) is None and (bound := getattr(alone, name)) is not None
-    }
-    return replace(way, **known)
-
-
 def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
     """How often the guess of an adversary is right before anything is seen, and after each protection."""
     alone, before = found.way("randomizing"), 100 * found.prior
@@ -325,11 +304,11 @@ def as_share(value: float, relation: str = "", *, decimals: int = 1) -> str:
 
 
 def change(found: Vulnerability) -> tuple[str, str]:
-    """The value and the prior in percent, with as many decimals as it takes to tell them apart, if ten are enough."""
+    """The value and the prior in percent, with as many decimals as tell them apart, and the value from 1."""
     relation = found.kind.relation
     for decimals in range(1, _MOST_DECIMALS + 1):
         after, before = as_share(found.value, relation, decimals=decimals), as_share(found.prior, decimals=decimals)
-        if float(after[:-1]) > float(before[:-1]):
+        if float(after[:-1]) > float(before[:-1]) and (float(after[:-1]) < 100 or found.value >= 1):
             return after, before
     return as_share(found.value, relation), as_share(found.prior)
 

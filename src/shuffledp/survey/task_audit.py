@@ -19,6 +19,7 @@ from shuffledp.core.text import in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.pipeline import Pipeline
+from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey.groups import Grouping
@@ -279,7 +280,7 @@ def audit_leakage(
     ``trials`` there are ``DEFAULT_GUESSES``.
     """
     try:
-        stated = target_vulnerability(pipeline.model(num_users))
+        stated = guaranteed_vulnerability(pipeline.model(num_users))
     except UnsupportedModelError as error:
         return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"Nothing is stated: {error}")
     if not stated.kind.promises:

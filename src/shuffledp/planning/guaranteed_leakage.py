@@ -1,0 +1,109 @@
+"""Leakage of a protocol, never above what its differential privacy allows."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.accounting import privacy_curve
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind
+from shuffledp.leakage import (
+    Comparison,
+    TargetExamination,
+    Vulnerability,
+    Way,
+    compare_ways,
+    examine_target,
+    target_vulnerability,
+)
+from shuffledp.leakage.guarantee_cap import capped, vulnerability_cap
+from shuffledp.leakage.protocol_leakage import channel_of
+
+_DELTA = 1e-6  # at which the guarantee is looked for that bounds leakage, where nobody names another
+
+
+def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Vulnerability:
+    """`shuffledp.leakage.target_vulnerability`, whose bounds are at most what is guaranteed allows.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        delta: the remainder of the statement that bounds it.
+        asked: as of `shuffledp.leakage.target_vulnerability`.
+    """
+    found = target_vulnerability(model, **asked)
+    return _Cap(model, delta, asked.get("prior"), asked.get("gain")).on(found)
+
+
+def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Comparison:
+    """`shuffledp.leakage.compare_ways`, with a bound for "both" where its own value would take too long.
+
+    Without a shuffle there is one way, randomizing.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        delta: the remainder of the statement that bounds it.
+        asked: as of `shuffledp.leakage.compare_ways`.
+    """
+    return _bounded(model, compare_ways(model, **asked), _Cap(model, delta, asked.get("prior"), asked.get("gain")))
+
+
+def examine_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> TargetExamination:
+    """`shuffledp.leakage.examine_target`, whose bounds are at most what is guaranteed allows.
+
+    Args:
+        model: the randomizer and the shuffler, with the number of users.
+        delta: the remainder of the statement that bounds it.
+        asked: as of `shuffledp.leakage.examine_target`.
+    """
+    found, cap = examine_target(model, **asked), _Cap(model, delta, asked.get("prior"), asked.get("gain"))
+    return replace(
+        found,
+        found=cap.on(found.found),
+        comparison=None if found.comparison is None else _bounded(model, found.comparison, cap),
+    )
+
+
+class _Cap:
+    """What is guaranteed, as a cap on vulnerabilities; worked out when the first bound asks for it."""
+
+    def __init__(self, model: ProtocolModel, delta: float, prior: ArrayLike | None, gain: ArrayLike | None) -> None:
+        self._model, self._delta, self._prior, self._gain = model, delta, prior, gain
+        self._value: float | None = None
+
+    def on(self, found: Vulnerability) -> Vulnerability:
+        """With an upper end that is no higher than the cap; what is exact stays."""
+        if found.kind in (Kind.EXACT, Kind.ESTIMATE):
+            return found
+        if self._value is None:
+            self._value = self._worked_out()
+        return capped(found, self._value)
+
+    def _worked_out(self) -> float:
+        try:
+            curve = privacy_curve(self._model, delta=self._delta)
+        except UnsupportedModelError:
+            return np.inf  # nothing is guaranteed by a curve
+        size = len(channel_of(self._model.local).inputs)
+        prior = np.full(size, 1 / size) if self._prior is None else self._prior
+        return vulnerability_cap(curve, prior=prior, gain=self._gain)
+
+
+def _bounded(model: ProtocolModel, found: Comparison, cap: _Cap) -> Comparison:
+    alone = found.way("randomizing")
+    if model.shuffle.kind == "none" or alone is None:
+        return replace(found, ways=tuple(way for way in found.ways if way.name == "randomizing"))
+    return replace(found, ways=tuple(_both(way, alone, cap) if way.name == "both" else way for way in found.ways))
+
+
+def _both(way: Way, alone: Way, cap: _Cap) -> Way:
+    """Way of the protocol itself: what is not known of it is at most what one's own report tells."""
+
+    def bound(own: Vulnerability | None, of_report: Vulnerability | None) -> Vulnerability | None:
+        if own is None and of_report is not None:
+            own = replace(of_report, lower=of_report.prior, kind=Kind.UPPER_BOUND)
+        return None if own is None else cap.on(own)
+
+    return replace(way, uninformed=bound(way.uninformed, alone.uninformed), strong=bound(way.strong, alone.strong))
