@@ -8,6 +8,7 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.documents.document import Bars, Document, Text
 from shuffledp.documents.leakage_document import bars_of, leakage_section, worst_of
 from shuffledp.leakage import compare_ways
+from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.shufflers import CayleyShuffler, ImperfectShuffleModel
 from shuffledp.testing import SeededSource
 
@@ -38,7 +39,7 @@ def said(blocks):
 def test_bars_are_what_the_library_says_for_both_adversaries():
     outcome = make_outcome([0] * 300, categories=THREE)
     assert leakage_section(outcome).title == "What can be guessed about one person"
-    blocks, found = blocks_of(outcome), compare_ways(outcome.model, sampling=False)
+    blocks, found = blocks_of(outcome), compare_guaranteed(outcome.model, delta=1e-6, sampling=False)
     for table, adversary in zip(tables(blocks), ("uninformed", "strong"), strict=True):
         lengths = [bar.before + bar.length for bar in table.bars]
         values = [found.prior, *(getattr(way, adversary).upper for way in found.ways)]
@@ -103,7 +104,7 @@ def test_the_command_on_the_page_says_how_many_people():
 
 def test_a_lower_bound_is_shown_with_its_upper_end_and_drawn_up_to_it():
     outcome = make_outcome([0] * 2000, categories=THREE)
-    strong = compare_ways(outcome.model, sampling=False, method="quick").way("both").strong
+    strong = compare_guaranteed(outcome.model, delta=1e-6, sampling=False, method="quick").way("both").strong
     bar = tables(blocks_of(outcome))[1].bars[3]
     assert strong.kind is Kind.LOWER_BOUND
     assert bar.note == "lower and upper bound"
