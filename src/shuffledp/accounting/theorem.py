@@ -210,9 +210,9 @@ class LocalOnly(Theorem):
     nothing alone may well be private together.
     """
 
-    id: ClassVar[str] = "local-dp"
-    citation: ClassVar[str] = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
-    is_vectorized: ClassVar[bool] = True
+    id = "local-dp"
+    citation = "post-processing of the local guarantee; Dwork and Roth 2014, Proposition 2.1"
+    is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Epsilon0 is finite, and the local delta within the delta asked for."""

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -37,9 +37,9 @@ _LARGEST_REMAINDER = 0.49  # of the rounds, at the loss of the noise; above it n
 class SplitAndMixRounds(Theorem):
     """The central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
 
-    id: ClassVar[str] = "split-and-mix"
-    citation: ClassVar[str] = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "split-and-mix"
+    citation = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Shares of noisy numbers, a shuffle for each, a known imperfection, noise enough, and a certificate."""

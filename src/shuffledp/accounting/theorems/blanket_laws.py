@@ -8,7 +8,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import combinations, permutations
-from typing import ClassVar
 
 import numpy as np
 
@@ -58,8 +57,8 @@ class LawTheorem(Theorem):
     Upper and lower bounds are one computation on different laws (`shuffledp.accounting.evaluators.report_densities`).
     """
 
-    status: ClassVar[Status] = Status.OWN_PROOF
-    is_vectorized: ClassVar[bool] = True
+    status = Status.OWN_PROOF
+    is_vectorized = True
 
     @abstractmethod
     def family(self, model: ProtocolModel) -> LawFamily:
@@ -136,9 +135,9 @@ class BlanketChannel(LawTheorem):
     Needs no finite epsilon0: outputs that some input never gives are counted in full, as revealing the victim.
     """
 
-    id: ClassVar[str] = "blanket-channel"
-    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
-    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+    id = "blanket-channel"
+    citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
+    supersedes = LOOSER
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
@@ -158,9 +157,9 @@ class HomogeneousChannel(LawTheorem):
     all such choices: the Fisher information of a mixed one is convex in the mixture.
     """
 
-    id: ClassVar[str] = "homogeneous-channel"
-    citation: ClassVar[str] = "exact evaluation on data sets where all others hold one input"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    id = "homogeneous-channel"
+    citation = "exact evaluation on data sets where all others hold one input"
+    kind = Kind.LOWER_BOUND
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """A small channel, which no other theorem covers as well."""
@@ -254,9 +253,9 @@ class BlanketLaplace(_LaplaceTheorem):
     The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
     """
 
-    id: ClassVar[str] = "blanket-laplace"
-    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
-    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+    id = "blanket-laplace"
+    citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
+    supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """One law: exchanging the two inputs changes nothing."""
@@ -268,9 +267,9 @@ class BlanketLaplace(_LaplaceTheorem):
 class HomogeneousLaplace(_LaplaceTheorem):
     """The exact delta where all others hold 0, the victim 0 or 1, the noise cut into cells by merging."""
 
-    id: ClassVar[str] = "homogeneous-laplace"
-    citation: ClassVar[str] = "exact evaluation on the data set where all others hold the least value"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    id = "homogeneous-laplace"
+    citation = "exact evaluation on the data set where all others hold the least value"
+    kind = Kind.LOWER_BOUND
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Both directions."""

@@ -37,7 +37,7 @@ class ClonePairTheorem(Theorem):
     The pair dominates in both directions and at every epsilon, so it may be composed, adaptively too.
     """
 
-    is_vectorized: ClassVar[bool] = True
+    is_vectorized = True
     is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
 
     def pair(self, model: ProtocolModel) -> ClonePair:
@@ -67,10 +67,10 @@ class PairFMT21(ClonePairTheorem):
     randomizers that differ from place to place after the shuffle and adapt to earlier reports.
     """
 
-    id: ClassVar[str] = "fmt21-pair"
-    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
-    supersedes: ClassVar[tuple[str, ...]] = ("fmt21-closed",)
-    is_strong: ClassVar[bool] = False
+    id = "fmt21-pair"
+    citation = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
+    supersedes = ("fmt21-closed",)
+    is_strong = False
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
@@ -87,13 +87,11 @@ class StrongPair(ClonePairTheorem):
     with mass 1/(E+1) each. It needs one randomizer for all (or R_i(z) >= w for all i and z) that is not adaptive.
     """
 
-    id: ClassVar[str] = "strong-pair"
-    citation: ClassVar[str] = (
-        "pair of Feldman, McMillan, Talwar 2023, scope and proof by convex order (arXiv 2208.04591)"
-    )
-    status: ClassVar[Status] = Status.OWN_PROOF
-    supersedes: ClassVar[tuple[str, ...]] = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
-    is_strong: ClassVar[bool] = True
+    id = "strong-pair"
+    citation = "pair of Feldman, McMillan, Talwar 2023, scope and proof by convex order (arXiv 2208.04591)"
+    status = Status.OWN_PROOF
+    supersedes = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
+    is_strong = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
@@ -108,10 +106,10 @@ class VariationRatioCorrected(Theorem):
     step, limited by beta. It keeps a third atom, which the paper's pair merges away.
     """
 
-    id: ClassVar[str] = "variation-ratio-corrected"
-    citation: ClassVar[str] = "after Wang et al. 2023, corrected (arXiv 2304.05007)"
-    status: ClassVar[Status] = Status.OWN_PROOF
-    supersedes: ClassVar[tuple[str, ...]] = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
+    id = "variation-ratio-corrected"
+    citation = "after Wang et al. 2023, corrected (arXiv 2304.05007)"
+    status = Status.OWN_PROOF
+    supersedes = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the strong pair, with a bound on the total variation that says more than epsilon0 does."""
@@ -222,11 +220,11 @@ class ApproximateFMT21(_ApproximatePair):
     log(n / (16 log(4/delta))), holds.
     """
 
-    id: ClassVar[str] = "approximate-fmt21"
-    citation: ClassVar[str] = (
+    id = "approximate-fmt21"
+    citation = (
         "Feldman, McMillan, Talwar 2021, theorem for approximate privacy, evaluated numerically (arXiv 2012.12803)"
     )
-    is_strong: ClassVar[bool] = False
+    is_strong = False
 
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
         """(e + 1) (1 + exp(-epsilon0) / 2) n delta0."""
@@ -247,10 +245,10 @@ class ApproximateStrongPair(_ApproximatePair):
     in total variation, together, change delta by at most (1 + e) t.
     """
 
-    id: ClassVar[str] = "approximate-strong-pair"
-    citation: ClassVar[str] = "the proof of strong-pair, after moving each law to one without a remainder"
-    status: ClassVar[Status] = Status.OWN_PROOF
-    is_strong: ClassVar[bool] = True
+    id = "approximate-strong-pair"
+    citation = "the proof of strong-pair, after moving each law to one without a remainder"
+    status = Status.OWN_PROOF
+    is_strong = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """As for the other one, and not adaptive."""

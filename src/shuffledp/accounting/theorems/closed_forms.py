@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from shuffledp.accounting.numerics import SMALLEST, exp, expm1, rounded_up, smallest_below
 from shuffledp.accounting.theorem import Theorem, not_adaptive, several_users, shuffled_pure_reports, small_epsilon0
@@ -30,8 +29,8 @@ class ClosedFormEFMRTT19(Theorem):
     itself with a report that ignores the answer, and these lose less.
     """
 
-    id: ClassVar[str] = "efmrtt19-closed"
-    citation: ClassVar[str] = "Erlingsson et al. 2019, amplification by shuffling, main theorem (arXiv 1811.12469)"
+    id = "efmrtt19-closed"
+    citation = "Erlingsson et al. 2019, amplification by shuffling, main theorem (arXiv 1811.12469)"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """At least 1000 users, epsilon0 <= 1/2, delta < 1/100, for a pure local randomizer and a uniform shuffle."""
@@ -63,8 +62,8 @@ class ClosedFormFMT21(Theorem):
     (docs/errata.md).
     """
 
-    id: ClassVar[str] = "fmt21-closed"
-    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2021, Theorem 3.1 (arXiv 2012.12803)"
+    id = "fmt21-closed"
+    citation = "Feldman, McMillan, Talwar 2021, Theorem 3.1 (arXiv 2012.12803)"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """epsilon0 <= log(n / (16 log(4/delta))), for a pure local randomizer and a uniform shuffle."""
@@ -99,9 +98,9 @@ class ClosedFormFMT23(Theorem):
     From the pair to the closed form: docs/proofs.md.
     """
 
-    id: ClassVar[str] = "fmt23-closed"
-    citation: ClassVar[str] = "Feldman, McMillan, Talwar 2023, closed form, scope as corrected here (arXiv 2208.04591)"
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "fmt23-closed"
+    citation = "Feldman, McMillan, Talwar 2023, closed form, scope as corrected here (arXiv 2208.04591)"
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
@@ -184,8 +183,8 @@ def _in_range(epsilon0: float) -> bool:
 class HoeffdingBalle19(_BlanketBound):
     """With a = exp(epsilon) - 1 and b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
 
-    id: ClassVar[str] = "balle19-hoeffding"
-    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
+    id = "balle19-hoeffding"
+    citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
 
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         width = loss.most - loss.least
@@ -198,8 +197,8 @@ class BennettBalle19(_BlanketBound):
     Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
     """
 
-    id: ClassVar[str] = "balle19-bennett"
-    citation: ClassVar[str] = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Bennett's bound (arXiv 1903.02837)"
+    id = "balle19-bennett"
+    citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Bennett's bound (arXiv 1903.02837)"
 
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         top = loss.most + drift

@@ -9,7 +9,7 @@ is exceeded on a path of three people already (``tests/soundness/test_soundness_
 
 import math
 from functools import partial
-from typing import ClassVar, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -142,12 +142,10 @@ class NetworkAll(_OfWalks):
       delta(epsilon) <= s delta_local(epsilon) + (1-s) E[delta_uniform(1 + M)(epsilon)]. Lost reports hide nobody.
     """
 
-    id: ClassVar[str] = "network-all"
-    citation: ClassVar[str] = (
-        "uniform shuffling of the same reports, less what positions tell after finitely many rounds"
-    )
-    status: ClassVar[Status] = Status.OWN_PROOF
-    is_vectorized: ClassVar[bool] = True
+    id = "network-all"
+    citation = "uniform shuffling of the same reports, less what positions tell after finitely many rounds"
+    status = Status.OWN_PROOF
+    is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Independent walks that have nearly forgotten where they began, no colluders, and a blanket bound."""
@@ -212,9 +210,9 @@ class NetworkSingle(_OfWalks):
     will do of which the k largest probabilities add up to no less than anybody's, for all k.
     """
 
-    id: ClassVar[str] = "network-single"
-    citation: ClassVar[str] = "blanket bound for a report that takes the place of one of many, with known chances"
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "network-single"
+    citation = "blanket bound for a report that takes the place of one of many, with known chances"
+    status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Random walks that end with as many reports from everybody."""

@@ -7,7 +7,7 @@ fewer, and the measures are upper bounds.
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,11 +37,11 @@ _Measures = tuple[float, float, float]  # fewer people, and how far positions ar
 class NetworkParts(Theorem):
     """For everybody what the theorems about random walks say of her part; the largest of all parts."""
 
-    id: ClassVar[str] = "network-parts"
-    citation: ClassVar[str] = "random walks in each part of the graph, of which nothing leaves it"
-    status: ClassVar[Status] = Status.OWN_PROOF
-    is_vectorized: ClassVar[bool] = True
-    supersedes: ClassVar[tuple[str, ...]] = (NetworkAll.id, NetworkSingle.id)
+    id = "network-parts"
+    citation = "random walks in each part of the graph, of which nothing leaves it"
+    status = Status.OWN_PROOF
+    is_vectorized = True
+    supersedes = (NetworkAll.id, NetworkSingle.id)
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Random walks on a graph in parts."""

@@ -6,7 +6,7 @@ small delta. What can be told is how likely it is that a report passes through a
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,10 +44,10 @@ class NetworkFirstHop(Theorem):
     are not counted, nor people who are offline.
     """
 
-    id: ClassVar[str] = "network-first-hop"
-    citation: ClassVar[str] = "the reports that a colluding neighbor receives in the first round"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "network-first-hop"
+    citation = "the reports that a colluding neighbor receives in the first round"
+    kind = Kind.LOWER_BOUND
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Random walks with colluders, and a randomizer whose local delta is known."""
@@ -86,10 +86,10 @@ class NetworkHistogram(Theorem):
     reports nobody mixes, it is that of the smallest.
     """
 
-    id: ClassVar[str] = "network-histogram"
-    citation: ClassVar[str] = "exact evaluation of what all reports together show, whoever hands them in"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "network-histogram"
+    citation = "exact evaluation of what all reports together show, whoever hands them in"
+    kind = Kind.LOWER_BOUND
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """All reports are handed in, and a lower bound for a uniform shuffle of them."""

@@ -7,7 +7,6 @@ uniform reports, so every count may be moved down: sums of binomial laws on a la
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -120,11 +119,9 @@ class BlanketPersonalized(Theorem):
     Theorems about a common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's loss.
     """
 
-    id: ClassVar[str] = "blanket-personalized"
-    citation: ClassVar[str] = (
-        "Balle et al. 2019, blanket lemma (arXiv 1903.02837), for k-ary response of different losses"
-    )
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "blanket-personalized"
+    citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), for k-ary response of different losses"
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """k-ary response with a public histogram of losses, uniformly shuffled, of people who are all in it."""

@@ -16,7 +16,6 @@ the best one known. Whoever colludes is left out of J.
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -104,10 +103,10 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 class ObliviousShuffle(Theorem):
     """The uniform epsilon plus epsilon1, the uniform delta plus delta1; epsilon0 at most."""
 
-    id: ClassVar[str] = "oblivious-shuffle"
-    citation: ClassVar[str] = "Ghazi et al. 2023, Theorem 2.3, for any blanket bound and without a constant"
-    status: ClassVar[Status] = Status.OWN_PROOF
-    is_vectorized: ClassVar[bool] = True
+    id = "oblivious-shuffle"
+    citation = "Ghazi et al. 2023, Theorem 2.3, for any blanket bound and without a constant"
+    status = Status.OWN_PROOF
+    is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """A shuffle that promises something about exchanges, one common randomizer, and a blanket bound."""
@@ -160,9 +159,9 @@ def _promise(model: ProtocolModel) -> tuple[float, float] | None:
 class SwapCost(Theorem):
     """For the person who is mixed least: the best window's uniform epsilon plus its swap cost, epsilon0 at most."""
 
-    id: ClassVar[str] = "swap-cost"
-    citation: ClassVar[str] = "blanket bound for the people of a window, plus the cost of exchanging two of them"
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "swap-cost"
+    citation = "blanket bound for the people of a window, plus the cost of exchanging two of them"
+    status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Any shuffle but random walks, of which other theorems know."""

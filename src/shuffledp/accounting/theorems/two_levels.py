@@ -10,7 +10,6 @@ real data set, so whatever it loses, no theorem can promise less: a lower bound.
 
 import math
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -41,9 +40,9 @@ class BlanketTwoLevel(_TwoLevelTheorem):
     epsilon for ten categories; this evaluates the expectation itself.
     """
 
-    id: ClassVar[str] = "blanket-two-level"
-    citation: ClassVar[str] = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for two densities"
-    supersedes: ClassVar[tuple[str, ...]] = LOOSER
+    id = "blanket-two-level"
+    citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for two densities"
+    supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """One law: exchanging the two inputs changes nothing."""
@@ -58,9 +57,9 @@ class OthersEqual(_TwoLevelTheorem):
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
 
-    id: ClassVar[str] = "two-level-others-equal"
-    citation: ClassVar[str] = "exact evaluation on the data sets where all others agree with the victim"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    id = "two-level-others-equal"
+    citation = "exact evaluation on the data sets where all others agree with the victim"
+    kind = Kind.LOWER_BOUND
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Both data sets."""
@@ -77,9 +76,9 @@ class ThirdValue(_TwoLevelTheorem):
     k-ary response as an upper bound: it is a lower one, and this one is above it (docs/errata.md).
     """
 
-    id: ClassVar[str] = "two-level-third-value"
-    citation: ClassVar[str] = "exact evaluation on the data set where all others hold a third value"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
+    id = "two-level-third-value"
+    citation = "exact evaluation on the data set where all others hold a third value"
+    kind = Kind.LOWER_BOUND
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
         """Two densities, with three inputs of which all overlaps are known, and a moderate epsilon0."""
@@ -119,10 +118,10 @@ class BinaryAllEqual(Theorem):
     (`all_equal_terms`). What is stated errs downward, by what floating point can have added (`binomial_error`).
     """
 
-    id: ClassVar[str] = "binary-all-equal"
-    citation: ClassVar[str] = "exact evaluation on the data set where all others agree"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "binary-all-equal"
+    citation = "exact evaluation on the data set where all others agree"
+    kind = Kind.LOWER_BOUND
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
@@ -144,10 +143,10 @@ class LdpWitness(Theorem):
     theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
     """
 
-    id: ClassVar[str] = "ldp-witness"
-    citation: ClassVar[str] = "exact evaluation of one randomizer of the class, on one data set"
-    kind: ClassVar[Kind] = Kind.LOWER_BOUND
-    status: ClassVar[Status] = Status.OWN_PROOF
+    id = "ldp-witness"
+    citation = "exact evaluation of one randomizer of the class, on one data set"
+    kind = Kind.LOWER_BOUND
+    status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """The model speaks of all randomizers of its loss, uniformly shuffled."""
