@@ -1,4 +1,7 @@
-"""The bracket: what is promised, and what cannot be promised."""
+"""The bracket: what is promised, and what cannot be promised.
+
+All that is known about a protocol, as one value.
+"""
 
 import json
 from pathlib import Path
@@ -7,8 +10,12 @@ import pytest
 
 import shuffledp as sdp
 from accounting.given import given, response
-from shuffledp.accounting import limit
+from shuffledp.accounting import THEOREMS, account, examine, findings, limit
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import RenyiDP
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind, Status
+from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
 
 TABLE = json.loads((Path(__file__).parents[1] / "golden" / "generic.json").read_text(encoding="utf-8"))["rows"]
@@ -76,3 +83,100 @@ def test_the_limit_of_a_channel_is_computed_from_its_matrix():
     from_matrix = limit(response(3, 1.0, 10**4), delta=1e-6)
     assert from_matrix.mu_lower == pytest.approx(from_matrix.mu_upper)
     assert limit(generic(1.0, 10**4, delta0=1e-9), delta=1e-6) is None
+
+
+def protocol(local, users=10_000):
+    return ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=users))
+
+
+LDP = protocol(LdpModel(epsilon0=1.0))
+BINARY = protocol(KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=2))
+
+
+@pytest.mark.parametrize("model", [LDP, BINARY], ids=["ldp", "binary"])
+def test_the_promise_is_the_accountants_and_lies_above_the_lower_bound(model):
+    found = examine(model, delta=1e-6)
+    assert found.upper == account(model, delta=1e-6)
+    assert found.lower.kind is Kind.LOWER_BOUND
+    assert 0 < found.epsilon_lower <= found.epsilon_upper
+    assert found.slack == found.epsilon_upper / found.epsilon_lower
+    assert found.amplification == model.local.epsilon0 / found.epsilon_upper > 20
+    assert found.statements == (found.upper, found.lower)
+
+
+def test_the_lower_bound_is_the_largest_that_applies():
+    found = examine(BINARY, delta=1e-6, with_theorems=True)
+    lower = [each.epsilon for each in found.theorems if each.kind is Kind.LOWER_BOUND and each.epsilon is not None]
+    assert found.epsilon_lower == max(lower)
+
+
+def test_every_theorem_says_what_it_gives_or_why_it_does_not_apply():
+    found = findings(LDP, delta=1e-6)
+    assert [each.theorem for each in found] == [theorem.id for theorem in THEOREMS]
+    for each in found:
+        assert (each.epsilon is None) == bool(each.reasons)
+    by_name = {each.theorem: each for each in found}
+    assert by_name["efmrtt19-closed"].reasons == ("needs epsilon0 <= 0.5; got epsilon0=1",)
+    assert by_name["local-dp"].epsilon == 1.0
+    smallest = min(each.epsilon for each in found if each.kind.promises and each.epsilon is not None)
+    assert smallest == account(LDP, delta=1e-6).guarantee.epsilon
+
+
+def test_without_own_proofs_no_promise_is_of_this_project():
+    found = examine(LDP, delta=1e-6, published_only=True, with_theorems=True)
+    assert found.upper.basis.status is Status.PUBLISHED
+    assert all(each.status is Status.PUBLISHED for each in found.theorems if each.kind.promises)
+    assert found.epsilon_upper > examine(LDP, delta=1e-6).epsilon_upper
+
+
+def test_several_releases_show_more_and_the_lower_bound_is_about_one_of_them():
+    once, often = examine(LDP, delta=1e-6), examine(LDP, delta=1e-6, releases=25)
+    assert once.epsilon_upper < often.epsilon_upper < 25 * once.epsilon_upper
+    assert often.epsilon_lower == once.epsilon_lower
+    assert often.slack is None
+    assert "about one release" in often.lower.remarks[-1]
+
+
+def test_renyi_divergences_are_stated_at_the_orders_asked_for_and_add_up_over_releases():
+    once = examine(LDP, delta=1e-6, orders=(2, 8))
+    often = examine(LDP, delta=1e-6, orders=(2, 8), releases=10)
+    assert once.statements[-1] is once.renyi
+    assert isinstance(once.renyi.guarantee, RenyiDP)
+    assert often.renyi.guarantee.epsilons == pytest.approx(
+        [10 * epsilon for epsilon in once.renyi.guarantee.epsilons], rel=1e-15
+    )
+    assert examine(LDP, delta=1e-6).renyi is None
+
+
+def test_only_honest_people_are_counted():
+    part = examine(protocol(LdpModel(epsilon0=1.0), users=20_000), delta=1e-6, honest_fraction=0.5)
+    assert part.counted == LDP
+    assert part.model.num_users == 20_000
+    assert part.epsilon_upper == examine(LDP, delta=1e-6).epsilon_upper
+
+
+def test_one_person_has_no_shuffle_to_hide_in_and_the_statement_says_so():
+    found = examine(protocol(LdpModel(epsilon0=1.0), users=1), delta=1e-6)
+    assert found.epsilon_upper == 1.0
+    assert found.amplification == 1.0
+    assert "There is no amplification by shuffling: a single report has no others" in found.upper.remarks[-1]
+
+
+def test_what_is_written_is_what_was_found():
+    found = examine(BINARY, delta=1e-6, with_theorems=True)
+    written = found.to_dict()
+    assert [each["kind"] for each in written["statements"]] == ["upper-bound", "lower-bound"]
+    assert written["epsilon_upper"] == found.epsilon_upper
+    assert written["epsilon_lower"] == found.epsilon_lower
+    assert written["theorem"] == found.upper.basis.theorem
+    assert written["epsilon0"] == BINARY.local.epsilon0
+    assert len(written["theorems"]) == len(THEOREMS)
+    assert written["limit"]["mu_upper"] == limit(BINARY, delta=1e-6).mu_upper
+    assert written["seconds"] > 0
+    assert ProtocolModel.from_dict(written["model"]) == BINARY
+
+
+@pytest.mark.parametrize("releases", [0, -1, 1.5])
+def test_a_number_of_releases_is_a_whole_number_from_1_on(releases):
+    with pytest.raises(InvalidParameterError, match="releases must be an integer that is 1 or more"):
+        examine(LDP, delta=1e-6, releases=releases)
