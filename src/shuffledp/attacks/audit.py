@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -52,6 +52,16 @@ DEFAULT_TRIALS = {
     "labels": CentralGame.trials,
     "d-sigma": OrderGame.trials,
 }
+
+# Games about views: the first that suits is played, so that special ones stand before general ones.
+VIEW_GAMES: tuple[tuple[type[Game], Callable[[Shuffler, ProtocolModel], bool]], ...] = (
+    (SharesGame, lambda _, model: isinstance(model.local, SplitAndMixModel)),
+    (CollusionGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.num_colluding > 0),
+    (WalkGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler)),
+    (SlotGame, lambda _, model: model.shuffle.labels in DISTINCT),
+    (RowGame, lambda _, model: model.shuffle.labels is LabelMeaning.NONE),
+    (CentralGame, lambda *_: True),  # any view can be read as a multiset and by its labels
+)
 
 _TAILS = 4  # two limits of each of two probabilities
 _WRONG = 0.1  # what a loss of nothing is to be told from
@@ -158,20 +168,14 @@ def audit(
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
     """Games that can be played, by type of guarantee: of the shares of a person nothing is guaranteed but the view."""
-    shares = isinstance(model.local, SplitAndMixModel)
-    central: type[Game] = CentralGame  # any view can be read as a multiset and by its labels
     if mode is Mode.STATISTICS:
         _check_statistics(model)
-        central = StatisticsGame
-    elif shares:
-        central = SharesGame
-    elif isinstance(shuffler, RandomWalkShuffler):
-        central = CollusionGame if shuffler.num_colluding else WalkGame
-    elif model.shuffle.labels in DISTINCT:
-        central = SlotGame
-    elif model.shuffle.labels is LabelMeaning.NONE:
-        central = RowGame
-    return {"central-dp": central} if shares else {"local-dp": LocalGame, "central-dp": central, "d-sigma": OrderGame}
+        central: type[Game] = StatisticsGame
+    else:
+        central = next(game for game, suits in VIEW_GAMES if suits(shuffler, model))
+    if isinstance(model.local, SplitAndMixModel):
+        return {"central-dp": central}
+    return {"local-dp": LocalGame, "central-dp": central, "d-sigma": OrderGame}
 
 
 def _check_statistics(model: ProtocolModel) -> None:

@@ -25,13 +25,7 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
     Raises:
         InvalidParameterError: for any other value; the message gives places only.
     """
-    validate.unmasked(values=values)
-    try:
-        answers = np.asarray(values)
-    except (ValueError, TypeError):  # numpy's own message may quote a value
-        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
-    if answers.ndim != 1:
-        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={answers.shape}.")
+    answers = _column(values)
     if len(answers) == 0:
         return answers.astype(np.uint8)
     if answers.dtype == np.bool_ and domain_size == 2:
@@ -45,6 +39,18 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
         )
     check_categories(answers, domain_size, "values")
     return answers
+
+
+def _column(values: ArrayLike) -> NDArray[Any]:
+    """The values as an array of one dimension, without masked entries."""
+    validate.unmasked(values=values)
+    try:
+        column = np.asarray(values)
+    except (ValueError, TypeError):  # numpy's own message may quote a value
+        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
+    if column.ndim != 1:
+        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={column.shape}.")
+    return column
 
 
 def _refuse_missing(answers: NDArray[Any]) -> None:
@@ -152,13 +158,7 @@ def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDA
 def _numbers_and_outside(
     values: ArrayLike, lower: float, upper: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    validate.unmasked(values=values)
-    try:
-        column = np.asarray(values)
-    except (ValueError, TypeError):  # numpy's own message may quote a value
-        raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
-    if column.ndim != 1:
-        raise InvalidParameterError(f"values must be one column, shape (n,); got values.shape={column.shape}.")
+    column = _column(values)
     if len(column) and column.dtype.kind not in "iuf":
         if column.dtype.kind == "O":
             others = [place for place, value in enumerate(column) if not _is_number(value)]
