@@ -61,11 +61,11 @@ def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], boo
         InvalidParameterError: if the folder exists (and may not be replaced), or cannot be made.
     """
     with _private_place(path) as (target, place):
-        _check_folder(target, force, is_ours)
+        _check(target, force, is_ours, folder=True)
         filled, replaced = place / "new", place / "old"
         filled.mkdir()
         yield filled
-        _check_folder(target, force, is_ours)
+        _check(target, force, is_ours, folder=True)
         if target.exists():
             target.rename(replaced)
         try:
@@ -91,11 +91,11 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
         InvalidParameterError: if a file exists (and may not be replaced), or cannot be made.
     """
     with _private_place(path) as (target, place):
-        _check_file(target, force, is_ours or _is_our_file)
+        _check(target, force, is_ours or _is_our_file, folder=False)
         yield place / target.name
         written = sorted(place.iterdir())
         for file in written:
-            _check_file(target.with_name(file.name), force, is_ours or _is_our_file)
+            _check(target.with_name(file.name), force, is_ours or _is_our_file, folder=False)
         for file in written:
             file.replace(target.with_name(file.name))
 
@@ -150,15 +150,20 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(each, handlers[each])
 
 
-def _check_folder(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
-    if path.exists() and not force:
+def _check(path: Path, force: bool, is_ours: Callable[[Path], bool], *, folder: bool) -> None:
+    """Refuse to replace what exists, unless it is an earlier output (or an empty folder) and that is asked for."""
+    if not path.exists():
+        return
+    if not force:
+        kind = "folder" if folder else "file"
         raise InvalidParameterError(
-            f"output must be a folder that does not exist yet (or use --force); got output={str(path)!r}."
+            f"output must be a {kind} that does not exist yet (or use --force); got output={str(path)!r}."
         )
-    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or is_ours(path))):
+    replaceable = path.is_dir() and (not any(path.iterdir()) or is_ours(path)) if folder else is_ours(path)
+    if not replaceable:
+        alone = ", and hold nothing else," if folder else ""
         raise InvalidParameterError(
-            "output must be an earlier output, and hold nothing else, to be replaced with --force; "
-            f"got output={str(path)!r}."
+            f"output must be an earlier output{alone} to be replaced with --force; got output={str(path)!r}."
         )
 
 
@@ -169,17 +174,6 @@ def _listed_files(mark: Path) -> set[str]:
         return {_MARK, *content["files"]} if "task_sha256" in content else set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return set()
-
-
-def _check_file(path: Path, force: bool, is_ours: Callable[[Path], bool]) -> None:
-    if path.exists() and not force:
-        raise InvalidParameterError(
-            f"output must be a file that does not exist yet (or use --force); got output={str(path)!r}."
-        )
-    if path.exists() and not is_ours(path):
-        raise InvalidParameterError(
-            f"output must be an earlier output to be replaced with --force; got output={str(path)!r}."
-        )
 
 
 def _is_our_file(path: Path) -> bool:

@@ -251,20 +251,10 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
         raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
     with warnings.catch_warnings():  # plans and releases have warnings of their own
         warnings.simplefilter("ignore")
-        return split_and_mix(
-            num_users=here.num_users,
-            epsilon=section.epsilon,
-            delta=here.delta,
-            imperfection=here.imperfection,
-            lower=section.lower,
-            upper=section.upper,
-            dropout_fraction=section.dropout_fraction,
-            dimension=section.dimension,
-            l1_bounded=section.l1_bounded,
-            integer=section.integer,
-            precision=section.precision,
-            clip=section.clips,
-        )
+        keys = ("epsilon", "lower", "upper", "dropout_fraction", "dimension", "l1_bounded", "integer", "precision")
+        wanted: dict[str, Any] = {key: getattr(section, key) for key in keys}
+        wanted |= {"num_users": here.num_users, "imperfection": here.imperfection, "delta": here.delta}
+        return split_and_mix(**wanted, clip=section.clips)
 
 
 def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ people, about a graph of them) adds what only a task knows: what becomes of publ
 import inspect
 from abc import abstractmethod
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -169,22 +170,13 @@ class GroupedSection(ShufflerSection):
 
 # ---- one section for each kind of the registry ----------------------------------------------------------------------
 
-_MADE: dict[str, type[ShufflerSection]] = {}  # a class is made once
+_NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # numbers of any kind are a list of them in a file
 
 
+@cache
 def section_of(kind: str) -> type[ShufflerSection]:
     """The section of one kind: the keys of its family, and what else its shuffler takes, with the same defaults."""
-    if kind not in _MADE:
-        _MADE[kind] = _made(kind, TASK_KINDS[kind])
-    return _MADE[kind]
-
-
-def uniform_section() -> ShufflerSection:
-    """The section of a task that says nothing of its shuffler."""
-    return section_of("uniform")()
-
-
-def _made(kind: str, row: ShufflerKind) -> type[ShufflerSection]:
+    row = TASK_KINDS[kind]
     if row.about == "graph":
         from shuffledp.survey.network_section import NetworkSection  # a family above this module, of one kind
 
@@ -197,4 +189,6 @@ def _made(kind: str, row: ShufflerKind) -> type[ShufflerSection]:
     return family.for_kind(kind, keys, is_uniform=row.make is UniformShuffler, of_rows=of_rows)
 
 
-_NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # numbers of any kind are a list of them in a file
+def uniform_section() -> ShufflerSection:
+    """The section of a task that says nothing of its shuffler."""
+    return section_of("uniform")()
