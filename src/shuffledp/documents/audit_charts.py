@@ -26,7 +26,7 @@ _CHANCE = "chance of a right guess"
 _NAMES = {"local-dp": "one report", "central-dp": "what is released", "d-sigma": "order in groups"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Bar:
     """One audited claim, as it is drawn.
 
@@ -34,7 +34,7 @@ class Bar:
         label: what the claim is about.
         unit: what is claimed to be no more: "epsilon", "alpha" or a chance.
         claimed: how much, rounded by its ``relation``.
-        measured: what the attack measured, between limits; infinite if there is no such number.
+        shown: what the attack measured (infinite if there is no such number), and its lower and upper limit.
         refuted: whether the limits contradict the claim.
     """
 
@@ -42,9 +42,7 @@ class Bar:
     unit: str
     claimed: float
     relation: str
-    measured: float
-    lower: float
-    upper: float
+    shown: tuple[float, ...]
     refuted: bool
 
 
@@ -58,36 +56,21 @@ def loss_and_delta(finding: Finding) -> tuple[float, float]:
 
 def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list[Bar]:
     """All claims that an attack was held against."""
-    bars = [
-        Bar(
-            label=_NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type),
-            unit=finding.symbol,
-            claimed=loss_and_delta(finding)[0],
-            relation=finding.statement.kind.relation,
-            measured=finding.evidence.epsilon,
-            lower=finding.evidence.epsilon_lower,
-            upper=finding.evidence.epsilon_upper,
-            refuted=finding.verdict is Verdict.REFUTED,
-        )
-        for finding in findings
-        if finding.evidence is not None
-    ]
-    if leakage is not None and leakage.guessing is not None and leakage.verdict is not Verdict.NOT_AUDITED:
-        guessing = leakage.guessing
-        lower, upper = guessing.success_limits
-        bars.append(
-            Bar(
-                label="guesses",
-                unit=_CHANCE,
-                claimed=guessing.claimed,
-                relation="exactly" if guessing.exact else "at most",
-                measured=guessing.success,
-                lower=lower,
-                upper=upper,
-                refuted=leakage.verdict is Verdict.REFUTED,
-            )
-        )
+    bars = []
+    for finding in findings:
+        if (found := finding.evidence) is not None:
+            measured, claimed = (found.epsilon, found.epsilon_lower, found.epsilon_upper), loss_and_delta(finding)[0]
+            relation, refuted = finding.statement.kind.relation, finding.verdict is Verdict.REFUTED
+            bars.append(Bar(_about(finding), finding.symbol, claimed, relation, shown=measured, refuted=refuted))
+    if leakage is not None and (guessed := leakage.guessing) is not None and leakage.verdict is not Verdict.NOT_AUDITED:
+        shown, relation = (guessed.success, *guessed.success_limits), "exactly" if guessed.exact else "at most"
+        refuted = leakage.verdict is Verdict.REFUTED
+        bars.append(Bar("guesses", _CHANCE, guessed.claimed, relation, shown=shown, refuted=refuted))
     return bars
+
+
+def _about(finding: Finding) -> str:
+    return _NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type)
 
 
 def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
@@ -95,9 +78,7 @@ def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
     panels: dict[str, list[Bar]] = {}
     for bar in bars:
         panels.setdefault(bar.unit, []).append(bar)
-    guessed = (
-        " (one that is exact also if it lies to the left, where no better guesses exist)" if _CHANCE in panels else ""
-    )
+    guessed = " (one that is exact also if it lies to the left, where no better guesses exist)" * (_CHANCE in panels)
     return Chart(
         name=name,
         title="Claims beside attacks",
@@ -114,8 +95,7 @@ def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Fi
     height = _ROW * max(len(bars) for _, bars in panels) + 70
     figure, places = new_figures(len(panels), width, height, left=left, right=24, top=20, bottom=48)
     for axes, (unit, bars) in zip(places, panels, strict=True):
-        ends = [end for bar in bars for end in (bar.claimed, bar.measured, bar.lower, bar.upper)]
-        most = max(end for end in ends if math.isfinite(end))
+        most = max(end for bar in bars for end in (bar.claimed, *bar.shown) if math.isfinite(end))
         axes.set(xlim=(0, 1.12 * most), ylim=(len(bars) - 0.4, -0.6), yticks=[])
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
@@ -128,10 +108,11 @@ def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Fi
 
 def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     color = LIGHT["vermilion"] if bar.refuted else LIGHT["green"]
-    upper = min(bar.upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
-    axes.barh(row, upper - bar.lower, left=bar.lower, height=0.26, color=color, alpha=0.3)
-    if math.isfinite(bar.measured):
-        axes.plot([bar.measured], [row], "o", markersize=7, color=color)
+    measured, lower, upper = bar.shown
+    upper = min(upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
+    axes.barh(row, upper - lower, left=lower, height=0.26, color=color, alpha=0.3)
+    if math.isfinite(measured):
+        axes.plot([measured], [row], "o", markersize=7, color=color)
     axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
     left = bar.claimed > axes.get_xlim()[1] / 2  # of the tick there is room for the text
     place, side = ((-4, 4), "right") if left else ((4, 4), "left")
@@ -142,10 +123,9 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
 
 def roc_chart(finding: Finding, *, name: str) -> Chart:
     """How often the attacker is right against how often wrong, and the area that the claim leaves to anybody."""
-    about = _NAMES.get(finding.statement.guarantee.type, finding.statement.guarantee.type)
     return Chart(
         name=name,
-        title=f"Right against wrong guesses: {about}",
+        title=f"Right against wrong guesses: {_about(finding)}",
         description="True positive rate over false positive rate, on held-out runs, below the limit that is claimed.",
         caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the "
         "event that decides, with its limits, and only these count: they are all that is corrected for noise. If the "

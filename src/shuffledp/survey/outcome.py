@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,23 @@ class DataFlow(Described):
             validate.integer_at_least(self.missing, received=self.received)
 
 
+class WithFiles:
+    """Base of what has been written, with the SHA-256 of its files."""
+
+    __slots__ = ()
+    files: dict[str, str]
+
+    def with_files(self, folder: Path, names: Iterable[str]) -> Self:
+        """A copy with the digests of more files."""
+        digests = {}
+        for name in names:
+            with (folder / name).open("rb") as file:
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return cast(Self, replace(cast(Any, self), files=self.files | digests))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnStage:
+class ColumnStage(WithFiles):
     """The reports or the view of a private column, as one stage hands them on to the next.
 
     Args:
@@ -69,10 +84,6 @@ class ColumnStage:
     seeded: bool
     is_secret: bool = False
     files: dict[str, str] = field(default_factory=dict)
-
-    def with_files(self, folder: Path, names: Iterable[str]) -> "ColumnStage":
-        """A copy with the digests of more files."""
-        return replace(self, files=self.files | _digests(folder, names))
 
     def to_dict(self) -> dict[str, Any]:
         """Counts and files."""
@@ -157,7 +168,7 @@ class Regional:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ColumnOutcome:
+class ColumnOutcome(WithFiles):
     """The result of a private column, ready to be written and drawn.
 
     Args:
@@ -178,10 +189,6 @@ class ColumnOutcome:
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
-
-    def with_files(self, folder: Path, names: Iterable[str]) -> "ColumnOutcome":
-        """A copy with the digests of more files."""
-        return replace(self, files=self.files | _digests(folder, names))
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
@@ -235,7 +242,7 @@ class ColumnOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class Outcome(WithFiles):
     """The result of a task.
 
     Args:
@@ -251,10 +258,6 @@ class Outcome:
     statements: tuple[PrivacyStatement, ...]
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
-
-    def with_files(self, folder: Path, names: Iterable[str]) -> "Outcome":
-        """A copy with the digests of more files beside the folders."""
-        return replace(self, files=self.files | _digests(folder, names))
 
     @property
     def column(self) -> ColumnOutcome:
@@ -307,12 +310,3 @@ def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
 def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
     """All releases before this one whose losses are in its statements, each once."""
     return list({each: each.to_dict() for release in earlier for each in release.counted}.values())
-
-
-def _digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of each file, in hexadecimal."""
-    digests = {}
-    for name in names:
-        with (folder / name).open("rb") as file:
-            digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return digests
