@@ -82,5 +82,5 @@ def test_a_seeded_page_of_a_graph_in_parts_promises_nothing_and_lists_them(tmp_p
     _, page, _ = page_of(tmp_path, source=SeededSource(1))
     assert page.errors == []
     assert "Beware. The graph is in 2 parts that no report leaves" in page.text
-    assert "The parts of the graph, which no report leaves" in page.text
+    assert "Parts of the graph, which no report leaves" in page.text
     assert "The run on this page is withdrawn: none of this holds for it." in page.text
