@@ -235,9 +235,9 @@ def test_a_view_of_uneven_batches_can_be_summed_up():
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_the_level_is_that_of_the_intervals(level):
-    found = FrequencyAnalyzer(level=level).estimate(summary(TERNARY, [10, 20, 30]))
+    found = FrequencyAnalyzer(level=level).estimate(summary(TERNARY, [100, 200, 300]))
     assert found.level == level
-    default = FrequencyAnalyzer().estimate(summary(TERNARY, [10, 20, 30]))
+    default = FrequencyAnalyzer().estimate(summary(TERNARY, [100, 200, 300]))
     assert ((found.margin < default.margin) == (level < 0.95)).all()
 
 

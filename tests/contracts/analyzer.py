@@ -62,9 +62,19 @@ class AnalyzerContract:
     @functools.cache
     def runs(cls) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Estimates and margins of all the runs, each of shape (runs, targets)."""
-        source, contract = SeededSource(cls.seed), cls()
-        results = [contract.estimate(source) for _ in range(RUNS)]
+        results = cls.results()
         return np.array([each.estimate for each in results]), np.array([each.margin for each in results])
+
+    @classmethod
+    @functools.cache
+    def results(cls) -> list[Estimate]:
+        source, contract = SeededSource(cls.seed), cls()
+        return [contract.estimate(source) for _ in range(RUNS)]
+
+    @classmethod
+    def ends(cls) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ends of the intervals of all the runs, each of shape (runs, targets)."""
+        return np.array([each.lower for each in cls.results()]), np.array([each.upper for each in cls.results()])
 
     # ---- unbiased, with honest intervals ----
 
@@ -79,12 +89,14 @@ class AnalyzerContract:
         assert bias_in_standard_errors(estimates, wrong).min() > 5
 
     def test_intervals_of_95_percent_cover_the_truth_in_93_to_97_percent_of_many_runs(self):
-        estimates, margins = self.runs()
-        covered = coverage(estimates, margins, self.truth)
+        lower, upper = self.ends()
+        covered = ((lower <= self.truth) & (self.truth <= upper)).mean(axis=0)
         assert covered.min() > 0.93
-        assert covered.max() < 0.97
+        assert covered.max() < 0.97 or self.estimate().interval is not None  # exact ones of few reports cover more
 
     def test_intervals_that_are_a_quarter_too_short_or_too_long_would_be_noticed(self):
+        if self.estimate().interval is not None:
+            pytest.skip("the coverage of exact intervals is computed, and not drawn, in tests/analyzers")
         estimates, margins = self.runs()
         assert coverage(estimates, margins * 0.75, self.truth).max() < 0.93
         assert coverage(estimates, margins * 1.25, self.truth).min() > 0.97

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers.exact_intervals import holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
 
 
@@ -60,6 +62,9 @@ class FrequencyAnalyzer:
         2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports;
            ``sampling_error`` the further error if the batch is a random sample of a population.
         3. Nothing is clipped: an estimate may be below 0 or above 1. `project_to_simplex` is a separate step.
+        4. Intervals are normal ones where counts are nearly normal. Of fewer reports, if everybody's is there and no
+           dummies are, they are those of the exact test, and of the estimate if that lies outside: they cover with
+           probability ``level`` or more, whatever the answers are.
 
     Args:
         level: coverage of the intervals, strictly between 0 and 1.
@@ -130,9 +135,18 @@ class FrequencyAnalyzer:
             estimate=frequency,
             standard_error=np.sqrt(variance * scale**2 + dummy_variance + lost_variance),
             sampling_error=np.sqrt(sampling * summary.arrival_share),
+            interval=self._exact_interval(summary, frequency),
             level=self.level,
             num_reports=total,
         )
+
+    def _exact_interval(self, summary: FrequencySummary, frequency: Floats) -> Floats | None:
+        """The exact intervals, shape (values, 2), which hold the estimates too; None where normal ones do."""
+        p, q, total = summary.model.p, summary.model.q, summary.num_reports
+        if summary.dummies is not None or summary.arrival_share < 1 or not needs_exact(total, p, q):
+            return None
+        low, high = holders_between(summary.counts, total, p, q, self.level)
+        return np.stack([np.minimum(low / total, frequency), np.maximum(high / total, frequency)], axis=1)
 
 
 def _without_dummies(
@@ -167,4 +181,7 @@ def project_to_simplex(estimate: Estimate) -> Estimate:
     excess = (np.cumsum(descending) - 1) / np.arange(1, len(descending) + 1)
     kept = np.flatnonzero(descending > excess)[-1]
     projected = np.maximum(estimate.estimate - excess[kept], 0.0)
-    return replace(estimate, statistic=f"{estimate.statistic} (projected)", estimate=projected)
+    interval = estimate.interval  # which holds the estimate, wherever that is moved
+    if interval is not None:
+        interval = np.stack([np.minimum(interval[:, 0], projected), np.maximum(interval[:, 1], projected)], axis=1)
+    return replace(estimate, statistic=f"{estimate.statistic} (projected)", estimate=projected, interval=interval)

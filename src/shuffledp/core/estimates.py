@@ -26,6 +26,7 @@ class Estimate:
             where it makes no sense.
         half_width: shape (rows,), half the width of each interval, where the errors have another law than the normal
             one; None for the normal quantile times ``standard_error``.
+        interval: shape (rows, 2), the ends of the intervals, where they do not lie evenly around estimates; else None.
         covariance: shape (rows, rows), of the errors that randomizing and shuffling add, with the squares of
             ``standard_error`` on the diagonal; None where it is not given.
         level: coverage of the intervals, strictly between 0 and 1.
@@ -42,6 +43,7 @@ class Estimate:
     standard_error: NDArray[np.float64]
     sampling_error: NDArray[np.float64] | None = None
     half_width: NDArray[np.float64] | None = None
+    interval: NDArray[np.float64] | None = None
     covariance: NDArray[np.float64] | None = None
     level: float = 0.95
     where: tuple[Mapping[str, Any], ...] | None = None
@@ -50,7 +52,7 @@ class Estimate:
     def __post_init__(self) -> None:
         validate.open_probability(level=self.level)
         rows = len(self.target)
-        for name in ("estimate", "standard_error", "sampling_error", "half_width", "covariance", "where"):
+        for name in ("estimate", "standard_error", "sampling_error", "half_width", "interval", "covariance", "where"):
             column = getattr(self, name)
             if column is not None and len(column) != rows:
                 raise invalid(f"of length {rows}, one per target", **{f"len_{name}": len(column)})
@@ -68,7 +70,9 @@ class Estimate:
 
     @property
     def margin(self) -> NDArray[np.float64]:
-        """Half-width of the intervals: as given, or the normal quantile times the standard error."""
+        """Half the width of the intervals: as given, or the normal quantile times the standard error."""
+        if self.interval is not None:
+            return np.asarray(self.interval[:, 1] - self.interval[:, 0]) / 2
         if self.half_width is not None:
             return self.half_width
         return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
@@ -76,12 +80,12 @@ class Estimate:
     @property
     def lower(self) -> NDArray[np.float64]:
         """Lower ends of the intervals."""
-        return self.estimate - self.margin
+        return self.estimate - self.margin if self.interval is None else self.interval[:, 0]
 
     @property
     def upper(self) -> NDArray[np.float64]:
         """Upper ends of the intervals."""
-        return self.estimate + self.margin
+        return self.estimate + self.margin if self.interval is None else self.interval[:, 1]
 
     @property
     def population_error(self) -> NDArray[np.float64]:

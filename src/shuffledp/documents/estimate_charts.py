@@ -67,9 +67,9 @@ def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str,
     figure, axes = new_figure(width, pitch * len(shown) + 54, left=left, right=right, top=10, bottom=44)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     _draw_range(axes, estimate, scale, shown, narrow=narrow)
-    center, margin = scale.factor * estimate.estimate[shown], scale.factor * estimate.margin[shown]
+    center, low, high = (scale.factor * each[shown] for each in (estimate.estimate, estimate.lower, estimate.upper))
     places = np.arange(len(shown)) + (0.22 if narrow else 0.0)
-    axes.hlines(places, center - margin, center + margin, color=LIGHT["blue"], linewidth=2.5)
+    axes.hlines(places, low, high, color=LIGHT["blue"], linewidth=2.5)
     axes.plot(center, places, "o", color=LIGHT["blue"], markersize=8, markeredgecolor=LIGHT["paper"])
     axes.set_xlabel(label, labelpad=6)
     across = axes.get_yaxis_transform()

@@ -1,0 +1,82 @@
+"""Intervals of frequencies from few reports, whose counts have no normal law: the exact test is inverted."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaln, xlog1py, xlogy
+
+from shuffledp.core.table import Floats
+
+_MOST_REPORTS = 10_000  # beyond, the time to invert the test is felt
+_ALMOST_NORMAL = 25.0  # variance of a count from which its normal intervals cover as they should
+_SPREADS, _FURTHER = 7.0, 12  # half a window of a binomial law, in standard deviations, and some more places
+
+Integers = NDArray[np.int64]
+
+
+def needs_exact(num_reports: int, p: float, q: float) -> bool:
+    """Whether normal intervals may cover too little, for some share of the people, and the exact test is affordable."""
+    return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < _ALMOST_NORMAL
+
+
+def holders_between(counts: Integers, num_reports: int, p: float, q: float, level: float) -> tuple[Integers, Integers]:
+    """The least and the largest number of people who may hold each value, by the number of reports that support it.
+
+    With m holders among n people, a count is C ~ Bin(m, p) + Bin(n - m, q), which grows with m. The ends are the least
+    m with Pr[C >= c] > (1 - level) / 2, and the largest m with Pr[C <= c] > (1 - level) / 2.
+
+    Guarantees:
+        1. Whatever m is, the interval holds it with probability ``level`` or more; where no m makes the count likely
+           enough it is 0 to n.
+
+    Args:
+        counts: reports that support each value, shape (k,).
+        num_reports: n, reports in all, one from each person.
+        p: the probability that a holder's report supports the value.
+        q: the probability that another's does, below p.
+        level: strictly between 0 and 1.
+
+    References:
+        Clopper and Pearson 1934, for one binomial law.
+    """
+    distinct, place = np.unique(counts, return_inverse=True)
+    tail = (1 - level) / 2
+
+    def reaches(holders: Integers, first: Integers) -> Floats:
+        return _tail(holders, first, num_reports, p, q)
+
+    lowest = _first(lambda holders: reaches(holders, distinct) > tail, num_reports, len(distinct))
+    beyond = _first(lambda holders: 1 - reaches(holders, distinct + 1) <= tail, num_reports, len(distinct))
+    highest = beyond - 1
+    unlikely = (lowest > num_reports) | (highest < 0) | (lowest > highest)
+    lowest, highest = np.where(unlikely, 0, lowest), np.where(unlikely, num_reports, highest)
+    return lowest[place], highest[place]
+
+
+def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int) -> Integers:
+    """By bisection for each row, the first number from 0 to ``most`` from which on it holds; ``most`` + 1 if none."""
+    low, high = np.zeros(rows, dtype=np.int64), np.full(rows, most + 1, dtype=np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        found = holds(np.minimum(middle, most)) | (middle > most)
+        low, high = np.where(found | (low >= high), low, middle + 1), np.where(found & (low < high), middle, high)
+    return low
+
+
+def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: float) -> Floats:
+    """Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row, over all of the first law but what is next to nothing."""
+    spread = _SPREADS * np.sqrt(holders * p * (1 - p)) + _FURTHER
+    start = np.maximum(np.floor(holders * p - spread), 0).astype(np.int64)
+    own = start[:, None] + np.arange(int(2 * spread.max()) + 2)
+    m, inside = holders[:, None], own <= holders[:, None]
+    own = np.minimum(own, m)
+    logs = gammaln(m + 1) - gammaln(own + 1) - gammaln(m - own + 1) + xlogy(own, p) + xlog1py(m - own, -p)
+    return np.asarray((np.exp(logs) * inside * _at_least(num_reports - m, first[:, None] - own, q)).sum(axis=1))
+
+
+def _at_least(trials: Integers, successes: Integers, chance: float) -> Floats:
+    """Pr[Bin(trials, chance) >= successes], elementwise."""
+    possible = np.clip(successes, 1, np.maximum(trials, 1))
+    found = betainc(possible, np.maximum(trials - possible + 1, 1), chance)
+    return np.where(successes <= 0, 1.0, np.where(successes > trials, 0.0, found))
