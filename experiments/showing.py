@@ -52,7 +52,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: as_cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
 
 
@@ -77,12 +77,13 @@ def as_markdown(rows: Sequence[Row]) -> str:
     lines: list[list[object]] = [
         list(rows[0]),
         ["---"] * len(rows[0]),
-        *([_cell(value) for value in row.values()] for row in rows),
+        *([as_cell(value) for value in row.values()] for row in rows),
     ]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def _cell(value: object) -> object:
+def as_cell(value: object) -> object:
+    """What stands in a file: a number has six digits, and nothing is an empty cell."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else value
@@ -156,14 +157,4 @@ def as_svg(figure: "Figure") -> bytes:
     out = io.BytesIO()
     with rc_context(STYLE):
         figure.savefig(out, format="svg", facecolor="#ffffff", metadata={"Date": None})
-    return out.getvalue()
-
-
-def as_png(figure: "Figure", *, dots_per_inch: int = 200) -> bytes:
-    """A picture in dots of the same figure."""
-    from matplotlib import rc_context
-
-    out = io.BytesIO()
-    with rc_context(STYLE):
-        figure.savefig(out, format="png", dpi=dots_per_inch, facecolor="#ffffff", metadata={"Software": None})
     return out.getvalue()

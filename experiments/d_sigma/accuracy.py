@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
+from experiments.checking import Drawn
 from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.learning import BoostedRegions, share_of_likeliest
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
@@ -13,7 +14,10 @@ from experiments.showing import legend_in, lettered, new_chart, series
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]
+KEY = ("mechanism", "radius")
 CLASSES = {8: 0, 4: 1, 2: 2}  # how many, and how many of the last bits of a label are left out
+DRAWN = {f"{count} ways": Drawn(f"{count} ways error", "releases", most=1.0) for count in CLASSES}
+NEEDS = ("sklearn",)
 
 
 def cases(settings: Row) -> list[Row]:

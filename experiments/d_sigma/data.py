@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
 import shuffledp as sdp
+from experiments.running import DATA
 from shuffledp.demo import make_survey
 from shuffledp.people.groups import Groups
 
-DATA = Path(os.environ.get("SHUFFLEDP_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FILES = {
     "adult": "adult/adult.data.gz",
     "acs": "nist_acs_excerpts/nist_acs_2019.csv.gz",
@@ -27,17 +26,6 @@ FILES = {
 def files_of(name: str | None) -> list[Path]:
     """What is read for a data set; nothing for one that is drawn."""
     return [DATA / FILES[name]] if name in FILES else []
-
-
-def missing(name: str | None) -> str | None:
-    """What to do about a file that is not there; None if all are."""
-    lacking = [str(path) for path in files_of(name) if not path.is_file()]
-    if not lacking:
-        return None
-    return (
-        f"{', '.join(lacking)} is not there: set SHUFFLEDP_DATA to the folder of the data; where they come from and in "
-        f"which form is in {Path(__file__).parent / 'README.md'}"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

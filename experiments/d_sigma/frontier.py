@@ -3,9 +3,13 @@
 from typing import Any
 
 from experiments.d_sigma.mechanisms import STYLES
+from experiments.d_sigma.rho_and_lambda import DRAWN, KEY
 from experiments.showing import lettered, limits, new_chart
 
+__all__ = ["DRAWN", "KEY", "OF", "draw"]
+
 Row = dict[str, Any]
+OF = ("fig-8", "fig-4-twitch", "fig-4-acs", "frontier-syn")  # whose rows these are
 NAMES = {
     "adult": "Adult: income by age",
     "twitch": "Twitch: explicit language",

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
+from experiments.checking import Drawn
 from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.gaussian_process import GaussianProcessAttack
 from experiments.d_sigma.mechanisms import shuffler_of
@@ -14,6 +15,8 @@ from shuffledp.attacks.side_information import reports_by_slot
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]
+KEY = ("mechanism", "radius")
+DRAWN = {f"{count} ways": Drawn(f"{count} ways error", "releases", most=1.0) for count in (8, 4, 2)}
 # Warm and cool, two crescents each in two shades, in colors that color-blind people can tell apart.
 COLORS = ("#eda58a", "#b23c00", "#f6d58c", "#c28a00", "#a5cbee", "#0b4f8a", "#9adcc4", "#00664c")
 

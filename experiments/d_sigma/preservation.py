@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.checking import Drawn
 from experiments.d_sigma.mechanisms import STYLES
 from experiments.showing import legend_in, lettered, new_chart, series
 from shuffledp.laws import kendall_kept_in_interval, preserved_shares, sample_mallows, sample_noisy_sort
@@ -12,6 +13,14 @@ from shuffledp.shufflers import NoisySortShuffler
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]
+KEY = ("panel", "alpha", "width", "size", "mechanism")
+DRAWN = {
+    "mean": Drawn("mean error", most=1.0),
+    "eta": Drawn("eta error", most=1.0),
+    "least of 50": Drawn("least of 50 error", most=1.0),
+}
+COLUMNS = [column for name, each in DRAWN.items() for column in (name, each.error)]
+_RARE = 0.01  # the chance that less is kept
 PANELS = {"alpha": "alpha", "width": "width of the groups (ranks)", "size": "size of the subset"}
 
 
@@ -42,19 +51,35 @@ def compute(case: Row) -> list[Row]:
         "noisy sort": lambda: sample_noisy_sort(prepared.parameters, block_starts=prepared.starts[:-1], source=source),
         "uniform": lambda: sample_mallows(people, 0.0, source=source),
     }
-    rows = [_row(case, "none", 1.0, 1.0, 1.0)]
+    rows = [_row(case, "none", {"mean": 1.0, "eta": 1.0, "least of 50": 1.0})]
     for name, law in draws.items():
-        shares = preserved_shares(law, members, case["draws"])
-        mean = kendall_kept_in_interval(people, theta, start, start + size) / size if name == "paper" else shares.mean()
-        rows.append(
-            _row(case, name, float(mean), float(np.quantile(shares, 0.01, method="lower")), float(shares[:50].min()))
-        )
+        found = _measured(preserved_shares(law, members, case["draws"]))
+        if name == "paper":
+            exact = kendall_kept_in_interval(people, theta, start, start + size) / size
+            found |= {"mean": float(exact), "mean error": None}
+        rows.append(_row(case, name, found))
     return rows
 
 
-def _row(case: Row, name: str, mean: float, eta: float, least: float) -> Row:
+def _measured(shares: Any) -> Row:
+    """The mean, the 1 % quantile and the least of 50 draws, as printed, with their standard errors."""
+    count = len(shares)
+    spread = np.sqrt(_RARE * (1 - _RARE) / count)
+    low, eta, high = np.quantile(shares, (max(_RARE - spread, 0), _RARE, _RARE + spread), method="lower")
+    minima = shares[: count // 50 * 50].reshape(-1, 50).min(axis=1)
+    return {
+        "mean": float(shares.mean()),
+        "mean error": float(shares.std(ddof=1) / np.sqrt(count)),
+        "eta": float(eta),
+        "eta error": float(high - low) / 2,
+        "least of 50": float(minima[0]),
+        "least of 50 error": float(minima.std(ddof=1)),
+    }
+
+
+def _row(case: Row, name: str, found: Row) -> Row:
     kept = {column: case[column] for column in ("panel", "alpha", "width", "size", "draws")}
-    return kept | {"mechanism": name, "mean": mean, "eta": eta, "least of 50": least}
+    return kept | {"mechanism": name} | {column: found.get(column) for column in COLUMNS}
 
 
 def draw(rows: list[Row]) -> Any:

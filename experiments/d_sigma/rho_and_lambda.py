@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
-from experiments.d_sigma.checking import COUNTS
+from experiments.checking import Drawn
 from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
@@ -16,6 +16,13 @@ from shuffledp.attacks import MajorityVote, SideInformation, evaluate, placement
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]
+KEY = ("data", "mechanism", "scale", "alpha")
+DRAWN = {
+    **{name: Drawn(f"{name} error", "repetitions", most=1.0) for name in ("rho", "vote", "control")},
+    "bayes": Drawn("bayes error", "learned", most=1.0),
+    "lambda": Drawn("lambda error", "learned"),
+}
+NEEDS = ("sklearn",)
 _SETTINGS = ("data", "size", "epsilon0", "num_runs", "repetitions", "controls", "learned", "trees")
 
 
@@ -171,7 +178,7 @@ def _curves(axes: Any, part: list[Row], x: str, y: str, places: dict[str, int] |
             top = {"fmt": style["fmt"][1:]}
         if line:
             line = sorted(line, key=lambda row: row[x])
-            series(axes, line, x, y, error=f"{y} error", count=COUNTS[y], **style | top)
+            series(axes, line, x, y, error=f"{y} error", count=DRAWN[y].count, **style | top)
 
 
 def _categories(axes: Any, part: list[Row]) -> dict[str, int]:
@@ -202,5 +209,5 @@ def _ends(axes: Any, rows: list[Row], y: str) -> None:
         row = next(row for row in rows if row["mechanism"] == name)
         style = STYLES[name]
         axes.axhline(row[y], color=style["color"], linestyle=style["fmt"], linewidth=1.6, label=style["label"])
-        low, high = (row[y] + sign * limits(row, f"{y} error", COUNTS[y]) for sign in (-1, 1))
+        low, high = (row[y] + sign * limits(row, f"{y} error", DRAWN[y].count) for sign in (-1, 1))
         axes.axhspan(low, high, color=style["color"], alpha=0.12, linewidth=0)

@@ -16,6 +16,7 @@ METHODS = {
 PALETTE = (COLORS[1], COLORS[2], COLORS[3], COLORS[0])
 
 Row = dict[str, Any]
+KEY = ("kind", "people", "x", "instance", "order")
 
 
 def cases(settings: Row) -> list[Row]:

@@ -8,6 +8,7 @@ from experiments.imperfect.errors import single_message
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
 Row = dict[str, Any]
+KEY = ("protocol", "people")
 
 
 def compute(settings: Row) -> list[Row]:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shuffledp as sdp
+from experiments.checking import Drawn
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.randomizers import RoundedMeanModel
+from shuffledp.testing import SeededSource
 
 LEAST_RUNS = 40
 NAMES = {
@@ -24,7 +26,10 @@ NAMES = {
 }
 
 Row = dict[str, Any]
+KEY = ("protocol", "people", "epsilon")
+DRAWN = {"error": Drawn("standard error", "runs")}
 Values = NDArray[np.float64]
+Estimate = Callable[[Values, SeededSource], float]
 
 
 def compute(settings: Row) -> list[Row]:
@@ -39,13 +44,16 @@ def _case(people: int, epsilon: float, settings: Row) -> list[Row]:
     single = single_message(people, epsilon, settings)
     grid = math.isqrt(people - 1) + 1
     local = sdp.DiscreteLaplaceMean(epsilon0=epsilon, lower=0, upper=1, num_steps=grid)
-    protocols: dict[str, Callable[[Values], float]] = {
+    protocols: dict[str, Estimate] = {
         "split and mix": _summing(split),
         "one message": _averaging(single),
         "local Laplace": _averaging(local),
         "local one bit": _averaging(sdp.OneBitMean(epsilon0=epsilon, lower=0, upper=1)),
     }
-    found = {name: _mean_absolute_error(protocol, people, settings) for name, protocol in protocols.items()}
+    found = {}
+    for name, protocol in protocols.items():
+        source = SeededSource(people).substream(f"{name}, {epsilon:g}")
+        found[name] = _mean_absolute_error(protocol, people, settings, source)
     rate = epsilon / grid
     central = 2 * math.exp(-rate) / -math.expm1(-2 * rate) / grid  # of discrete Laplace noise, without rounding
     rows = [("central", central, 0.0, None), *((name, *values) for name, values in found.items())]
@@ -57,7 +65,6 @@ def _case(people: int, epsilon: float, settings: Row) -> list[Row]:
             "error": error,
             "standard error": spread,
             "runs": runs,
-            "times central": error / central,
             "epsilon0": single.model.guarantee.epsilon if name == "one message" else None,
             "levels": single.model.num_levels if name == "one message" else None,
         }
@@ -87,30 +94,32 @@ def single_message(people: int, epsilon: float, settings: Row) -> sdp.RoundedMea
     return sdp.RoundedMean.from_model(best[1])
 
 
-def _summing(randomizer: sdp.SplitAndMix) -> Callable[[Values], float]:
+def _summing(randomizer: sdp.SplitAndMix) -> Estimate:
     model = randomizer.model
 
-    def estimate(values: Values) -> float:
-        total = int(randomizer.randomize(values)["residue"].sum(dtype=np.int64)) % model.modulus
+    def estimate(values: Values, source: SeededSource) -> float:
+        total = int(randomizer.randomize(values, source=source)["residue"].sum(dtype=np.int64)) % model.modulus
         return float(model.decode((total,), len(values))[0])
 
     return estimate
 
 
-def _averaging(randomizer: Any) -> Callable[[Values], float]:
+def _averaging(randomizer: Any) -> Estimate:
     analyzer, shuffler = sdp.MeanAnalyzer(), sdp.UniformShuffler()
 
-    def estimate(values: Values) -> float:
-        view = shuffler.shuffle(randomizer.randomize(values))
+    def estimate(values: Values, source: SeededSource) -> float:
+        view = shuffler.shuffle(randomizer.randomize(values, source=source), source=source)
         return float(analyzer.estimate(analyzer.summarize(view)).estimate[0]) * len(values)
 
     return estimate
 
 
-def _mean_absolute_error(estimate: Callable[[Values], float], people: int, settings: Row) -> tuple[float, float, int]:
+def _mean_absolute_error(
+    estimate: Estimate, people: int, settings: Row, source: SeededSource
+) -> tuple[float, float, int]:
     values = np.linspace(0, 1, people)
     runs = min(settings["runs"], max(LEAST_RUNS, settings["reports"] // people))
-    errors = np.abs([estimate(values) - values.sum() for _ in range(runs)])
+    errors = np.abs([estimate(values, source) - values.sum() for _ in range(runs)])
     return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(runs)), runs
 
 

@@ -20,6 +20,7 @@ from shuffledp.laws import imperfection as exact_imperfection
 from shuffledp.laws import mallows_law
 
 Row = dict[str, Any]
+KEY = ("people", "size of S", "size of A", "imperfection")
 
 
 def transformed(permutation: Sequence[int], kept: Sequence[int], chosen: Sequence[int]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ STYLES: dict[str, tuple[str, str]] = {
 }
 
 Row = dict[str, Any]
+KEY = ("graph", "rounds")
 
 
 def compute(settings: Row) -> list[Row]:

@@ -9,6 +9,7 @@ from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 PARTS = "graphs"
 
 Row = dict[str, Any]
+KEY = ("graph", "epsilon0")
 
 
 def compute(settings: Row) -> list[Row]:

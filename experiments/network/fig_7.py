@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.checking import Drawn
 from experiments.network.bounds import corrected, printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, new_chart, progress, series
@@ -19,6 +20,8 @@ STYLES = {
 }
 
 Row = dict[str, Any]
+KEY = ("graph", "epsilon0")
+DRAWN = {"single, allocations drawn": Drawn("standard error", "allocations")}
 
 
 def compute(settings: Row) -> list[Row]:
@@ -36,12 +39,11 @@ def _on(name: str, settings: Row) -> list[Row]:
         true = known.irregularity if graph is None else graph.irregularity
         row |= corrected(epsilon0, known.people, true / known.people, delta)
         row["all, ours"] = uniform(epsilon0, known.people, delta)
-        names = ("single, ours", "single, allocations drawn")
+        names = ("single, ours", "single, allocations drawn", "standard error", "allocations")
         row |= dict.fromkeys(names)
         if graph is not None:
-            laws = (graph.stationary, *(allocated(graph.stationary, seed) for seed in range(settings["draws"])))
-            found = [single(law, epsilon0, delta) for law in laws]
-            row |= dict(zip(names, (min(found[0], row["all, ours"]), float(np.mean(found[1:]))), strict=True))
+            row["single, ours"] = min(single(graph.stationary, epsilon0, delta), row["all, ours"])
+            row |= over_allocations(graph.stationary, epsilon0, settings)
         rows.append(row)
     return rows
 
@@ -51,6 +53,14 @@ def allocated(law: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     held = np.random.default_rng(seed).multinomial(len(law) - 1, law)
     chances: NDArray[np.float64] = law / (1 + held)
     return chances
+
+
+def over_allocations(law: NDArray[np.float64], epsilon0: float, settings: Row) -> Row:
+    """The mean epsilon of "single" over drawn numbers of reports held, with its standard error."""
+    count = settings["draws"]
+    drawn = np.array([single(allocated(law, seed), epsilon0, settings["delta"]) for seed in range(count)])
+    error = float(drawn.std(ddof=1) / np.sqrt(count))
+    return {"single, allocations drawn": float(drawn.mean()), "standard error": error, "allocations": count}
 
 
 def draw(rows: list[Row]) -> Any:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from experiments.network.bounds import corrected, printed, single, uniform
-from experiments.network.fig_7 import allocated
+from experiments.network.fig_7 import DRAWN, over_allocations
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
 PARTS = "people"
@@ -20,6 +20,9 @@ PANELS = {
 }
 
 Row = dict[str, Any]
+__all__ = ["DRAWN", "KEY", "PARTS", "compute", "draw"]
+
+KEY = ("people", "irregularity")
 
 
 def compute(settings: Row) -> list[Row]:
@@ -32,13 +35,12 @@ def _case(people: int, irregularity: float, settings: Row) -> Row:
     epsilon0, delta = settings["epsilon0"], settings["delta"]
     law, everyone = law_of(people, irregularity), uniform(epsilon0, people, delta)
     squares = irregularity / people
-    drawn = [single(allocated(law, seed), epsilon0, delta) for seed in range(settings["draws"])]
     return (
         {"people": people, "irregularity": irregularity}
         | printed(epsilon0, people, squares, delta)
         | corrected(epsilon0, people, squares, delta)
         | {"all, ours": everyone, "single, ours": min(everyone, single(law, epsilon0, delta))}
-        | {"single, allocations drawn": float(np.mean(drawn))}
+        | over_allocations(law, epsilon0, settings)
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shuffledp as sdp
+from experiments.checking import Drawn
 from experiments.network.bounds import printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, new_chart, progress, series
@@ -18,6 +19,11 @@ PARTS = "epsilons"
 WRONG_DUMMIES = 7_080  # people of fewer neighbors than the mean, whom the paper takes for those without a report
 
 Row = dict[str, Any]
+KEY = ("epsilon0",)
+DRAWN = {"dummies seen": Drawn("dummies error", "runs")} | {
+    f"squared error, {name}": Drawn(f"standard error, {name}", "runs")
+    for name in ("all", "single", "single, 7,080 dummies")
+}
 Vectors = NDArray[np.float64]
 
 
@@ -42,7 +48,12 @@ def _case(graph: Graph, vectors: Vectors, epsilon0: float, settings: Row) -> Row
     people, delta = graph.num_users, settings["delta"]
     known = PRINTED.get(settings["graph"])
     squares = (known.irregularity if known else graph.irregularity) / people
-    row: Row = {"epsilon0": epsilon0, "dummies expected": one.bounds.dummies, "dummies seen": errors[:, 3].mean()}
+    row: Row = {
+        "epsilon0": epsilon0,
+        "dummies expected": one.bounds.dummies,
+        "dummies seen": float(errors[:, 3].mean()),
+    }
+    row |= {"dummies error": float(errors[:, 3].std(ddof=1) / np.sqrt(len(errors))), "runs": len(errors)}
     for place, name in enumerate(("all", "single", "single, 7,080 dummies")):
         row[f"squared error, {name}"] = float(errors[:, place].mean())
         row[f"standard error, {name}"] = float(errors[:, place].std(ddof=1) / np.sqrt(len(errors)))

@@ -1,6 +1,6 @@
 """The graphs of the paper, what it prints of them, and whose reports to follow."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import eigsh
 
+from experiments.running import DATA
 from shuffledp.people.graphs import Graph
 from shuffledp.testing import SeededSource
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,22 @@ PRINTED = {
 }
 
 
+def files_of(names: Sequence[str]) -> list[Path]:
+    """What is read for these graphs; nothing for those that are drawn, or known by their numbers alone."""
+    folders = [PRINTED[name].folder for name in names if name in PRINTED]
+    return [_file(folder) for folder in folders if folder is not None]
+
+
+def _file(folder: str) -> Path:
+    return DATA / folder / f"{folder}.npz"
+
+
 def raw_edges(name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The edges, each once with the smaller number first, and the people with an edge to themselves, as published."""
     folder = PRINTED[name].folder
     if folder is None:
         raise FileNotFoundError(f"of {name} only the number of people and the irregularity are known")
-    with np.load(DATA / folder / f"{folder}.npz") as stored:
+    with np.load(_file(folder)) as stored:
         return stored["edges"], stored["self_loops"]
 
 

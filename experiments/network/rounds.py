@@ -18,6 +18,7 @@ STYLES = {
 }
 
 Row = dict[str, Any]
+KEY = ("graph", "rounds")
 
 
 def compute(settings: Row) -> list[Row]:

@@ -16,6 +16,7 @@ NAMES = {
 }
 
 Row = dict[str, Any]
+KEY = ("bound", "epsilon0")
 
 
 def compute(settings: Row) -> list[Row]:

@@ -13,6 +13,7 @@ PARTS = "graphs"
 SHOWN = ("printed", "each edge for its first end only", "irregularity")
 
 Row = dict[str, Any]
+KEY = ("graph",)
 
 
 def compute(settings: Row) -> list[Row]:

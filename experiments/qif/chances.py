@@ -7,6 +7,7 @@ from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.leakage import shuffled_vulnerability
 
 Row = dict[str, Any]
+KEY = ("values", "people", "truth")
 
 
 def compute(settings: Row) -> list[Row]:

@@ -7,6 +7,7 @@ from experiments.qif.responses import excess, limit_constant, limit_excess, prin
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
 Row = dict[str, Any]
+KEY = ("values", "people")
 
 
 def compute(settings: Row) -> list[Row]:

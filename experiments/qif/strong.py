@@ -8,6 +8,7 @@ from experiments.showing import COLORS, new_chart, progress, series
 from shuffledp.leakage import strong_vulnerability
 
 Row = dict[str, Any]
+KEY = ("percent",)
 
 
 def compute(settings: Row) -> list[Row]:

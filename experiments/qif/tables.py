@@ -20,6 +20,7 @@ from shuffledp.leakage.shuffle_channels import (
 )
 
 Row = dict[str, Any]
+KEY = ("channel", "truth", "row", "column")
 Entry = Callable[[Any, Any, Fraction], Fraction]
 
 _DIFFERENT = "#f3d9c4"

@@ -6,6 +6,7 @@ from experiments.qif.responses import excess, limit_excess
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
 Row = dict[str, Any]
+KEY = ("people", "values")
 
 
 def compute(settings: Row) -> list[Row]:

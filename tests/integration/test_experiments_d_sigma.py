@@ -1,7 +1,5 @@
-"""Every figure about shuffles inside groups is drawn at a tiny size, and full-size results still say what they said."""
+"""What experiments about shuffles inside groups are made of, and what their results at full size say."""
 
-import importlib.util
-import math
 import sys
 from pathlib import Path
 
@@ -11,56 +9,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never installed
 
-from experiments.d_sigma import data, run, widths  # noqa: E402
-from experiments.d_sigma.checking import differing  # noqa: E402
-from experiments.d_sigma.mechanisms import MECHANISMS, shuffler_of  # noqa: E402
-from experiments.d_sigma.run import FIGURES, FRONTIER, HERE  # noqa: E402
-from experiments.running import settings_from  # noqa: E402
-from experiments.showing import as_csv, from_csv  # noqa: E402
+from experiments.d_sigma import widths  # noqa: E402
+from experiments.d_sigma.mechanisms import shuffler_of  # noqa: E402
+from experiments.d_sigma.run import FAMILY  # noqa: E402
+from experiments.showing import from_csv  # noqa: E402
 
 from shuffledp.people.groups import Groups, order_width  # noqa: E402
 
-EXPECTED = ROOT / "experiments" / "d_sigma" / "expected"
-ALL = (*FIGURES, FRONTIER)
-FAST = {"fig-5", "fig-9"}
-COMMITTED = [name for name in ALL if (EXPECTED / f"{name}.csv").exists()]
-OF_FILES = {"fig-4-twitch", "fig-4-acs", "fig-8", FRONTIER}
-LONG = {*OF_FILES, "frontier-syn"}
-LEARNED = {*OF_FILES, "fig-5", "frontier-syn"}
-MOST_LINES = 150
+
+def committed(name, *, tiny):
+    folder = FAMILY.folder / "expected" / ("tiny" if tiny else "")
+    return from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"))
 
 
 def expected(name):
-    return from_csv((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"))
-
-
-def needs(name):
-    if name in OF_FILES and not data.DATA.is_dir():
-        pytest.skip("../shared/data is not here")
-    if name in LEARNED:
-        pytest.importorskip("sklearn")
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    return tmp_path_factory.mktemp("kept")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.deep) if name in LONG else name for name in ALL])
-def test_a_tiny_run_gives_the_expected_rows(name, tmp_path, capsys, kept):
-    needs(name)
-    run.main([name, "--tiny", "--check", "--rows-only", "--out", str(tmp_path), "--kept", str(kept)])
-    rows = from_csv((tmp_path / f"{name}.csv").read_text(encoding="utf-8"))
-    assert list(rows[0]) == list(expected(name)[0])
-    assert next(iter(rows[0])) in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.deep) for name in ALL])
-def test_a_tiny_run_is_drawn(name, tmp_path, kept):
-    needs(name)
-    run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(kept)])
-    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+    return committed(name, tiny=False)
 
 
 @pytest.mark.parametrize(
@@ -77,78 +40,20 @@ def test_a_tiny_run_is_drawn(name, tmp_path, kept):
     ],
 )
 def test_a_wrong_number_is_noticed(name, column, tiny, place):
-    rows = run.expected_rows(name, tiny=tiny)
-    assert not run.check(name, rows, tiny=tiny)
+    rows = committed(name, tiny=tiny)
+    assert not FAMILY.differing(name, rows, tiny=tiny)
     wrong = list(rows)
     wrong[place] = rows[place] | {column: rows[place][column] + 0.123}
-    assert [column in each for each in run.check(name, wrong, tiny=tiny)] == [True]
-    assert run.check(name, rows[1:], tiny=tiny)
+    assert [column in each for each in FAMILY.differing(name, wrong, tiny=tiny)] == [True]
 
 
 def test_a_wrong_error_is_noticed_and_one_of_another_seed_is_not():
-    rows = run.expected_rows("fig-8", tiny=True)
+    rows = committed("fig-8", tiny=True)
     assert rows[-1]["vote error"] > 1e-3
     for factor, wrong in ((14, True), (0.07, True), (1.4, False), (0.5, False)):
         changed = [*rows[:-1], rows[-1] | {"vote error": factor * rows[-1]["vote error"]}]
-        assert bool(run.check("fig-8", changed, tiny=True)) is wrong
-    assert run.check("fig-8", [*rows[:-1], rows[-1] | {"vote error": None}], tiny=True)
-
-
-def test_what_two_repetitions_measured_is_held_to_its_range():
-    rows = run.expected_rows("fig-8", tiny=True)
-    assert rows[-1]["learned"] == 2
-    for column, value, wrong in (
-        ("lambda", 0.5, False),
-        ("lambda", -0.1, True),
-        ("lambda", math.nan, True),
-        ("bayes", 0.2, False),
-        ("bayes", 1.01, True),
-        ("bayes error", 0.3, False),
-        ("bayes error", -0.3, True),
-    ):
-        assert bool(run.check("fig-8", [*rows[:-1], rows[-1] | {column: value}], tiny=True)) is wrong
-
-
-def test_draws_of_other_people_and_machines_are_the_expected_ones_as_often_as_their_errors_say():
-    """Of 10,000 pairs with normal errors hardly any is said to differ; nearly all do if one is 24 errors off."""
-    draw = np.random.default_rng(5)
-    repetitions = 8
-    measured = draw.standard_normal((20_000, repetitions)) * 0.02 + 0.5
-    means, errors = measured.mean(axis=1), measured.std(axis=1, ddof=1) / np.sqrt(repetitions)
-    rows = [
-        {"repetitions": repetitions, "vote": mean, "vote error": error}
-        for mean, error in zip(means.tolist(), errors.tolist(), strict=True)
-    ]
-    assert len(differing(rows[:10_000], rows[10_000:], {})) <= 4
-    far = [row | {"vote": row["vote"] + 24 * 0.02 / np.sqrt(repetitions)} for row in rows[:1000]]
-    assert len(differing(far, rows[10_000:11_000], {})) > 990
-
-
-def test_what_cannot_be_done_is_said_before_anything_is_computed(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(data, "DATA", tmp_path / "nowhere")
-    (tmp_path / "file").touch()
-    for arguments, words in (
-        (["fig-8", "--rows-only"], "SHUFFLEDP_DATA" if importlib.util.find_spec("sklearn") else "scikit-learn"),
-        (["fig-9", "--rows-only", "--redraw"], "--redraw: no fig-9.csv"),
-        (["fig-9", "--rows-only", "--out", str(tmp_path / "file")], "is no folder"),
-    ):
-        with pytest.raises(SystemExit):
-            run.main(["--out", str(tmp_path / "out"), *arguments])
-        assert words in capsys.readouterr().err
-
-
-def test_settings_of_tiny_runs_replace_the_others_and_the_command_is_short():
-    for name in FIGURES:
-        full, tiny = settings_from(HERE, name), settings_from(HERE, name, tiny=True)
-        assert set(full) <= set(tiny) <= {*full, "size"}
-        assert full != tiny
-    lines = (ROOT / "experiments" / "d_sigma" / "run.py").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= MOST_LINES
-
-
-def test_a_table_is_read_as_it_was_written():
-    rows = [{"a": 1, "b": 0.5, "c": None, "d": "none", "e": "0123456789" * 10, "f": True}]
-    assert from_csv(as_csv(rows)) == rows
+        assert bool(FAMILY.differing("fig-8", changed, tiny=True)) is wrong
+    assert FAMILY.differing("fig-8", [*rows[:-1], rows[-1] | {"vote error": None}], tiny=True)
 
 
 def test_the_papers_mechanism_has_one_concentration_from_the_width_of_its_order():
@@ -258,14 +163,3 @@ def test_without_a_shuffle_the_bayesian_attack_is_right_as_often_as_reports_are_
         if row["mechanism"] == "none" and row["data"] != "syn":  # its neighbors tell more than a report of eight values
             assert row["bayes"] == pytest.approx(np.exp(2.5) / (1 + np.exp(2.5)), abs=0.005)
         assert row["bayes"] > row["vote"] - 3 * np.hypot(row["bayes error"], row["vote error"]) - 1e-4
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", COMMITTED)
-def test_committed_rows_can_be_drawn_again(name, tmp_path):
-    assert set(MECHANISMS) > {"none"}
-    for extra in EXPECTED.glob(f"{name}-people.json"):
-        (tmp_path / extra.name).write_bytes(extra.read_bytes())
-    (tmp_path / f"{name}.csv").write_text((EXPECTED / f"{name}.csv").read_text(encoding="utf-8"), encoding="utf-8")
-    run.main([name, "--redraw", "--out", str(tmp_path)])
-    assert (tmp_path / f"{name}.svg").stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""Every experiment about network shuffling runs at a tiny size, and what it printed at full size still holds."""
+"""What experiments about network shuffling are made of, and what their results at full size say."""
 
 import csv
 import math
@@ -11,15 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are run from a checkout and never installed
 
-from experiments.network import bounds, fig_7, fig_8, run, table_1  # noqa: E402
-from experiments.network.graphs import DATA, graph_of, laws_after, raw_edges  # noqa: E402
-from experiments.network.run import EXPERIMENTS, settings_of  # noqa: E402
+from experiments.network import bounds, fig_7, fig_8, table_1  # noqa: E402
+from experiments.network.graphs import graph_of, laws_after, raw_edges  # noqa: E402
 from experiments.network.table_4 import first_ends_only  # noqa: E402
+from experiments.running import DATA  # noqa: E402
 
 from shuffledp.laws import position_distribution  # noqa: E402
 
 EXPECTED = ROOT / "experiments" / "network" / "expected"
-MOST_LINES = 150
 DELTA = 2e-6
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
 
@@ -32,37 +31,6 @@ def expected(name: str) -> list[dict[str, str]]:
 def row_of(name: str, **keys: object) -> dict[str, str]:
     (found,) = [row for row in expected(name) if all(row[key] == str(value) for key, value in keys.items())]
     return found
-
-
-QUICK = ("table-1", "table-3", "fig-7", "rounds")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=needs_data if name == "table-4" else () if name in QUICK else pytest.mark.deep)
-        for name in EXPERIMENTS
-    ],
-)
-def test_an_experiment_runs_at_a_tiny_size_and_has_an_expected_result_of_the_same_columns(name, tmp_path, capsys):
-    run.main([name, "--tiny", "--out", str(tmp_path), "--kept", str(tmp_path / "kept")])
-    lines = (tmp_path / f"{name}.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == (EXPECTED / f"{name}.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert len(lines) > 1
-    assert "nan" not in "".join(lines)
-    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    assert lines[0].split(",")[0] in capsys.readouterr().out
-
-
-def test_settings_of_tiny_runs_replace_the_others_and_name_no_other():
-    for name in EXPERIMENTS:
-        full, tiny = settings_of(name), settings_of(name, tiny=True)
-        assert set(full) == set(tiny)
-        assert full != tiny
-
-
-def test_run_is_short():
-    assert len((ROOT / "experiments" / "network" / "run.py").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 def test_people_are_followed_with_exact_laws():
