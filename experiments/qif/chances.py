@@ -1,4 +1,4 @@
-"""Fig. 4: how often one value is guessed against the chance of the truth: randomized, shuffled, both."""
+"""Beside the paper: how often one value is guessed against the chance of the truth: randomized, shuffled, both."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def compute(settings: Row) -> list[Row]:
     "both" is by the general theorem for any channel, "closed form" by the paper's theorem for this one.
     """
     rows = []
-    for size, people in progress(settings["cases"], "fig-4"):
+    for size, people in progress(settings["cases"], "chances"):
         for step in range(settings["steps"] + 1):
             truth = 1 / size + (1 - 1 / size) * step / settings["steps"]
             found = shuffled_vulnerability(None, response(size, truth), num_users=people)

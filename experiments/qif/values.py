@@ -1,4 +1,4 @@
-"""Fig. 3: more values than two, and how often one of them is guessed after shuffling only."""
+"""Beside the paper: how often one of many values is guessed after shuffling only, against their number."""
 
 from typing import Any
 
@@ -10,8 +10,7 @@ KEY = ("people", "values")
 
 
 def compute(settings: Row) -> list[Row]:
-    """One row for each number of people and of values, beside what the text of the paper prints."""
-    printed = {(people, size): value for people, size, value in settings["printed"]}
+    """One row for each number of people and of values, beside the limit."""
     return [
         {
             "people": people,
@@ -19,9 +18,8 @@ def compute(settings: Row) -> list[Row]:
             "prior": 1 / size,
             "shuffled only": 1 / size + excess(people, size),
             "limit": 1 / size + limit_excess(people, size),
-            "printed": printed.get((people, size)),
         }
-        for people in progress(settings["people"], "fig-3")
+        for people in progress(settings["people"], "values")
         for size in settings["values"]
     ]
 

@@ -126,7 +126,16 @@ MUTANTS = [
     ("d_sigma", "fig-7", '"mean": float(shares.mean())', '"mean": 0.93 * float(shares.mean())'),
     ("d_sigma", "fig-5", "np.median(groups.sizes[groups.own])", "np.median(groups.sizes[groups.own]) + 2"),
     ("d_sigma", "fig-8", '"vote": vote.success,', '"vote": 0.93 * vote.success,'),
-    ("qif", "fig-2", "0.5 + excess(people, 2, truth)", "0.5 + 1.07 * excess(people, 2, truth)"),
+    ("imperfect", "transformation", "math.comb(size, j) *", "1.07 * math.comb(size, j) *"),
+    ("imperfect", "transformation", "zip(left, supplanted, strict=True)", "zip(left, supplanted[::-1], strict=True)"),
+    ("network", "fig-9", "scale * mean - truth", "1.5 * scale * mean - truth"),
+    ("network", "fig-9", "bounds.dummies", "bounds.dummies + 2"),
+    ("network", "fig-9", "around(10, people", "around(-10, people"),
+    ("qif", "fig-2", '"both": 1 / size + excess', '"both": 1 / size + 1.07 * excess'),
+    ("qif", "fig-3", "people - 1 - first]", "people + 1 - first]"),
+    ("qif", "fig-5", "1 / size + excess(people", "1 / size + excess(people + 2"),
+    ("qif", "fig-6", "1 / size + exact", "1 / size + 1.07 * exact"),
+    ("qif", "relations", "cascade(n, sr) == cascade(sr, nr)", "cascade(n, sr) != cascade(sr, nr)"),
     ("qif", "table-4", "Fraction(entry)", "Fraction(entry) / 2"),
 ]
 FAST_MUTANTS = {("imperfect", "messages"), ("network", "table-1"), ("d_sigma", "fig-9"), ("qif", "fig-2")}

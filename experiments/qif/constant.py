@@ -1,4 +1,4 @@
-"""Fig. 7: how leakage falls with the number of people, and the constant of its limit."""
+"""Beside the paper: how leakage falls with the number of people, and the constant of its limit."""
 
 import math
 from typing import Any
@@ -16,7 +16,7 @@ def compute(settings: Row) -> list[Row]:
     f is the factor that makes the paper's sqrt(ln k / (k n)) right for n people, e_k / sqrt(ln k) its limit.
     """
     rows = []
-    for size in progress(settings["values"], "fig-7"):
+    for size in progress(settings["values"], "constant"):
         constant = limit_constant(size)
         for people in settings["people"]:
             exact, printed = excess(people, size), printed_excess(people, size)
