@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.files.graph_files import read_graph
+from shuffledp.files.people_files import read_graph
 from shuffledp.people.graphs import Graph
 
 PLAIN = Graph.from_edges([(0, 1), (2, 1)])

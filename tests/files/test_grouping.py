@@ -14,7 +14,7 @@ from files.whole import read_view
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
 from shuffledp.files import is_release, read_grouping, stages
-from shuffledp.files.group_files import read_named_lists
+from shuffledp.files.people_files import read_named_lists
 from shuffledp.files.regions import regions_of
 from shuffledp.survey import Task
 

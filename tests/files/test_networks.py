@@ -10,7 +10,7 @@ from shuffledp.accounting import account, epsilon_of
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.files import read_graphs
-from shuffledp.files.graph_files import WalkedView
+from shuffledp.files.people_files import WalkedView
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import UniformShuffler

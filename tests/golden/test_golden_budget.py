@@ -8,7 +8,7 @@ import pytest
 
 from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
 from shuffledp.accounting import compose_releases, privacy_curve
-from shuffledp.leakage.guarantee_cap import vulnerability_cap
+from shuffledp.leakage.vulnerability import vulnerability_cap
 
 VALUES = json.loads(Path(__file__).with_name("budget.json").read_text(encoding="utf-8"))
 

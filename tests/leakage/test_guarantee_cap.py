@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Kind
-from shuffledp.leakage.guarantee_cap import capped, caps_at, vulnerability_cap
-from shuffledp.leakage.vulnerability import Vulnerability
+from shuffledp.leakage.vulnerability import Vulnerability, capped, caps_at, vulnerability_cap
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "budget.json").read_text(encoding="utf-8"))
 

@@ -16,7 +16,6 @@ from shuffledp.attacks.games import (
     Game,
     LocalGame,
     OrderGame,
-    Progress,
     RandomizerAndShuffler,
     StatisticsGame,
     has_statistics,
@@ -27,7 +26,7 @@ from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
 from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Randomizer, Shuffler
+from shuffledp.core.flow import Progress, Randomizer, Shuffler
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning

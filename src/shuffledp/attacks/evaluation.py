@@ -1,7 +1,6 @@
 """Evaluation of inference attacks: success beside a control group, who is vulnerable; and the majority vote."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,12 +12,10 @@ from shuffledp.attacks.side_information import InferenceAttack, SideInformation,
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.randomness.sources import RandomSource, resolve_source
-
-Progress = Callable[[int, int | None], None]  # (runs done, runs in all)
 
 _MOST_RUNS = 10_000_000
 

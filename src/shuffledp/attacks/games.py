@@ -20,7 +20,7 @@ from shuffledp.attacks.likelihood_scores import (
     report_scores,
     view_scores,
 )
-from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
 from shuffledp.people.groups import Groups, windows
@@ -28,7 +28,6 @@ from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.sources import RandomSource
 
-Progress = Callable[[int, int | None], None]  # (runs done, runs in all if known)
 Scorer = Callable[[Sequence[View]], NDArray[np.float64]]  # from views to their scores, shape (views, scores)
 Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.attacks.findings import Success, check_counting, counted
-from shuffledp.attacks.games import Progress, RandomizerAndShuffler, views_at_a_time
+from shuffledp.attacks.games import RandomizerAndShuffler, views_at_a_time
 from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, stacked, sum_per_view
 from shuffledp.attacks.slot_games import (
     DISTINCT,
@@ -22,7 +22,7 @@ from shuffledp.attacks.slot_games import (
 )
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.flow import Progress, Shuffler, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
 from shuffledp.randomness.sources import RandomSource, resolve_source

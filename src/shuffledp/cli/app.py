@@ -9,8 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from shuffledp.cli.account_command import account, calibrate
-from shuffledp.cli.leakage_command import leakage
+from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.plan_command import audit, graph_app, plan
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError

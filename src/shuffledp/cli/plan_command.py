@@ -131,9 +131,9 @@ def inspect(
     """Say what a graph is like for walks: its parts, how irregular it is, and how fast walks on it mix."""
     from rich.console import Console
 
-    from shuffledp.documents.graph_document import graph_as_dict, graph_document
+    from shuffledp.documents.network_document import graph_as_dict, graph_document
     from shuffledp.documents.terminal import show
-    from shuffledp.files.graph_files import read_graph
+    from shuffledp.files.people_files import read_graph
     from shuffledp.laws.walk_distributions import mixing_rounds
     from shuffledp.people.graphs import describe_graph, largest_parts
 

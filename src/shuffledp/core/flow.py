@@ -5,7 +5,7 @@ Simulated shufflers and real services return the same `View`, so that analysis a
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
@@ -26,6 +26,7 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Progress = Callable[[int, int | None], None]  # (rows, runs or rounds done, how many in all if known)
 
 _MODEL_KEY = b"shuffledp.model"
 _SEEDED_KEY = b"shuffledp.seeded"

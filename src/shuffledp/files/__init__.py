@@ -1,7 +1,7 @@
 """Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file.
 
 To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_readers`
-and `randomizing` (answers to reports), `graph_files` and `group_files` (what shufflers need), `shuffling`, `regions`
+and `randomizing` (answers to reports), `people_files` (graphs and groups), `shuffling`, `regions`
 (estimates by place), `parquet` (reports and views), `writing` (output that is whole), `matrices`.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.

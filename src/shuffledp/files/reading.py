@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
+from shuffledp.core.flow import Progress
 from shuffledp.core.text import plural
 
-Progress = Callable[[int, int | None], None]  # (rows done, rows in all if known)
 Result = TypeVar("Result")
 Part = TypeVar("Part")
 

@@ -15,7 +15,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
-from shuffledp.files.group_files import read_named_lists
+from shuffledp.files.people_files import read_named_lists
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.people.groups.public_points import distances, distinct_rows
 from shuffledp.planning.group_mixing import mixing_of

@@ -22,9 +22,8 @@ from shuffledp.core.errors import InputDataError, LocalProtocolError
 from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
-from shuffledp.files.graph_files import read_graphs
-from shuffledp.files.group_files import grouping_of
 from shuffledp.files.parquet import ReportPart
+from shuffledp.files.people_files import grouping_of, read_graphs
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import ROW, Column, NetworkSection
 

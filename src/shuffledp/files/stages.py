@@ -14,8 +14,8 @@ from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
-from shuffledp.files.graph_files import WalkedView
 from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
+from shuffledp.files.people_files import WalkedView
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Watch, counted
 from shuffledp.files.regions import regional_of

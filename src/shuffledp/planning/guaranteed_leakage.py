@@ -19,8 +19,8 @@ from shuffledp.leakage import (
     examine_target,
     target_vulnerability,
 )
-from shuffledp.leakage.guarantee_cap import capped, vulnerability_cap
 from shuffledp.leakage.protocol_leakage import channel_of
+from shuffledp.leakage.vulnerability import capped, vulnerability_cap
 
 _DELTA = 1e-6  # at which the guarantee is looked for that bounds leakage, where nobody names another
 

@@ -9,6 +9,7 @@ from shuffledp.accounting import account, epsilon_of
 from shuffledp.accounting.theorems.network_limits import first_hop_delta
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel
 from shuffledp.laws import expected_messages
 from shuffledp.laws.walk_distributions import mixing_rounds
@@ -18,7 +19,6 @@ from shuffledp.planning.network_rounds import (
     MOST_ROUNDS,
     MOST_SEARCHED,
     NetworkShuffle,
-    Progress,
     epsilon_of_uniform,
     fewest_rounds,
     first_tried,

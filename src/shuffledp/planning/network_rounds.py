@@ -10,14 +10,12 @@ from shuffledp.accounting import account, delta_at, epsilon_of
 from shuffledp.core import validate
 from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Randomizer
+from shuffledp.core.flow import Progress, Randomizer
 from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
 from shuffledp.people.graphs import Graph, certain_gap
 from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
-
-Progress = Callable[[int, int | None], None]
 
 _NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what is enough
 MOST_ROUNDS = 1 << 14  # that are tried

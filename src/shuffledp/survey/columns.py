@@ -16,11 +16,10 @@ from shuffledp.core.text import printable
 from shuffledp.core.validate import invalid
 from shuffledp.pipeline import Pipeline
 from shuffledp.survey.groups import GroupsSection
-from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.section import Circumstances, Section, one_line, require_sha256, some_text
-from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
+from shuffledp.survey.shuffler_section import ROW, GroupedSection, NetworkSection, ShufflerSection, uniform_section
 
 
 class Missing(StrEnum):

@@ -20,7 +20,7 @@ from shuffledp.pipeline import Release
 from shuffledp.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.survey.columns import Column
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.network_section import Walked
+from shuffledp.survey.shuffler_section import Walked
 from shuffledp.survey.task import Task
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from shuffledp.accounting import account_all
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
-from shuffledp.core.flow import Shuffler
+from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
@@ -25,10 +25,9 @@ from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
 from shuffledp.survey.groups import Grouping, GroupsSection
-from shuffledp.survey.network_section import NetworkSection, Progress
 from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.shuffler_section import GroupedSection
+from shuffledp.survey.shuffler_section import GroupedSection, NetworkSection
 from shuffledp.survey.task import Task
 
 

@@ -1,4 +1,4 @@
-"""Graphs of people: read from edge lists, or drawn, and what a view of walks along them says."""
+"""Graphs and groups of people: read from public files and columns, or drawn; and views of walks along such graphs."""
 
 import gzip
 import io
@@ -6,6 +6,7 @@ import math
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,17 +15,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.core.flow import Shuffler, View
-from shuffledp.files.reading import Progress, guarded, open_parquet
+from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.table import Table
+from shuffledp.files.randomizing import PublicReader
+from shuffledp.files.reading import guarded, is_number, is_text, numerals, open_parquet, plain, read_batches
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.people.groups import Groups
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.survey import Column, NetworkSection, Walked
+from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, Task, Walked
 
 _FEW = 1 << 20  # people, so many that a graph takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
+_COLUMNS = ("group", "person")
 
 
 def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
@@ -253,3 +258,105 @@ def _require_neighbors(graph: Graph) -> None:
             f"everybody must have a neighbor, or nothing would shuffle their reports; the person of row {alone[0]} "
             f"(counted from 0) has none, {alone.size} in all. Leave them out of the input and number the others anew."
         )
+
+
+# ---- groups ----------------------------------------------------------------------------------------------------------
+
+
+def grouping_of(section: GroupsSection, public: Table | None, num_users: int, folder: Path) -> Grouping:
+    """The groups of people whose public columns these are, one row each; paths are relative to the task's folder.
+
+    Raises:
+        InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.
+        InputDataError: if the file or the columns do not fit the people.
+    """
+    if section.file is not None:
+        return Grouping(_from_file(section, num_users, folder))
+    columns = {} if public is None else public.columns
+    try:
+        if section.column is not None:
+            return Grouping(Groups.from_labels(columns[section.column]))
+        points = np.column_stack([columns[name] for name in section.columns])
+        return Grouping(_from_points(section, points), points)
+    except InvalidParameterError as error:
+        reason = str(error)
+    raise InputDataError(f"groups cannot be made from {', '.join(section.public_columns)}: {reason}")
+
+
+def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping:
+    """The groups of the people in an input, of which only the columns that they are made from are read.
+
+    Refuses missing public values; and as `grouping_of` does.
+    """
+    section, reader = task.groups, PublicReader(task, needed_only=True)
+    if section is None:
+        raise InvalidParameterError("task must have a table [groups]; it has none.")
+    counted = reader.names or [task.columns[0].value]
+    parts, num_users = [], 0
+    for batch in read_batches(path, counted, progress=progress):
+        everybody = np.ones(batch.num_rows, dtype=bool)
+        parts.append(guarded(path, partial(reader.read, batch, everybody)))
+        num_users += batch.num_rows
+    reader.finish()
+    public = Table.from_arrow(pa.concat_tables(parts)) if reader.names else None
+    return grouping_of(section, public, num_users, folder)
+
+
+def _from_points(section: GroupsSection, points: NDArray[np.float64]) -> Groups:
+    metric = section.metric or "euclidean"
+    if section.radius is not None:
+        return Groups.from_radius(points, section.radius, metric)
+    return Groups.from_neighbors(points, int(section.neighbors or 0), metric)
+
+
+def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
+    """The file is the one whose digest the task has: else the groups would not be what the task fixes."""
+    section.pinned(folder)
+    path = folder / str(section.file)
+    try:
+        if section.lists is not None:
+            return Groups.from_lists(list(read_named_lists(path).values()), num_users)
+        graph = read_graph(path, num_users=num_users)
+        return Groups.from_graph(graph, hops=section.hops, neighbors=section.neighbors)
+    except InvalidParameterError as error:
+        reason = str(error)
+    raise InputDataError(f"{path} must fit the {num_users} people of the input: {reason}")
+
+
+def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
+    """The people of each group, by its name, in the order in which a file names groups first.
+
+    A CSV or Parquet file with the columns ``group`` (an integer or a text) and ``person`` (the number of a row in the
+    input; the first is 0). A row of the file may be there twice, which changes nothing.
+
+    Raises:
+        InputDataError: if it lacks a column, is empty, names no group somewhere, or a person by something else.
+    """
+    groups, people = [], []
+    for batch in read_batches(path, _COLUMNS):
+        groups.append(guarded(path, partial(_texts, path, batch.column("group"))))
+        people.append(guarded(path, partial(_integers, path, batch.column("person"))))
+    names = pa.chunked_array(groups).combine_chunks().dictionary_encode()
+    codes = np.asarray(names.indices, dtype=np.int64)
+    order = np.argsort(codes, kind="stable")
+    members = np.concatenate(people)[order]
+    parts = np.split(members, np.flatnonzero(np.diff(codes[order])) + 1)
+    return dict(zip(names.dictionary.to_pylist(), parts, strict=True))
+
+
+def _texts(path: Path, column: pa.Array) -> pa.Array:
+    column = plain(column)
+    if column.null_count:
+        raise InputDataError(f"{path} must name a group in every row; {column.null_count} or more have none.")
+    return column.cast(pa.large_string())
+
+
+def _integers(path: Path, column: pa.Array) -> NDArray[np.int64]:
+    numbers = numerals(column) if is_text(column.type) else column
+    if not (is_text(column.type) or is_number(column.type)):
+        raise InputDataError(f"{path} must have integers in its column 'person'.")
+    found = numbers.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    if not ((found == np.floor(found)) & (np.abs(found) <= _LARGEST)).all():
+        raise InputDataError(f"{path} must have integers in its column 'person'.")
+    integers: NDArray[np.int64] = found.astype(np.int64)
+    return integers
