@@ -19,6 +19,7 @@ PARTS = "graphs"
 STYLES = {
     "5.3 printed": (":o", COLORS[1]),
     "5.3 corrected": ("-o", COLORS[1]),
+    "5.4 printed": (":P", COLORS[5]),
     "5.5 printed": (":s", COLORS[4]),
     "5.5 corrected": ("-s", COLORS[4]),
     "all, ours": ("-D", COLORS[0]),
@@ -76,7 +77,7 @@ def draw(rows: list[Row]) -> Any:
             series(axes, here, "rounds", column, fmt=form, color=color, label=column, markersize=3.5)
         axes.axhline(here[0]["uniform shuffle"], color="#56606b", linewidth=1, linestyle=(0, (1, 1)))
         _, degree, people = name.split()
-        axes.set(yscale="log", xlabel="rounds", ylim=(0.02, 300), title=f"degree {degree}, {int(people):,} people")
+        axes.set(yscale="log", xlabel="rounds", ylim=(0.02, 1e8), title=f"degree {degree}, {int(people):,} people")
     panels[0].set_ylabel("epsilon")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)

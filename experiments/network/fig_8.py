@@ -1,4 +1,4 @@
-"""Fig. 8: how epsilon depends on people, irregularity and protocol, after many rounds, by formulas alone."""
+"""Fig. 8: how epsilon depends on epsilon0, people, irregularity and protocol, after many rounds, by formulas alone."""
 
 import math
 from typing import Any
@@ -22,21 +22,21 @@ PANELS = {
 Row = dict[str, Any]
 __all__ = ["DRAWN", "KEY", "PARTS", "compute", "draw"]
 
-KEY = ("people", "irregularity")
+KEY = ("people", "irregularity", "epsilon0")
 
 
 def compute(settings: Row) -> list[Row]:
-    """One row for each number of people and irregularity."""
-    cases = [(people, gamma) for people in settings["people"] for gamma in settings["irregularities"]]
+    """One row for each number of people, irregularity and epsilon0."""
+    shapes = [(people, gamma) for people in settings["people"] for gamma in settings["irregularities"]]
+    cases = [(*shape, epsilon0) for shape in shapes for epsilon0 in settings["epsilons"]]
     return [_case(*case, settings) for case in progress(cases, "fig-8")]
 
 
-def _case(people: int, irregularity: float, settings: Row) -> Row:
-    epsilon0, delta = settings["epsilon0"], settings["delta"]
+def _case(people: int, irregularity: float, epsilon0: float, settings: Row) -> Row:
+    delta, squares = settings["delta"], irregularity / people
     law, everyone = law_of(people, irregularity), uniform(epsilon0, people, delta)
-    squares = irregularity / people
     return (
-        {"people": people, "irregularity": irregularity}
+        {"people": people, "irregularity": irregularity, "epsilon0": epsilon0}
         | printed(epsilon0, people, squares, delta)
         | corrected(epsilon0, people, squares, delta)
         | {"all, ours": everyone, "single, ours": min(everyone, single(law, epsilon0, delta))}
@@ -57,16 +57,21 @@ def law_of(people: int, irregularity: float) -> NDArray[np.float64]:
 
 
 def draw(rows: list[Row]) -> Any:
-    """One panel for each bound; a line for each irregularity."""
-    figure, panels = new_chart(len(PANELS), width=3.1, height=4.0)
+    """One panel for each bound; a color for each number of people, and dashes for irregular graphs."""
+    figure, panels = new_chart(len(PANELS), width=3.1, height=4.2)
+    least = min(row["irregularity"] for row in rows)
     for axes, (column, title) in zip(panels, PANELS.items(), strict=True):
-        for place, gamma in enumerate(sorted({row["irregularity"] for row in rows})):
-            here = [row for row in rows if row["irregularity"] == gamma]
-            style: Row = {"fmt": f"-{MARKERS[place]}", "color": COLORS[place], "label": f"irregularity {gamma:g}"}
-            series(axes, here, "people", column, **style)
-        axes.set(xscale="log", yscale="log", xlabel="people", ylim=(0.01, 30))
+        for place, people in enumerate(sorted({row["people"] for row in rows})):
+            for gamma in sorted({row["irregularity"] for row in rows}):
+                here = [row for row in rows if (row["people"], row["irregularity"]) == (people, gamma)]
+                form = f"{'-' if gamma == least else '--'}{MARKERS[place]}"
+                style: Row = {"fmt": form, "color": COLORS[place], "markersize": 3.5}
+                series(axes, here, "epsilon0", column, **style, label=f"{people:,} people, irregularity {gamma:g}")
+        losses = sorted({row["epsilon0"] for row in rows})
+        axes.plot(losses, losses, color="#1b1f24", linewidth=1, label="epsilon = epsilon0")
+        axes.set(yscale="log", xlabel="epsilon0", ylim=(0.002, 3e4))
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("epsilon")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure

@@ -6,6 +6,7 @@ shown to reject something: a check that cannot fail is worth nothing.
 
 import ast
 import graphlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -284,6 +285,16 @@ def test_every_unit_lies_on_one_level():
 def test_the_source_keeps_the_rule(rule, modules):
     found = violations(rule, modules)
     assert not found, "\n" + "\n".join(found)
+
+
+def test_nothing_in_a_lazy_face_is_called_as_its_module():
+    """Whoever imports something else of that module first would get the module in its place."""
+    stubs = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / PACKAGE).rglob("*.pyi")}
+    named = [
+        f"{path}: {name}" for path, text in stubs.items() for name in re.findall(r"from \.(\w+) import \1\b", text)
+    ]
+    assert stubs
+    assert named == []
 
 
 def test_no_modules_import_each_other_in_a_circle(modules):

@@ -107,7 +107,7 @@ MUTANTS = [
     ("imperfect", "bits", "_row(name, people, 1,", "_row(name, people, 3,"),
     ("imperfect", "errors", "central = 2 *", "central = 2.14 *"),
     ("imperfect", "errors", "* len(values)", "* (len(values) + 200)"),
-    ("network", "table-1", "math.exp(1.5 *", "math.exp(1.605 *"),
+    ("network", "table-1", "math.exp(RATES[name] *", "math.exp(1.07 * RATES[name] *"),
     ("network", "table-1", "here = at(", "here = 1.07 * at("),
     ("network", "table-3", "graph.num_users - len(", "2 * graph.num_users - len("),
     ("network", "table-3", "passed += messages", "passed += 2 * messages"),

@@ -21,13 +21,13 @@ from .moments import kendall_position_law as kendall_position_law
 from .moments import log_partition as log_partition
 from .moments import sampled_displacement as sampled_displacement
 from .moments import stay_probability as stay_probability
+from .near_uniformity import PositionBounds as PositionBounds
+from .near_uniformity import position_bounds as position_bounds
 from .noisy_sort_sampling import NOISES as NOISES
 from .noisy_sort_sampling import gaussian_alpha as gaussian_alpha
 from .noisy_sort_sampling import gaussian_delta as gaussian_delta
 from .noisy_sort_sampling import gaussian_mu as gaussian_mu
 from .noisy_sort_sampling import sample_noisy_sort as sample_noisy_sort
-from .position_bounds import PositionBounds as PositionBounds
-from .position_bounds import position_bounds as position_bounds
 from .preservation_laws import cayley_lost_law as cayley_lost_law
 from .preservation_laws import hamming_lost_law as hamming_lost_law
 from .preservation_laws import most_lost as most_lost

@@ -146,7 +146,14 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
     Blocks can be shuffled independently, each at its own concentration: a permutation within a group touches one block.
 
-    The arguments are those of `order_sensitivity`, and so are the errors.
+    Args:
+        groups: the groups.
+        order: a permutation of the people.
+        distance: as in `order_sensitivity`.
+        alphabet: as in `order_sensitivity`.
+
+    Raises:
+        InvalidParameterError: as in `order_sensitivity`.
 
     Example:
         >>> blocks(Groups.from_labels(["a", "b", "b", "a", "c"]), [0, 3, 1, 2, 4])
