@@ -9,6 +9,7 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
+from shuffledp.core.statement_terms import Trust
 from shuffledp.randomizers import SplitAndMix, SplitAndMixModel
 from shuffledp.testing import SeededSource
 
@@ -157,7 +158,8 @@ def test_a_model_with_wrong_parameters_is_refused(changes, message):
 def test_a_model_has_no_local_guarantee_and_says_so():
     model = SplitAndMixModel(**MODEL)
     assert model.epsilon0 == math.inf
-    assert "give the value away" in model.remarks[0]
+    assert model.trust == (Trust.ALL_SHARES,)
+    assert "reads the answer" in Trust.ALL_SHARES.text
     assert 0 < model.sampler_error < 1e-300
     assert LocalModel.from_dict(model.to_dict()) == model
 
@@ -183,8 +185,8 @@ def test_a_sum_that_may_well_wrap_around_is_refused_and_one_that_may_is_remarked
         SplitAndMix(**SPLIT | {"num_users": 30, "epsilon": 0.1})
     noted = SplitAndMix(**SPLIT | {"num_users": 30}).model
     assert 1e-9 < noted.wrap_probability < 0.05
-    assert "wraps around" in noted.remarks[1]
-    assert len(SplitAndMix(**SPLIT).model.remarks) == 1
+    assert "wraps around" in noted.remarks[0]
+    assert len(SplitAndMix(**SPLIT).model.remarks) == 0
 
 
 def test_noise_at_the_edge_of_the_window_is_decoded_and_one_step_further_wraps_around():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.statement_terms import Trust
 from shuffledp.planning import calibrate
 from shuffledp.shufflers import ParallelShuffleModel, UniformShuffleModel
 from shuffledp.survey import ProtocolSection, RandomizerSection, SplitAndMixSection, Task, plan
@@ -259,7 +260,7 @@ def test_what_is_stated_is_at_most_the_loss_asked_for_and_nothing_on_the_device(
     text = " ".join(headline.remarks)
     assert "nothing here measures it" in text
     assert "With two" in text or "with two" in text
-    assert "give the value away" in text
+    assert headline.trust[0] is Trust.ALL_SHARES
 
 
 # ---- several columns ------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Theorem(ABC):
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """Whom people must trust for what the theorem says about this model."""
-        return (Trust.OWN_DEVICE, *model.shuffle.trust)
+        return (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
 
     def state(self, model: ProtocolModel, *, delta: float) -> PrivacyStatement:
         """The theorem's statement about a model.

@@ -18,6 +18,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
+from shuffledp.core.statement_terms import Trust
 
 LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 
@@ -120,6 +121,11 @@ class LocalModel(Described):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences that every statement about this randomizer adds, such as where its arithmetic leaves the law."""
+        return ()
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust assumptions besides those about the device and the shuffle."""
         return ()
 
     def randomizer(self) -> Any:
@@ -312,6 +318,11 @@ class SumModel(LocalModel):
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
         """The column ``round``."""
         return columns["round"]
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Whoever adds up one person's messages reads the answer."""
+        return (Trust.ALL_SHARES,)
 
     @property
     @abstractmethod

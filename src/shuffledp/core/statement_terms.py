@@ -43,8 +43,10 @@ class Unit(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust assumption: it must hold in the world, and no computation can check it."""
+    """Trust assumption: it must hold in the world, and no computation can check it. Dangers come first."""
 
+    ALL_SHARES = "all-shares"
+    FIRST_ROUND = "first-round"
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
     NO_COLLUSION = "no-collusion"
@@ -59,8 +61,16 @@ class Trust(StrEnum):
         """The requirement in words."""
         return _TRUST_IN_WORDS[self]
 
+    @property
+    def is_danger(self) -> bool:
+        """True where a single party that breaks it reads an answer: readers must not miss it."""
+        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND)
+
 
 _TRUST_IN_WORDS = {
+    Trust.ALL_SHARES: "whoever has all messages of one person reads the answer: only the shuffler has them, and looks "
+    "at none; and no device lies, for a single one moves the mean by any amount",
+    Trust.FIRST_ROUND: "whoever receives a report in the first round knows whose it is, and tells nobody",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",

@@ -79,10 +79,11 @@ class Text(Block):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Block):
-    """Items below each other; ``look`` is "trust" or "remarks"."""
+    """Items below each other, some of them ``bold``; ``look`` is "trust" or "remarks"."""
 
     items: tuple[str, ...]
     look: str = "remarks"
+    bold: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,10 +123,11 @@ def _one_in(delta: float, relation: str) -> str:
 def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     """The first statement in its parts, and the others in short, marked by their kinds."""
     first, *others = statements
+    dangers = tuple(each.text for each in first.trust if each.is_danger)
     lines = [f"  of which {part.label}: {in_short(part.statement)}" for part in first.parts]
     lines += [f"  {in_short(statement)}" for statement in others]
     headline: tuple[Block, ...] = (
-        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, on=TERMINAL),
+        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, bold=dangers, on=TERMINAL),
         *told(*lines, role=Role.NOTE, on=TERMINAL),
     )
     if first.withdrawn:
@@ -140,7 +141,7 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
         trust=(
             Text("Who must be trusted", Role.HEADING, on=PAGE),
             Text(_HOLDS, on=PAGE),
-            Listing(tuple(each.text for each in first.trust), "trust", on=PAGE),
+            Listing(tuple(each.text for each in first.trust), "trust", dangers, on=PAGE),
         ),
         grounds=(*_grounds(first), *(known if others else ())),
     )

@@ -45,7 +45,9 @@ def show_blocks(blocks: Iterable[Block], console: Console) -> None:
             continue
         if isinstance(block, Text):
             said = f"WARNING: {block.text}" if block.role is Role.DANGER else block.text
-            console.print(Line(said, style=_STYLES.get(block.role, "")), soft_wrap=block.role is Role.PATH)
+            line = Line(said, style=_STYLES.get(block.role, ""))
+            line.highlight_words(block.bold, "bold")
+            console.print(line, soft_wrap=block.role is Role.PATH)
         elif isinstance(block, Table):
             console.print(_grid(block))
         elif isinstance(block, Pairs):

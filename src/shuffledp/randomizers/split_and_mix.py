@@ -144,8 +144,8 @@ class SplitAndMixModel(SumModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warning that messages hide nothing before the shuffles, and of sums that wrap around."""
-        return ("Before they are shuffled, the messages of one person together give the value away.", *self.warnings)
+        """Warning of sums that wrap around."""
+        return self.warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -200,9 +200,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             *self._unknown_dummies,
             *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
             "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
-            "Whoever receives a report in the first round knows whose it is: colluding people cannot just be "
-            "subtracted, and against a colluding neighbor only the local guarantee is left. So it is where a relay "
-            "deviates: one that keeps, marks or misdirects reports can tell whose they are.",
+            "Colluding people cannot just be subtracted: against a colluding neighbor the local guarantee is left, "
+            "as where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are.",
             "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
             "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
             "too, the local guarantee is left.",
@@ -227,7 +226,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
-        return (Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
+        return (Trust.FIRST_ROUND, Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
 
 
 def checked_chances(**chances: float) -> None:
