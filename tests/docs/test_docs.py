@@ -18,6 +18,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,9 +243,17 @@ def test_every_theorem_of_the_registry_has_a_row_with_its_kind_and_status():
         assert status.strip().startswith(theorem.status.value.replace("-", " "))
 
 
-def test_all_31_rows_of_the_reproductions_are_there():
+def test_all_49_rows_of_the_reproductions_are_there():
     text = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
-    assert [int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == list(range(1, 32))
+    rows = [line.strip("|").split(" | ") for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert sorted(int(row[0]) for row in rows) == list(range(1, 50))
+    verdicts = [re.match(r"\*\*(reproduced|refuted|not comparable)\*\*", row[-1].strip()) for row in rows]
+    counts = Counter(found[1] for found in verdicts if found)
+    assert counts.total() == 49
+    said = re.search(r"(\d+) rows are reproduced, (\d+) refuted, and (\d+) not comparable", text)
+    kinds = ("reproduced", "refuted", "not comparable")
+    assert [int(number) for number in said.groups()] == [counts[each] for each in kinds]
+    assert {len(row) for row in rows} == {6}
 
 
 # ---- and the checks can fail ----------------------------------------------------------------------------------------
