@@ -52,12 +52,7 @@ minimum_batch = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """The people of Syn.
-
-    Args:
-        positions: public places, shape (n, 2).
-        labels: private answers, shape (n,), numbers into ``LABELS``.
-    """
+    """The people of Syn: public places, shape (n, 2), and private answers, shape (n,), numbers into ``LABELS``."""
 
     positions: NDArray[np.float64]
     labels: NDArray[np.int64]

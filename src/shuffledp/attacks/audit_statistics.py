@@ -99,13 +99,8 @@ def chance_to_refute(
     where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
     refuted more probably: larger rates of mistakes are measured better, and a larger one cannot show all of the loss.
 
-    Args:
-        claimed: the loss that is claimed, 0 or more.
-        true: the loss that it has, 0 or more.
-        runs: with each of the two data sets.
-        delta: below 1.
-        tail: as in `clopper_pearson`.
-        others: the shape of the event, see `others_of`.
+    The losses are 0 or more, ``runs`` are with each of two data sets, ``tail`` is as in `clopper_pearson`, and
+    ``others`` is the shape of the event, see `others_of`.
     """
     from scipy.stats import binom  # slow to import
 
@@ -156,13 +151,9 @@ def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Event that a score is at least a threshold (at most, with sign -1), likelier with one of the data sets.
+    """Event that the score in a ``column`` is at least a threshold (at most, with sign -1).
 
-    Args:
-        column: which score.
-        sign: 1 or -1.
-        threshold: on the score times the sign.
-        likely: "first" or "second", the data set with which the event is the likelier one.
+    It is likelier with one of the data sets, "first" or "second".
     """
 
     column: int

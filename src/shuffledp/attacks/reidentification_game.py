@@ -41,11 +41,7 @@ class TracedPipeline(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming(Success):
-    """Success rate of naming the slots of given people, all correctly.
-
-    Args:
-        targets: the people who were looked for.
-    """
+    """Success rate of naming the slots of given people, the ``targets``, all correctly."""
 
     targets: tuple[int, ...]
 
@@ -81,9 +77,7 @@ class LearnedSlots:
     def infer(self, view: View, known: KnownAnswers) -> NDArray[np.int64]:
         """The slots to name.
 
-        Args:
-            view: with slots.
-            known: what the adversary knows; what is learned is learned anew if it is not the same as at the last call.
+        What is learned is learned anew if ``known`` is not that of the last call.
 
         Raises:
             InvalidParameterError: if it is no view, such as a transcript, or is of other people.

@@ -60,11 +60,7 @@ class Asked:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What the kind takes besides epsilon0, as far as it was given.
-
-        Raises:
-            InvalidParameterError: if it needs something else, or less.
-        """
+        """What the kind takes besides epsilon0, as far as it was given; refused if it needs something else, or less."""
         known = parameters_of_kind(self.kind)
         elsewhere = [name for name, required in known.items() if required and name not in _OPTIONS]
         if elsewhere:

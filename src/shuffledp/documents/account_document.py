@@ -203,13 +203,8 @@ def _amplified(curves: Curves, people: int, delta: float, *, flat: bool) -> Iter
 def figure_of(found: Examination, ending: str, *, published_only: bool = False) -> bytes:
     """All theorems about one release together, against the number of users, the local loss and delta, as a file.
 
-    Args:
-        found: what is known about the protocol, whose place is marked.
-        ending: ".html" for a page with a table; ".svg" or ".png" for one picture of all panels.
-        published_only: whether to leave out the promises that only this project proves.
-
-    Raises:
-        InvalidParameterError: for another ending, or if nobody loses anything, whatever changes.
+    A page (".html") has a table too; ".svg" and ".png" are one picture of all panels. With ``published_only`` promises
+    that only this project proves are left out. Refused where nobody loses anything, whatever changes.
     """
     one_of(ENDINGS, figure=ending)
     panels = _panels(found, published_only=published_only)

@@ -19,16 +19,10 @@ _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
 def write_page(document: Document, folder: Path, name: str, *, png: bool = False) -> tuple[str, ...]:
-    """Write the page of a document, and its charts as SVG files beside it.
+    """Write the page of a document, and its charts as SVG files beside it; the name of the page is the first returned.
 
     The page names no person, no answer and no path; it loads nothing from anywhere and needs no JavaScript. The same
-    document gives the same bytes.
-
-    Args:
-        document: what to write.
-        folder: where; made if absent, and files of the same names are replaced.
-        name: of the page; it is the first of the names returned.
-        png: whether to write the charts as PNG files too.
+    document gives the same bytes. The folder is made if absent, and files of the same names are replaced.
 
     Guarantees:
         1. Text from the task is shown as text, whatever it contains.

@@ -35,12 +35,7 @@ def number(value: float, relation: str = "") -> str:
 
 
 def percent(share: float, relation: str = "") -> str:
-    """A share with one decimal, or as many more as it takes to tell it apart from 0% and 100%.
-
-    Args:
-        share: from 0 to 1.
-        relation: "at most" rounds up; anything else to nearest.
-    """
+    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded up for "at most"."""
     for decimals in range(1, 9):
         scaled = share * 100 * 10**decimals
         whole = math.ceil(scaled) if relation == "at most" else round(scaled)

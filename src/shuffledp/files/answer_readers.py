@@ -46,11 +46,7 @@ class AnswerReader(ABC):
         """Problems that no task allows, the worst first."""
 
     def finish(self) -> None:
-        """Refuse the input if any row had a problem.
-
-        Raises:
-            InputDataError: for answers that do not fit, and for missing ones where the task refuses them.
-        """
+        """Refuse the input if any answer does not fit, or is missing where the task refuses that."""
         refused = (self._missing,) if self._column.missing is Missing.REFUSE else ()
         for problem in (*self._problems(), *refused):
             problem.require_none(f"column {self._column.value!r}", self.received)

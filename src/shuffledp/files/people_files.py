@@ -327,10 +327,7 @@ def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
     """The people of each group, by its name, in the order in which a file names groups first.
 
     A CSV or Parquet file with the columns ``group`` (an integer or a text) and ``person`` (the number of a row in the
-    input; the first is 0). A row of the file may be there twice, which changes nothing.
-
-    Raises:
-        InputDataError: if it lacks a column, is empty, names no group somewhere, or a person by something else.
+    input; the first is 0), in every row and nothing else. A row may be there twice, which changes nothing.
     """
     groups, people = [], []
     for batch in read_batches(path, _COLUMNS):

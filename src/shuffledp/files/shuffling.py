@@ -175,19 +175,11 @@ class ReportSpool:
 
     @property
     def num_users(self) -> int:
-        """People who sent the reports taken so far.
-
-        Raises:
-            InvalidParameterError: if there is not the same number of them from everybody.
-        """
+        """People who sent the reports taken so far; refused if there is not the same number from everybody."""
         return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:
-        """The reports as views, one after the other, each at most one bucket long; they are gone afterwards.
-
-        Raises:
-            LocalProtocolError: if nothing was ever added.
-        """
+        """The reports as views of a bucket or less, which are gone afterwards; refused if none was ever added."""
         if self._empty is None:
             raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
         if self._buckets is None:

@@ -32,12 +32,7 @@ _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by 
 
 
 class Bits:
-    """A uniform number in [low, low + 1) / 2^count.
-
-    Args:
-        low: its first bits, as an integer.
-        count: their number.
-    """
+    """A uniform number in [low, low + 1) / 2^count: its first bits as an integer, and their number."""
 
     __slots__ = ("count", "low")
 

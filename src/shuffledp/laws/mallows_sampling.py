@@ -89,14 +89,7 @@ def sample_mallows_blocks(
 ) -> Integers:
     """Permutations of consecutive blocks, independent of each other, joined into one: blocks do not mix.
 
-    Args:
-        block_sizes: number of ranks of each block, 0 or more.
-        concentrations: of each block, as for `sample_mallows`; or one number for all.
-        distance: as for `sample_mallows`.
-        source: None is the cryptographic source.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range, or the arrays have different lengths.
+    Sizes are 0 or more; the rest, one concentration for all or one for each, is as for `sample_mallows`, as errors are.
 
     Example:
         >>> sample_mallows_blocks([1, 1, 2], [0.0, 0.0, np.inf]).tolist()

@@ -113,13 +113,7 @@ def stay_probability(num_items: int, concentration: float, *, distance: str) -> 
     For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's exp(theta) (1 - B) / n, where B is the
     probability of n under a Poisson law of mean exp(theta) - 1 that is cut off beyond n (Erlang's formula).
 
-    Args:
-        num_items: n, 1 or more.
-        concentration: "theta" in papers; 0 or more, infinity included.
-        distance: "hamming" or "cayley".
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition`, n being 1 or more, and no "kendall"; so are the errors.
 
     Example:
         >>> stay_probability(4, 0.0, distance="hamming")
@@ -150,13 +144,7 @@ def kendall_position_law(num_items: int, concentration: float, rank: int) -> Flo
     The draw before place ``rank`` takes an item that is below or above; so the law for m items follows from the one for
     m - 1 items, whose place is one less. Time O(n * rank); use n - 1 - rank and mirror if that is less.
 
-    Args:
-        num_items: n, 1 or more.
-        concentration: 0 or more, infinity included.
-        rank: from 0 to n - 1.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition`, and a ``rank`` from 0 to n - 1; so are the errors.
 
     Example:
         >>> kendall_position_law(4, 0.0, 1).tolist()
@@ -194,14 +182,7 @@ def kendall_corner_law(num_items: int, concentration: float, places: int, items:
     It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items. It
     is given for x = 0, ..., min(a, b).
 
-    Args:
-        num_items: n, 0 or more.
-        concentration: 0 or more; finite.
-        places: a, from 0 to n.
-        items: b, from 0 to n.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition` for a finite concentration, and a and b from 0 to n; so are the errors.
 
     Example:
         >>> kendall_corner_law(2, 0.0, 1, 1).tolist()
@@ -241,14 +222,7 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
     """The mean number of items start, ..., stop - 1 in places start, ..., stop - 1, for Kendall's distance.
 
-    Args:
-        num_items: n, 0 or more.
-        concentration: 0 or more; finite.
-        start: the first rank, 0 or more.
-        stop: the rank after the last, at most n.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition` for a finite concentration, and ranks from 0 to n; so are the errors.
 
     Example:
         >>> kendall_kept_in_interval(4, 0.0, 1, 3)

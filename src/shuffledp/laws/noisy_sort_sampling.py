@@ -273,12 +273,7 @@ def _log(chance: float) -> float:
 def gaussian_mu(alpha: float, delta: float) -> float:
     """The largest mu, at most 60, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``; found by halving.
 
-    Args:
-        alpha: 0 or more.
-        delta: strictly between 0 and 1, 1e-200 or more.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    Of alpha 0 or more, and delta strictly between 0 and 1, 1e-200 or more; the errors are those of `gaussian_delta`.
 
     Example:
         >>> round(gaussian_mu(1.0, 1e-6), 6)
@@ -301,12 +296,7 @@ def gaussian_mu(alpha: float, delta: float) -> float:
 def gaussian_alpha(mu: float, delta: float) -> float:
     """The least alpha at which `gaussian_delta` of ``mu`` does not exceed ``delta``, found by halving; or infinity.
 
-    Args:
-        mu: 0 or more; infinity gives infinity.
-        delta: strictly between 0 and 1.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    Of mu 0 or more, infinity included, and delta strictly between 0 and 1; the errors are those of `gaussian_delta`.
 
     Example:
         >>> round(gaussian_alpha(gaussian_mu(1.0, 1e-6), 1e-6), 6)

@@ -40,12 +40,7 @@ def most_lost(set_size: int, eta: Real | float) -> int:
 def preservation_delta(law: ArrayLike, eta: Real | float) -> float:
     """The probability that a set keeps less than the share ``eta`` of its values, rounded up.
 
-    Args:
-        law: probabilities that the set loses 0, 1, ..., l of its values.
-        eta: as for `most_lost`.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The law is that of losing 0, 1, ..., l values; eta and the errors are as for `most_lost`.
 
     Example:
         >>> round(preservation_delta(hamming_lost_law(6, 0.5, 3), 0.5), 5)

@@ -152,14 +152,8 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c. It is 0 for who
     colludes.
 
-    Args:
-        graph: one graph, or one for each round.
-        colluding: the people who collude.
-        num_rounds: 0 or more; longer walks mix better, and expose more.
-        laziness: from 0 to 1.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `position_distribution`, and the people who are ``colluding``; so are the errors. Longer
+    walks mix better, and expose more.
     """
     validate.probability(laziness=laziness)
     people, named = people_of(graph), np.asarray(colluding, dtype=np.int64)
@@ -176,8 +170,7 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
 def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     """The graph of each round: the k-th of several of the same people, and after the last the first again.
 
-    Raises:
-        InvalidParameterError: if there is no graph, or their numbers of people differ.
+    Refused without a graph, or if their numbers of people differ.
     """
     validate.integer_at_least(0, num_rounds=num_rounds)
     if isinstance(graph, Graph):

@@ -63,12 +63,8 @@ def expected_messages(
         1. Exact up to the rounding of floats, of about 1e-16 of each number a round; or, once 64 rounds or more bring
            everything within 1e-12 of its limit, up to that.
 
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
-        offline: from 0 to 1; an expected number does not depend on whether reports wait together.
+    The arguments are those of `position_distribution`, and ``offline``, from 0 to 1: whether reports wait together does
+    not change an expected number.
     """
     validate.probability(laziness=laziness, dropout=dropout, offline=offline)
     staying = 1 - (1 - laziness) * (1 - offline)

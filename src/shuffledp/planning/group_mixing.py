@@ -144,10 +144,7 @@ def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[st
 class Reach(Described):
     """Mixing of groups of another size.
 
-    Args:
-        key: "radius" or "neighbors".
-        value: of that key.
-        mixing: by a shuffle of the same kind.
+    The ``key`` is "radius" or "neighbors", the mixing that by a shuffle of the same kind.
     """
 
     key: str

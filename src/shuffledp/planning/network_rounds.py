@@ -157,12 +157,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
-    """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence.
-
-    Args:
-        walk: the shuffle.
-        delta: of the guarantee.
-    """
+    """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence."""
     everything = together(walk.graphs)
     for name, share in (("offline", walk.offline), ("colluding", walk.colluding)):
         if share:

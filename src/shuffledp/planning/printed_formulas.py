@@ -119,10 +119,7 @@ def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: flo
 
     Theorem 5.6 prints the same formula as 5.5.
 
-    Args:
-        shuffler: along one graph.
-        local: the randomizer.
-        delta: in all; its parts are equal.
+    The shuffler is along one graph; delta is that in all, of equal parts.
     """
     graph, epsilon0 = shuffler.graph, local.epsilon0
     if not isinstance(graph, Graph) or epsilon0 > _LARGEST or shuffler.dropout or shuffler.offline:

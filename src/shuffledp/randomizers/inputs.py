@@ -22,8 +22,7 @@ _TOLERANCE = 1e-9  # by which the sum of coordinates may exceed its limit, in un
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
     """Integers in range(domain_size) of the type that came, shape (n,); also truth values, if answers are two.
 
-    Raises:
-        InvalidParameterError: for any other value; the message gives places only.
+    Anything else is refused; the message gives places only.
     """
     answers = _column(values)
     if len(answers) == 0:
@@ -94,11 +93,7 @@ def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> N
 
 
 def check_range(lower: float, upper: float) -> None:
-    """Refuse what is not a range of numbers.
-
-    Raises:
-        InvalidParameterError: unless both are from -1e100 to 1e100, and ``upper`` is above ``lower`` by 1e-100 or more.
-    """
+    """Refuse what is no range: ends from -1e100 to 1e100, ``upper`` above ``lower`` by 1e-100 or more."""
     for name, value in (("lower", lower), ("upper", upper)):
         plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
         if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
@@ -178,11 +173,7 @@ def _numbers_and_outside(
 
 
 def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """A fresh array of vectors, shape (n, dimension), from an array or a column of lists.
-
-    Raises:
-        InvalidParameterError: for anything else; the message shows no value.
-    """
+    """A fresh array of vectors, shape (n, dimension), from an array or lists; a refusal shows no value."""
     validate.unmasked(values=values)
     if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
         for row in values:  # numpy would drop their masks

@@ -134,11 +134,7 @@ class WordBuffer:
         return int(self.cells[LIMIT]) - int(self.cells[POSITION])
 
     def check(self) -> None:
-        """Refuse other threads, and a buffer that failed while compiled code drew from it.
-
-        Raises:
-            LocalProtocolError: in either case.
-        """
+        """Refuse other threads, and a buffer that failed while compiled code drew from it."""
         if threading.get_ident() != self._owner:
             raise LocalProtocolError(
                 "source must be used by the thread that made it, and this is another one. Give every thread its own: "

@@ -212,11 +212,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def resolve_source(source: RandomSource | None) -> RandomSource:
-    """The source to draw from; for None the cryptographic source of the calling thread.
-
-    Raises:
-        InvalidParameterError: if ``source`` is neither.
-    """
+    """The source to draw from; for None the cryptographic source of the calling thread. Anything else is refused."""
     if source is None:
         if not hasattr(_OF_THREAD, "source"):
             _OF_THREAD.source = SecureSource()

@@ -165,10 +165,7 @@ class ImperfectShuffler:
     ) -> View:
         """The view in which place k holds the report of the person ``draw(...)[k]``.
 
-        Args:
-            reports: one row per person.
-            public: ignored.
-            source: randomness; None is the cryptographic source.
+        The arguments are those of `UniformShuffler.shuffle`, one row per person.
 
         Raises:
             InvalidParameterError: if there is no report.

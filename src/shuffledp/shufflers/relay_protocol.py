@@ -111,14 +111,7 @@ Output = tuple[Passed | HandedIn, ...]
 def start_relay(person: int, neighbors: tuple[int, ...], num_rounds: int, report: Any) -> RelayState:
     """The state before the first round, in which everybody holds their own report.
 
-    Args:
-        person: this person's number.
-        neighbors: at least one, if there is any round.
-        num_rounds: 0 or more.
-        report: this person's own.
-
-    Raises:
-        InvalidParameterError: if there are rounds and no neighbors.
+    Refused without neighbors, if there is any round.
     """
     validate.integer_at_least(0, person=person, num_rounds=num_rounds)
     if num_rounds and not neighbors:

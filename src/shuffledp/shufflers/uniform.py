@@ -122,13 +122,8 @@ class IdentityShuffler:
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view whose labels are the senders' places in the input.
 
-        Args:
-            reports: one row per message, those of one person after each other.
-            public: one row per person, or None; it becomes the label table.
-            source: randomness of the order among several messages of one person.
-
-        Raises:
-            InvalidParameterError: if there is no report, or not the same number of them from everybody.
+        Reports are one row per message, those of one person after each other; ``public``, one row per person, becomes
+        the label table. The rest, errors too, is as for `UniformShuffler.shuffle`.
         """
         labels = np.arange(len(reports)) // reports.model.num_messages
         model = self.model(reports.num_users)

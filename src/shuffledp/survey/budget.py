@@ -23,12 +23,9 @@ _SAME_ROWS = ", as long as the rows of all releases are the same people in the s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderShare:
-    """What one column or release tells about the order inside groups, and about reports.
+    """What one column or release tells about the order inside groups, and about reports, in parts that add up.
 
-    Args:
-        label: what it is called where several are put together.
-        sent: what all reports of one person guarantee by themselves, in parts that add up.
-        orders: what it loses of the order inside groups, in parts that add up; empty if it does not say.
+    The reports of one person are ``sent``; ``orders`` is empty if nothing is said of them.
     """
 
     label: str

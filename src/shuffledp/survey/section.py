@@ -62,14 +62,7 @@ class OutOfRange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Facts of the rest of a task that a protocol depends on.
-
-    Args:
-        num_users: people planned for; None if the task does not say.
-        imperfection: gamma of the shuffler; None where it is not known.
-        delta: the remainder that is stated.
-        shuffler: the shuffler's kind.
-    """
+    """Facts of the rest of a task that a protocol depends on; people and gamma are None where they are not known."""
 
     num_users: int | None
     imperfection: float | None

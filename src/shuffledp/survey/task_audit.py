@@ -13,6 +13,7 @@ from shuffledp.accounting import account_all
 from shuffledp.attacks import DEFAULT_GUESSES, AuditReport, Guessing, Verdict, audit, guess_answers
 from shuffledp.attacks.findings import counted, outcome_of, tally
 from shuffledp.core import validate
+from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import in_digits
@@ -31,7 +32,7 @@ _POWER = 0.9  # with which a break is to be found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakageFinding:
+class LeakageFinding(Described):
     """What became of the stated vulnerability of one column, for answers that are all equally likely beforehand.
 
     Args:
@@ -69,16 +70,6 @@ class LeakageFinding:
                 "from reports that are not shuffled, would hardly have been found."
             )
         return said
-
-    def to_dict(self) -> dict[str, Any]:
-        """The part of the object that ``shuffledp audit --leakage --json`` prints."""
-        return {
-            "verdict": self.verdict.value,
-            "reason": self.reason,
-            "vulnerability": None if self.vulnerability is None else self.vulnerability.to_dict(),
-            "guessing": None if self.guessing is None else self.guessing.to_dict(),
-            "weak": self.weak,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

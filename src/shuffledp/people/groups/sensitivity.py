@@ -177,14 +177,8 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
     noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian), rounded up by a
     relative 1e-12 or more where it is not 0.
 
-    Args:
-        groups: the groups.
-        order: a permutation of the people.
-        positions: a number per rank, not decreasing.
-        power: 1 or 2.
-
-    Raises:
-        InvalidParameterError: if ``order`` is no permutation, or the positions decrease or are not finite.
+    Positions are a number per rank, finite and not decreasing, and the power is 1 or 2; the rest, errors too, is as for
+    `order_sensitivity`.
 
     Example:
         >>> position_spreads(Groups.from_lists([[0, 2], [1]]), [0, 1, 2], [0.0, 0.5, 2.0]).round(6).tolist()
