@@ -146,15 +146,10 @@ class Pipeline:
     ) -> Release:
         """The same for a view that comes in parts, of which one at a time is in memory; the release holds none of them.
 
-        Args:
-            views: one part or more, all of one local and one shuffle model (that of the whole).
-            delta: as in `run`.
-            seeded: as in `analyze`.
-            trust: as in `analyze`.
+        The other arguments are those of `analyze`.
 
         Raises:
-            InvalidParameterError: if there is no part, the models of two parts differ, or all parts together hold
-                another number of reports than the model's people send: what is promised holds for those people only.
+            InvalidParameterError: if there is no part, or parts differ in their models; or as `analyze`, of all parts.
         """
         summary: Summary | None = None
         model, num_reports = None, 0

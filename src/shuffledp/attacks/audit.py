@@ -84,10 +84,9 @@ def audit(
     """Audit of claims about a pipeline: attempts to refute them by attacks on runs of the pipeline itself.
 
     One person's answer is one of two, everybody else's is fixed, and an attacker who knows all that tells which it was:
-    from that person's report for local claims, from the view for central ones. On *training* runs the attacker chooses
-    data sets, score (a likelihood ratio), threshold and side. *Held-out* runs then count how often that event comes
-    with either answer. A claim of (epsilon, delta) says that Pr[event] <= e^epsilon Pr'[event] + delta, and exact
-    binomial limits of the two probabilities show an epsilon that cannot be undercut.
+    from that person's report for local claims, from the view for central ones. *Training* runs choose data sets, score
+    (a likelihood ratio), threshold and side; *held-out* runs count how often that event comes with either answer. Exact
+    binomial limits of both probabilities show an epsilon: Pr[event] <= e^epsilon Pr'[event] + delta, if it is claimed.
 
     Guarantees:
         1. If all claims that promise are true, all of them are called consistent (or not audited) with probability
@@ -107,8 +106,7 @@ def audit(
             ``DEFAULT_TRIALS`` has for each kind of game.
         confidence: strictly between 0 and 1; shared by all limits of all claims.
         inputs: pairs of data sets to play; if there are none, the worst ones known for the randomizer.
-        mode: "pipeline", or "statistics" for a uniform shuffle of reports with few outputs, which takes as long for
-            ten thousand people as for ten.
+        mode: "pipeline", or "statistics" for a uniform shuffle of reports with few outputs, as fast for any number.
         stop_early: stop after a tenth of the held-out runs where those refute all claims; the two looks share the
             confidence.
         source: randomness; None is the cryptographic source.

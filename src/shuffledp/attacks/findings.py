@@ -128,12 +128,12 @@ class Finding(Described):
         verdict: refuted, consistent or not audited.
         reason: why it was not audited; else "".
         evidence: what the strongest attack showed; None if it was not audited.
-        detectable: the true loss from which on these trials refute the claim with probability 90%, by an attack whose
-            event shows all of that loss and is of the shape of the one that decided
-            (`shuffledp.attacks.audit_statistics.others_of`); None if the claim is not consistent.
-        trials_needed: how many trials it would take, for the claim to be refuted with probability 90% by the best
-            event there could be if the true loss were twice what is claimed, or for central claims that of a report
-            that is not shuffled, if that is more; None if these trials are enough, or the claim is not consistent.
+        detectable: the true loss from which on these trials refute the claim with probability 90%, by an event that
+            shows all of it and is shaped as the one that decided (`shuffledp.attacks.audit_statistics.others_of`);
+            None if the claim is not consistent.
+        trials_needed: how many trials the best event there could be would take to refute the claim with probability
+            90%, if the true loss were twice what is claimed, or for central claims that of an unshuffled report, if
+            that is more; None if these trials are enough, or the claim is not consistent.
     """
 
     statement: PrivacyStatement

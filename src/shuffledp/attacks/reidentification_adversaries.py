@@ -215,16 +215,7 @@ class LikeliestSlots:
         self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """The slots that most likely hold the reports of the targets, ascending; as a set they are meant.
-
-        Args:
-            view: with slots.
-            known: what the adversary knows; the simulation is repeated if it is not the same as at the last call.
-
-        Raises:
-            InvalidParameterError: if view or shuffler are of other people, or answers are no numbers of values.
-            UnsupportedModelError: if reports are no values, or labels are not slots.
-        """
+        """The slots, as `OptimalReidentification.infer`; simulated anew if ``known`` is not that of the last call."""
         validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()

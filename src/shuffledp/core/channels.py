@@ -144,11 +144,7 @@ class Channel(Described):
     def hyper(self, prior: ArrayLike | None = None) -> "Hyper":
         """Hyper-distribution: posterior beliefs about the input, each with its probability.
 
-        Args:
-            prior: shape (inputs,); adds up to 1; uniform if left out. Fractions keep an exact channel's hyper exact.
-
-        Raises:
-            InvalidParameterError: for a prior of another length, with a negative entry, or with another sum.
+        The prior and the errors are those of `joint`; fractions keep an exact channel's hyper exact.
         """
         joint = self.joint(prior)
         groups = proportional_columns(joint)

@@ -41,8 +41,7 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
     an array ``weights``. A Parquet file has two columns of integers, and perhaps a third of weights, whatever their
     names.
 
-    A text file without an edge is refused: it is rather damaged, or of another form, than a graph in which everybody
-    is alone. Such a graph is an empty array of an ``.npz`` file.
+    A text file without an edge is refused as damaged; a graph in which everybody is alone is an empty array ``edges``.
 
     Args:
         path: the file.

@@ -101,9 +101,7 @@ class PublicReader:
         1. Coordinates come out as finite numbers, and labels are never missing: `finish` refuses the whole input.
         2. No message holds what a row says.
 
-    Args:
-        task: says which columns are kept, and which of them groups are made from; or a private column of it.
-        needed_only: whether to read only those that groups are made from.
+    It is of a task, or a private column of it; with ``needed_only`` only what groups are made from is read.
     """
 
     def __init__(self, task: Task | Column, *, needed_only: bool = False) -> None:

@@ -46,11 +46,8 @@ class Regions:
 def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
     """Estimates by region from a view, and what the shuffle did to the groups; refused if that is not the task's.
 
-    Args:
-        column: one with groups.
-        view: what the shuffler released.
-        shuffler: what made the view; None makes it again from the public columns in the view.
-        beside: the folder of the task file.
+    Without the ``shuffler`` that made the view it is made again from the public columns in the view; ``beside`` is the
+    folder of the task file.
     """
     made_by = shuffler or shuffler_for(column, view.label_table, view.shuffle.num_users, beside)
     groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
@@ -216,17 +213,10 @@ class Cells(NamedTuple):
 def cells_of(points: Floats, alone: NDArray[np.bool_], most: int, *, metric: str, radius: float = 0.0) -> Cells:
     """The places themselves, or cells of about as many people each where there are more than ``most`` places.
 
-    Cells are cut across their longer side. No cell is wider than a quarter of the map, or than the radius if that is
-    more, and none joins people who are not shuffled with others. What holds less than a tenth of the people of an
-    average place or cell, and is farther than that from all that hold more, is left out: nothing could be learnt about
-    it, and it would squeeze everything else.
-
-    Args:
-        points: public coordinates, one row per person.
-        alone: whether a person's report is not shuffled at all.
-        most: number of cells, about; never more than twice as many.
-        metric: of the coordinates.
-        radius: of the groups, or 0.
+    There are never more than twice as many cells, which are cut across their longer side: no wider than a quarter of
+    the map, or than the groups' ``radius`` if that is more, and none joins people who are not shuffled (``alone``) with
+    others. What holds less than a tenth of the people of an average place or cell, and is farther than that from all
+    that hold more, is left out: nothing could be learnt about it, and it would squeeze everything else.
     """
     places, of_person = distinct_rows(points)
     people = np.bincount(of_person)

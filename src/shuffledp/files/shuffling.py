@@ -48,12 +48,8 @@ def shuffled(
 ) -> Iterator[ShuffledParts]:
     """Take all reports in, then give the view back; what lies on disk in between is gone when the block ends.
 
-    Args:
-        column: says how to shuffle, and how many reports there must be.
-        parts: all reports; they are taken before the block begins.
-        folder: a private place on a disk with room for all reports.
-        beside: the folder of the task file.
-        source: randomness.
+    All ``parts`` are taken before the block begins; ``folder`` is a private place on a disk with room for all reports,
+    and ``beside`` the folder of the task file.
 
     Raises:
         BatchTooSmallError: if there are fewer reports than the task's smallest batch; then nothing is shuffled.

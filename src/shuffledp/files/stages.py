@@ -133,13 +133,8 @@ def analyze(
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
 
-    Args:
-        task: the task.
-        views: what `shuffle` wrote.
-        folder: where to write; each column of a task with blocks gets a folder in it.
-        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
-        watch: told how far it is.
-        beside: the folder of the task file, which paths in the task are relative to.
+    The arguments are as of `shuffle`, ``views`` being what it wrote. In ``folder`` each column of a task with blocks
+    gets one; ``earlier`` are the ``statement.json`` of earlier releases about the same people that the task names.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, or ``views`` is no folder that holds a file for
@@ -171,14 +166,7 @@ def run(
     The input is read once for each column. Memory: what `randomize` and `shuffle` take; the raw answers are never held
     together, and nothing is kept of one column for the next but its estimate.
 
-    Args:
-        task: the task.
-        answers: one row per person.
-        folder: where to write; each column of a task with blocks gets a folder in it.
-        source: randomness; None is the cryptographic source.
-        watch: told how far it is, and how many answers were clipped.
-        earlier: the ``statement.json`` of each earlier release about the same people that the task names.
-        beside: the folder of the task file, which paths in the task are relative to.
+    The arguments are as of the stages; in ``folder`` each column of a task with blocks gets a folder of its own.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.

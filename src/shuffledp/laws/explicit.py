@@ -29,12 +29,7 @@ _REACH = {"laplace": 40.0, "gaussian": 10.0}  # in units of the scale: beyond it
 def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
     """The least alpha for which a shuffle of this law is (alpha, groups)-d_sigma private: log of `d_sigma_ratio`.
 
-    Args:
-        law: the law of sigma*, where ``released[j] = reports[sigma_star[j]]``.
-        groups: for each group its members, as owners from 0 on.
-
-    Raises:
-        InvalidParameterError: as `d_sigma_ratio` does.
+    The arguments are those of `d_sigma_ratio`, and so are the errors.
 
     Example:
         >>> round(d_sigma_loss({(0, 1): 0.75, (1, 0): 0.25}, [[0, 1]]), 4)
@@ -142,14 +137,7 @@ def shuffle_around(ranks: Integers, reference_order: ArrayLike) -> Integers:
 def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float | Fraction]:
     """The law of sigma* = sigma_0 o w o sigma_0^-1, when w, a permutation of ranks, has the given law.
 
-    See `shuffle_around`.
-
-    Args:
-        law: the law of w.
-        reference_order: sigma_0: the owner at each rank.
-
-    Raises:
-        InvalidParameterError: if the law or the order is none, or their lengths differ.
+    The arguments are those of `shuffle_around`, a law of w in place of one w, and so are the errors.
 
     Example:
         >>> law_around({(1, 0, 2): 1}, [2, 0, 1])
@@ -296,9 +284,8 @@ def _checked_size(num_items: int) -> None:
 def imperfection(law: Law) -> float:
     """The least gamma for which a law of permutations is gamma-imperfect.
 
-    That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart. It suffices to
-    compare those that are one exchange apart: k of them lead from pi to pi'. 0 for the uniform law; infinity if some
-    permutation is impossible.
+    That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart, of which one at
+    a time is compared. 0 for the uniform law; infinity if some permutation is impossible.
 
     Args:
         law: {permutation: probability} on 0, ..., n - 1 with n up to 8; what is not listed has probability 0.
@@ -337,12 +324,7 @@ def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> f
 def composed_law(outer: Law, inner: Law) -> dict[Permutation, float | Fraction]:
     """The law of ``compose(a, b)`` for independent permutations a and b, b being applied first.
 
-    It is no more imperfect than either of them, since Cayley's distance does not change when both permutations are
-    multiplied by a third one, from whichever side (Ghazi et al. 2023, Lemma 4.7).
-
-    Args:
-        outer: the law of a.
-        inner: the law of b, of as many items.
+    It is no more imperfect than either of them (Ghazi et al. 2023, Lemma 4.7).
 
     Raises:
         InvalidParameterError: if one is no law, or their lengths differ.

@@ -118,9 +118,8 @@ class MallowsStream:
     arrived. When no more come, those that remain leave in the order of a Mallows permutation of their own: given that V
     exceeds what remains, the law has no memory. All departures together have the law of `sample_mallows`, exactly.
 
-    The number of items that wait is random, and everything at concentration 0; `stream_buffer` says what it exceeds
-    with small probability. (A buffer that is never exceeded would make some outputs impossible: no finite loss could be
-    stated.)
+    How many items wait is random; `stream_buffer` says what is rarely exceeded. (A buffer that is never exceeded would
+    make some outputs impossible: no finite loss could be stated.)
 
     Args:
         concentration: 0, or 1e-300 or more, infinity included.
@@ -157,9 +156,6 @@ class MallowsStream:
 
         Long batches are best: each costs time for everybody who waits. Returns the numbers, by arrival from 0 on, of
         the items that leave now, in order.
-
-        Args:
-            count: 0 or more.
 
         Raises:
             InvalidParameterError: if ``count`` is not an integer of 0 or more.

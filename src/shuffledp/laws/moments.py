@@ -68,12 +68,7 @@ def kendall_inversions(num_items: int, concentration: float) -> tuple[float, flo
 
     Sums of the means and variances of truncated geometric numbers, right to about 1e-9 of themselves.
 
-    Args:
-        num_items: n, 0 or more.
-        concentration: 0 or more, infinity included.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition`, and so are the errors.
 
     Example:
         >>> kendall_inversions(10, 0.0)
@@ -245,12 +240,7 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
     Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
     2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).
 
-    Args:
-        num_items: n, 1 or more.
-        concentration: 0 or more, infinity included.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `log_partition`, n being 1 or more, and so are the errors.
 
     Example:
         >>> kendall_mean_displacement(2, 0.0)

@@ -121,13 +121,7 @@ def cayley_lost_law(num_items: int, concentration: float, set_size: int) -> Floa
     insertion t = 0, 1, ... raises J to J + 1 with probability (l - J) / (exp(concentration) + l + t). It takes
     time O(l (n - l)).
 
-    Args:
-        num_items: n, 0 or more.
-        concentration: 0 or more, infinity included; "gamma" in papers.
-        set_size: l, from 0 to n; which items the set has does not matter.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
+    The arguments are those of `hamming_lost_law`, the concentration being "gamma" in papers, and so are the errors.
 
     Example:
         >>> cayley_lost_law(2, 0.0, 1).tolist()
@@ -155,8 +149,7 @@ def _checked(num_items: int, set_size: int, *, concentration: float) -> None:
 def preserved_shares(draw: Callable[[], Integers], members: ArrayLike, num_draws: int) -> Floats:
     """The share of a set's slots that hold one of its own reports, in independent draws of a permutation.
 
-    The delta-quantile of many draws estimates the eta of (eta, delta)-preservation; it is an estimate, not a bound.
-    Shares are ascending.
+    The delta-quantile of many estimates the eta of (eta, delta)-preservation, and is no bound. Shares are ascending.
 
     Args:
         draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_mallows(n, theta)``.

@@ -84,12 +84,7 @@ def position_distributions(
 
     Time grows with starts * rounds * edges. Yields some starts and their laws, shape (starts, people).
 
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
-        starts: whose reports; None is everybody's.
+    The arguments are those of `position_distribution`; ``starts`` are whose reports, None being everybody's.
     """
     graphs, people = graphs_of_rounds(graph, num_rounds), people_of(graph)
     chosen = np.arange(people) if starts is None else np.asarray(starts, dtype=np.int64)

@@ -83,14 +83,7 @@ def expected_messages(
 def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
     """Expected number of reports that each person holds at the end, where everybody starts with one.
 
-    Guarantees:
-        1. As of `expected_messages`.
-
-    Args:
-        graph: one graph, or one for each round.
-        num_rounds: 0 or more.
-        laziness: from 0 to 1.
-        dropout: from 0 to 1.
+    The arguments and the guarantee are those of `expected_messages`.
     """
     validate.probability(laziness=laziness, dropout=dropout)
     graphs = graphs_of_rounds(graph, num_rounds)

@@ -48,14 +48,8 @@ def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
 def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
     """Posterior g-vulnerability: the expected worth of the best action chosen after the channel's output is seen.
 
-    Args:
-        prior: shape (inputs,); adds up to 1; None is the uniform prior.
-        channel: what is seen of the secret.
-        gain: shape (actions, inputs); what each action is worth if that input is the secret.
-
-    Raises:
-        InvalidParameterError: for a prior that is no probability distribution, a gain of another shape, or one whose
-            best action is worth less than 0 for some output.
+    The arguments are those of `prior`, and the channel is what is seen of the secret; the errors are those of `prior`,
+    of any output.
 
     References:
         Alvim, Chatzikokolakis, Palamidessi and Smith 2012, *Measuring Information Leakage Using Generalized Gain
@@ -95,9 +89,8 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: Arra
 def capacity(channel: Channel, gain: ArrayLike) -> float:
     """Multiplicative g-capacity: the largest leakage of any prior for this gain, at most `leakage.bayes.capacity`.
 
-    The largest average worth among weights on the inputs that make no action worth more than 1 beforehand. It is a
-    convex function of the weights; which action each output calls for is left to a mixed-integer linear program, exact
-    up to about 1e-6.
+    The largest average worth among weights on the inputs that make no action worth more than 1 beforehand: convex in
+    the weights, with an action for each output by a mixed-integer linear program, exact up to about 1e-6.
 
     Args:
         channel: what is seen of the secret.

@@ -100,19 +100,12 @@ def worst_strong_vulnerability(
 ) -> Vulnerability:
     """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
-    Where there are too many, or ``method`` is "quick", it is what is sure of the largest of those where all others hold
-    one value, and so a lower bound: mixed values may tell slightly more, as they do for two values. One of k values is
-    held by a k-th of the others at least; if all other reports were known, what is left would be an upper bound, and
-    that is the value where not even others who all hold one value can be evaluated well. An estimate by "monte-carlo"
-    is one of the lower bound.
+    Where there are too many, or ``method`` is "quick", it is a lower bound: what is sure of the largest where all
+    others hold one value, than which mixed values may tell slightly more. One of k values is held by a k-th of the
+    others at least; if all other reports were known, what is left would be an upper bound, which is the value where not
+    even others who hold one value can be evaluated well. An estimate by "monte-carlo" is one of the lower bound.
 
-    Args:
-        prior: as for `strong_vulnerability`.
-        channel: as there.
-        gain: as there.
-        num_users: n, from 1 to 10^10.
-        method: as there.
-        source: as there.
+    The arguments are those of `strong_vulnerability`, ``num_users`` (from 1 to 10^10) in place of ``others``.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -305,12 +298,7 @@ def pair_of(prior: Floats) -> tuple[float, float] | None:
 def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
     """The best guess where the others' reports have this law; never more than one report by itself tells.
 
-    Args:
-        matrix: the target's channel, shape (values, reports).
-        prior: of the target's value.
-        gain: shape (guesses, values).
-        law: of the others' reports.
-        choose: the best guess for reports that the others send too, from their scores.
+    The matrix and the prior are the target's; ``choose`` is the best guess for reports that others send too.
     """
     weighted = (gain * prior) @ matrix
     first = int(np.argmax(gain @ prior))

@@ -52,15 +52,13 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
     It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
 
     Args:
-        vulnerability: with exactly that prior, of somebody who knows everybody else's value; a number is taken at its
-            word, to its last digit, which counts e^epsilon times. A `Vulnerability` keeps digits that the difference
-            loses; of an upper bound, delta is one too.
+        vulnerability: with exactly that prior, of somebody who knows everybody else's value; a number is taken to its
+            last digit, which counts e^epsilon times. Of an upper bound, delta is one too.
         epsilon: in nats, from 0 to 700.
 
     Raises:
         InvalidParameterError: if an argument is out of range, the vulnerability is below what the prior gives, or a
-            `Vulnerability` says nothing sure about delta from above: an estimate or a lower bound, another gain than
-            that of a right guess, another prior, or an adversary who does not know the others' values.
+            `Vulnerability` says nothing sure about delta from above, by its kind, gain, prior or adversary.
 
     Example:
         >>> round(delta_from_vulnerability(0.75, 0.0), 9)
@@ -163,14 +161,8 @@ def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float
 def largest_delta(channel: Channel, epsilon: float, *, num_users: int) -> float:
     """The exact delta of a uniform shuffle of this randomizer: the largest over pairs, orders and others' values.
 
-    Args:
-        channel: the local randomizer of everybody.
-        epsilon: in nats, from 0 to 700.
-        num_users: 1 or more.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-        UnsupportedModelError: if there are too many data sets to try all.
+    The arguments are those of `delta_of_pair`, ``num_users`` people (1 or more) in place of values, and the errors too;
+    it is unsupported if there are too many data sets to try all.
     """
     validate.instance_of(Channel, channel=channel)
     validate.integer_at_least(1, num_users=num_users)
@@ -224,14 +216,8 @@ def record_channel(prior: ArrayLike | None, channel: Channel, person: int) -> Ch
 
     Its inputs are the values that the person can have under the prior; a prior of 0 leaves nothing to condition on.
 
-    Args:
-        prior: shape (inputs,); the joint probability of each data set; None is the uniform prior.
-        channel: its inputs are data sets: tuples with one value for each person, all of one length.
-        person: whose value; counted from 0.
-
-    Raises:
-        InvalidParameterError: for inputs that are no data sets, somebody who is not in them, or a prior that is no
-            probability distribution on them.
+    The arguments are those of `inferential_loss`, and a ``person`` counted from 0; so are the errors, and one for
+    somebody who is not in the data sets.
     """
     values = _values_of(channel, person)
     joint = channel.joint(prior)

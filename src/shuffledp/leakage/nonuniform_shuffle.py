@@ -93,11 +93,10 @@ def _grouped(slots: Slots) -> tuple[Slots, Slots]:
 def worst_within(found: Scores, size: int, cost: float) -> float:
     """Largest excess over all laws on ``size`` places of which no two differ by more than a factor exp(cost).
 
-    The maximum for at most a few hundred places and two kinds of reports; else an upper bound of it, for up to 10
-    million places and two kinds of reports a thousandth to a hundredth above it if there are two guesses, and up to a
-    sixth if there are more, in all cases compared. It is the least of these: the report's own (place known), laws that
-    are more concentrated than all corners of a range, a mixture of uniform laws on fewer places, and, for two guesses,
-    the normal law with Goldstein's bound on the distance from it.
+    The maximum for at most a few hundred places and two kinds of reports; else an upper bound, in all cases compared at
+    most a hundredth above it for two guesses, and a sixth for more, up to 10 million places and two kinds of reports.
+    It is the least of these: the report's own (place known), laws that are more concentrated than all corners of a
+    range, a mixture of uniform laws on fewer places, and, for two guesses, the normal law with Goldstein's bound.
     """
     small = found.reduced()
     if len(small.values) == 1:

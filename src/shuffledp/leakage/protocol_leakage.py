@@ -91,12 +91,10 @@ def target_vulnerability(
     Raises:
         InvalidParameterError: if an argument is out of range, or the best guess is worth less than 0 after something
             that can be seen, or beforehand.
-        UnsupportedModelError: if the law of reports is not written out, or people send several reports or randomize
-            differently.
+        UnsupportedModelError: if reports' law is not written out, or people send several or randomize differently.
 
     References:
-        Jurado et al. 2023 for k-ary randomized response, a uniform prior and a uniform shuffle; the rest is our own
-        (docs/leakage-of-models.md).
+        Jurado et al. 2023 for k-ary randomized response, uniform prior and shuffle; else docs/leakage-of-models.md.
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler

@@ -88,9 +88,8 @@ def compare_ways(
 ) -> Comparison:
     """Comparison of what shuffling and randomizing each contribute, against both adversaries.
 
-    Randomizing only and both estimate shares equally well; shuffling only is without any error. For a comparison **at
-    equal error** there is a fourth way: nothing is randomized, but only a random sample is shuffled and published, so
-    small that its estimates err as much. Nobody learns who is in the sample.
+    Randomizing only and both estimate shares equally well; shuffling only is without any error. **At equal error**
+    there is a fourth way: only a random sample, so small that its estimates err as much, is shuffled and published.
 
     Guarantees:
         1. Each value is as good as its kind says; for a strong adversary "both" is as in

@@ -100,11 +100,10 @@ def shuffled_vulnerability(
         gain: what each guess (row) is worth for each value (column); None is 1 for the right value and 0 otherwise.
         num_users: n, from 1 to 10^10.
         method: "auto" takes the first that is exact and fast enough of "enumeration" (of histograms) and "max-load" (if
-            each guess is favored by one report), for all guesses or for those that ever win. If none is, the value is
-            an upper bound with a lower one: by "convolution" for two guesses (about 1e-6 apart), by fullest bins or
-            pairs of guesses for more. "quick" does so too, with less effort where more would take longer than about
-            half a second. By name only, estimates: "gaussian" (two guesses), and "monte-carlo" with an interval of
-            confidence 99.9%.
+            each guess is favored by one report), for all guesses or those that ever win. Else the value is an upper
+            bound with a lower one: by "convolution" for two guesses (about 1e-6 apart), by fullest bins or pairs of
+            guesses for more. "quick" makes less effort where more would take half a second. By name only, estimates:
+            "gaussian" (two guesses), and "monte-carlo" with an interval of confidence 99.9%.
         source: randomness of "monte-carlo"; None is the cryptographic source.
 
     Raises:
@@ -135,11 +134,7 @@ def shuffled_vulnerability(
 def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
     """The value of `shuffled_vulnerability` as an exact fraction, from a channel of fractions.
 
-    Args:
-        prior: fractions that sum to 1.
-        channel: with a matrix of fractions.
-        gain: fractions; None is 1 for the right value and 0 otherwise.
-        num_users: n, 1 or more.
+    The arguments are those of `shuffled_vulnerability`, all of fractions.
 
     Raises:
         InvalidParameterError: if an argument is out of range or not of fractions.

@@ -161,18 +161,12 @@ def num_users(
         1. The statement returned is the accountant's for the solved number, and its epsilon is at most the target.
         2. With one person less, what the accountant states exceeds the target.
 
-    Args:
-        target_epsilon: central privacy loss wanted, in nats, above 0 and below the local loss.
-        delta: the remainder, strictly between 0 and 1.
-        epsilon0: local privacy loss of the randomizer in nats.
-        randomizer: as for `epsilon0`.
-        honest_fraction: share of the people counted, as for `account`; the answer counts all of them.
-        published_only: as for `epsilon0`.
-        parameters: as for `epsilon0`.
+    The arguments are those of `epsilon0`, the local privacy loss ``epsilon0`` (in nats, above the target) in place of
+    the number of people. The answer counts all people, of whom ``honest_fraction`` are as for `account`.
 
     Raises:
-        InvalidParameterError: if a parameter is out of range; if the target needs no shuffling, as one report by
-            itself meets it; or if ten billion people do not reach it.
+        InvalidParameterError: if a parameter is out of range, one report by itself meets the target, or ten billion
+            people do not reach it.
 
     Example:
         >>> answer = num_users(target_epsilon=0.5, delta=1e-6, epsilon0=1.0)

@@ -40,12 +40,7 @@ def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **a
 def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Comparison:
     """`shuffledp.leakage.compare_ways`, with a bound for "both" where its own value would take too long.
 
-    Without a shuffle there is one way, randomizing.
-
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        delta: the remainder of the statement that bounds it.
-        asked: as of `shuffledp.leakage.compare_ways`.
+    Without a shuffle there is one way, randomizing. The arguments are those of `guaranteed_vulnerability`.
     """
     return _bounded(model, compare_ways(model, **asked), _Cap(model, delta, asked.get("prior"), asked.get("gain")))
 
@@ -53,10 +48,7 @@ def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: 
 def examine_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> TargetExamination:
     """`shuffledp.leakage.examine_target`, whose bounds are at most what is guaranteed allows.
 
-    Args:
-        model: the randomizer and the shuffler, with the number of users.
-        delta: the remainder of the statement that bounds it.
-        asked: as of `shuffledp.leakage.examine_target`.
+    The arguments are those of `guaranteed_vulnerability`.
     """
     found, cap = examine_target(model, **asked), _Cap(model, delta, asked.get("prior"), asked.get("gain"))
     return replace(

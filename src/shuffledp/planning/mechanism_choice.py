@@ -167,9 +167,7 @@ def compare_randomizers(models: Iterable[LocalModel], shuffle: ShuffleModel, *, 
 def best_randomizer(models: Iterable[LocalModel], shuffle: ShuffleModel) -> LocalModel:
     """The model with the least expected error, of those the one with the smallest reports.
 
-    Args:
-        models: as for `compare_randomizers`.
-        shuffle: of the people who are planned for.
+    The arguments are those of `compare_randomizers`.
 
     Raises:
         InvalidParameterError: if there is no model.
@@ -255,12 +253,9 @@ def least_displacement(
 ) -> LeastDisplacement:
     """The mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
 
-    Sorts are tried with adaptive spacing, and with refined spacing too where all groups together have at most a million
-    members; for more it would take minutes. It is displacement that is compared: a refined spacing can move reports
-    less on the whole, and yet keep fewer in some of the groups.
-
-    Everything is worked out from public information: displacements are means over simulated draws with fixed seeds, so
-    that everybody finds the same.
+    Sorts are tried with adaptive spacing, and up to a million memberships with refined spacing too. It is displacement
+    that is compared: a refined spacing can move reports less on the whole, and yet keep fewer in some of the groups.
+    All is public: displacements are means over simulated draws with fixed seeds, so that everybody finds the same.
 
     Args:
         groups: the groups.

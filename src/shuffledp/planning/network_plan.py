@@ -119,13 +119,11 @@ class NetworkPlan(Described):
         uniform: epsilon of a uniform shuffle of as many people.
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
-        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part at most
-            1.05 times that of a uniform shuffle of its people; None if none are, or with more than 8 parts.
-        mixing_time: log(people) / gap, in rounds, as papers recommend, of the slowest part; None for several graphs, or
-            more than 64 parts.
-        distance_rounds: the first round after which everybody's law is within a distance of 0.01 of the stationary one:
-            at least and at most, of the slowest part; None for several graphs, or more than 64 parts, or if there is
-            none.
+        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part that of
+            its people; None if none are, or with more than 8 parts.
+        mixing_time: log(people) / gap, in rounds, of the slowest part; None for several graphs or over 64 parts.
+        distance_rounds: the first round after which everybody's law is within 0.01 of the stationary one: at least and
+            at most, of the slowest part; None for several graphs, over 64 parts, or if there is none.
         by_rounds: ascending; the planned rounds among them.
         parts: the largest first, at most 64 of them.
         risks: if people collude, the planned share of them first.

@@ -170,15 +170,8 @@ class PrivUnitModel(MeanModel):
 
         By symmetry E[z z'] of a contribution z made from x is b I + s x x'. From E[T; T >= gamma] = k and
         E[T^2; T >= gamma] = ((d - 1) gamma k + c) / d for the product T of a uniform vector with x, s = gamma / m and
-        d b = 1/m^2 - gamma/m. So the covariance is b I + (gamma/m - 1) x x': isotropic for the best split, where
-        gamma = m.
-
-        Args:
-            second_moment: the average of x x' over the people, shape (d, d): for one person of value x, their outer
-                product.
-
-        Returns:
-            Shape (d, d).
+        d b = 1/m^2 - gamma/m. So the covariance is b I + (gamma/m - 1) x x': isotropic for gamma = m, the best split.
+        The ``second_moment`` is the average of x x' over the people, shape (d, d), as is what is returned.
         """
         return self.isotropic_variance * np.eye(self.dimension) + self.noise_curvature * second_moment
 

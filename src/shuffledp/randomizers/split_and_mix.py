@@ -209,10 +209,9 @@ class SplitAndMix(RangeRandomizer):
 
     A value is placed on a grid of ``precision`` steps, rounded up or down so that it is right on average. The person
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
-    modulo ``modulus`` and add up to it. Share r goes through shuffle r. The analyst learns the sum of all, which
-    carries discrete Laplace noise, and hardly more: how little more depends on the shuffles and ``num_shares``. A value
-    (a number or a vector) makes ``num_messages`` reports with the columns ``residue`` and ``round``, in the smallest
-    unsigned dtypes: share s of coordinate c is in round c * num_shares + s.
+    modulo ``modulus`` and add up to it. Share r goes through shuffle r. The analyst learns the sum of all, with
+    discrete Laplace noise, and hardly more. A value (a number or a vector) makes ``num_messages`` reports with the
+    columns ``residue`` and ``round``: share s of coordinate c is in round c * num_shares + s.
 
     **Before the shuffles there is no privacy at all**: whoever sees all messages of one person adds them up.
 
@@ -238,13 +237,12 @@ class SplitAndMix(RangeRandomizer):
             that are too long are shortened, if ``l1_bounded``.
 
     Raises:
-        InvalidParameterError: for parameters outside these ranges, or if the sum would wrap around the modulus with a
-            probability above 5%, which happens if epsilon * num_users is below 8 or so.
+        InvalidParameterError: for parameters outside these ranges, or if the sum wraps around the modulus with a
+            chance above 5%, which happens if epsilon * num_users is below 8 or so.
 
     References:
-        Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Section 3 and Appendix A (where sqrt(n), which need not be an
-        integer, is the precision, and q is prime); Balle, Bell, Gascon, Nissim 2020; Ishai, Kushilevitz, Ostrovsky,
-        Sahai 2006.
+        Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Section 3 and Algorithm 1; Balle, Bell, Gascon, Nissim 2020; Ishai,
+        Kushilevitz, Ostrovsky, Sahai 2006.
 
     Example:
         >>> randomizer = SplitAndMix(num_users=1000, epsilon=1.0, lower=0, upper=100, num_shares=8)

@@ -88,8 +88,7 @@ class RecordedSource(RandomSource):
 
     Raises:
         InvalidParameterError: if ``words`` is anything else.
-        LocalProtocolError: from the call that needs a word more than the record holds, and from every later one.
-            (Compiled code runs to its end first, on substitute words; then the error is raised and no result returned.)
+        LocalProtocolError: from the call that needs a word too many on; compiled code first runs to its end.
 
     Example:
         >>> source = RecordedSource([3, 1, 4])

@@ -169,8 +169,7 @@ class ImperfectShuffler:
 
         Raises:
             InvalidParameterError: if there is no report.
-            UnsupportedModelError: if people send several reports each: what remains of their secrecy in one imperfectly
-                shuffled buffer is an open problem.
+            UnsupportedModelError: if people send several reports each, an open problem for one imperfect buffer.
         """
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(
@@ -220,9 +219,8 @@ class CayleyShuffler(ImperfectShuffler):
 class DelayShuffler(ImperfectShuffler):
     """Holds each report back by Laplace noise of scale 2 / gamma, and shows in what order reports then leave.
 
-    A report that comes in at time t leaves at t plus its noise (taken relative to a common time to wait, so that the
-    noise may be negative). Exchanging two people whose times differ by d changes the probability of every order by at
-    most exp(gamma d).
+    A report that comes in at time t leaves at t plus its noise (relative to a common wait, so that it may be negative).
+    Exchanging two people whose times differ by d changes every probability by a factor of at most exp(gamma d).
 
     Guarantees:
         1. gamma-imperfect for all times of arrival from 0 to 1, whoever chooses them, if they do not depend on the
@@ -271,8 +269,7 @@ class ComposedShuffler(ImperfectShuffler):
     """An imperfect shuffle followed by any other reordering that does not depend on it, such as the way of a network.
 
     Guarantees:
-        1. As imperfect as the first shuffle, whatever the second does, if it is independent of the first and of the
-           answers: Cayley's distance is the same after moving both of two orders alike, from either side.
+        1. As imperfect as the first shuffle, whatever the second does, if it depends neither on it nor on the answers.
 
     Args:
         first: the imperfect shuffler.

@@ -154,8 +154,7 @@ class MallowsShuffler(SlotShuffler):
     """Puts the report of the person at rank w[k] into the slot of the person at rank k, w from a Mallows law.
 
     Pr[w] is proportional to exp(-concentration * distance(w, identity)) in each block of the reference order, and
-    blocks are independent. Labels are slots: row j of the label table is person j's, and the report beside it is one
-    from nearby.
+    blocks are independent. Row j of the label table is person j's, and the report beside it is one from nearby.
 
     Guarantees:
         1. (alpha, groups)-d_sigma privacy, whatever the reports are: alpha is the largest of concentration times the
@@ -169,8 +168,7 @@ class MallowsShuffler(SlotShuffler):
         concentration: "theta" in papers: the same for all blocks, 0 or more.
         distance: "kendall", "hamming" or "cayley"; of the latter two all ranks of a block are equally near.
         order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself.
-        per_block: whether to cut the order where no group crosses, so that each block gets its own concentration; if
-            not, everybody is shuffled with the one that the costliest group needs.
+        per_block: whether each block that no group crosses gets its own concentration; else all that of the costliest.
 
     Raises:
         InvalidParameterError: if not exactly one of ``alpha`` and ``concentration`` is given, or one is out of range.

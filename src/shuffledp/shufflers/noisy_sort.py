@@ -108,16 +108,14 @@ class NoisySortShuffler(SlotShuffler):
     Args:
         groups: public groups of people; None if only positions are given.
         alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
-        positions: a public number for each person, such as a time of arrival: all are sorted as one block. At most
-            1e140 times the scale.
+        positions: a public number for each person, such as a time of arrival, at most 1e140 times the scale; one block.
         scale: of the noise around these positions, above 0; None is 1. Mean absolute value for Laplace noise,
             standard deviation for Gaussian.
         noise: "laplace" or "gaussian".
         spacing: "adaptive" (each gap as wide as the groups around it allow), "uniform" (all gaps equal) or "refined"
             (adaptive, then lengthened by a convex program: slower, and worth it where groups vary a lot).
         delta: the remainder of Gaussian noise, strictly between 0 and 1.
-        order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself; not with
-            ``positions``.
+        order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself; no ``positions``.
 
     Raises:
         InvalidParameterError: if not exactly one of ``alpha`` and ``positions`` is given, what goes with it is missing,

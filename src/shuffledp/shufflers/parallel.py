@@ -96,8 +96,7 @@ class ParallelShuffler:
         1. The orders of different rounds are independent.
         2. Which round a message was in is seen; of imperfect rounds also its place in it, and nothing else.
         3. Public columns are not in the view.
-        4. Where reports say which round they are for, a round holds one of each person. Others are refused: by
-           a message too many, one person would move those of the next into other rounds, apart from everybody's.
+        4. Where reports name their rounds, each round holds one of each person; other reports are refused.
 
     Args:
         shuffler: a uniform or an imperfect one, for one round.
@@ -138,8 +137,7 @@ class ParallelShuffler:
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if there is no report, not the same number of them from everybody, or one is for
-                another round than its row says; the message gives the first such row.
+            InvalidParameterError: if there is no report, not as many of everybody, or one names another round.
             UnsupportedModelError: if people do not send as many messages as there are rounds.
         """
         if reports.model.num_messages != self.num_rounds:

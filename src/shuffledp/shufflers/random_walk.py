@@ -62,11 +62,10 @@ class RandomWalkShuffler:
         offline: the chance that a person is offline for a round, below 1, so that the reports held there wait together.
             For "all" only; nothing is claimed of positions then.
         submissions: the number B of reports that everybody hands in, for "padded" only.
-        dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the very randomizer
-            of the reports; or a randomizer, which must be that of the reports; or a function of a number and a source
-            that gives that many dummies, which must look like reports. What a function does nobody can tell: then these
-            protocols have no guarantee of their own, and what is stated of handing in all reports assumes that it looks
-            at no report and draws dummies by itself.
+        dummies: who makes the dummies of "single" and "padded", each from ``dummy_value``: None is the randomizer of
+            the reports; or that randomizer; or a function of a number and a source that gives that many dummies, which
+            must look like reports. What a function does nobody can tell: then these protocols have no guarantee of
+            their own, and what is stated of handing in all assumes that it draws dummies by itself, from no report.
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         num_colluding: people who may tell the analyst what passed through their hands.
@@ -250,8 +249,7 @@ class RandomWalkShuffler:
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
 
-        It holds no report at all where protocol is "all" and all reports were lost, which is as much a view as any
-        other to whoever watches; an estimate of it is refused, as one of no reports.
+        With "all" and every report lost it holds none; an estimate of it is refused, as one of no reports.
 
         Args:
             reports: one row per person of the graph.
@@ -275,17 +273,13 @@ class RandomWalkShuffler:
     def hand_in(
         self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> View:
-        """What is seen when people hand in what they hold: the end of `shuffle`.
+        """What is seen when people hand in what they hold: the end of `shuffle`, with its other arguments and errors.
 
-        Args:
-            reports: as in `shuffle`.
-            holders: who holds each report after the last round, shape (reports,), integers; -1 if it is lost, which
-                none is where dropout is 0.
-            public: as in `shuffle`.
-            source: as in `shuffle`.
+        Of each report ``holders`` are who holds it after the last round, shape (reports,), integers; -1 if it is lost,
+        which none is where dropout is 0.
 
         Raises:
-            InvalidParameterError: as `shuffle`; or if holders are not those of these reports.
+            InvalidParameterError: if holders are not those of these reports.
         """
         model, source = self.model(reports.num_users), resolve_source(source)
         held_by = _checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)

@@ -135,9 +135,6 @@ class SlotShuffler:
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """What the same shuffle guarantees about other groups of the same people, from its loss worked out anew.
 
-        Args:
-            groups: any groups; not only those that the shuffler was made for.
-
         Raises:
             InvalidParameterError: if they are groups of another number of people.
         """
@@ -160,14 +157,11 @@ class SlotShuffler:
 
         Exchanging the two changes the probability of every permutation by a factor of at most exp(cost).
 
-        Args:
-            person: from 0 on.
-
         Returns:
             Shape (people,), rounded up; 0 for the person.
 
         Raises:
-            InvalidParameterError: if there is no such person.
+            InvalidParameterError: if there is no such person, counted from 0.
             UnsupportedModelError: if no such cost is finite, as with Gaussian noise.
         """
 

@@ -21,12 +21,11 @@ class MallowsReportStream:
 
     Guarantees:
         1. All parts together are a view with the law, the model and the statements of the shuffler itself.
-        2. Of the reports only those that wait are kept; beside them a few numbers for each person, in the shuffler.
-           With concentration theta more than ln(n / p) / theta wait with probability p at most
-           (`shuffledp.laws.stream_buffer`), and never more than a block has people and a batch brings; at concentration
-           0 a whole block waits.
-        3. How many slots are filled when depends on the secret draw: show the view when it is complete, never the sizes
-           of its parts or the times at which they came.
+        2. Only reports that wait are kept, beside a few numbers for each person. With concentration theta more than
+           ln(n / p) / theta wait with probability p at most (`shuffledp.laws.stream_buffer`), and never more than a
+           block has people and a batch brings; at concentration 0 a whole block waits.
+        3. How many slots are filled when depends on the secret draw: show the complete view alone, never the sizes of
+           its parts or the times at which they came.
 
     Args:
         shuffler: of Kendall's distance.

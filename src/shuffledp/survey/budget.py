@@ -105,14 +105,9 @@ def composed_with(
 ) -> Statements:
     """The statements of a release, with what holds for it and the earlier ones together.
 
-    Args:
-        task: of the release.
-        earlier: releases about the same people; without any, nothing changes.
-        statements: of the release, headline first, and what is about devices.
-        largest_group: people in the largest group of this release; 0 if it has none.
-
-    Returns:
-        What `composed_columns` returns, for releases in place of columns: this one first, and each once.
+    The statements are those of the release, headline first, and what is about devices; ``largest_group`` is 0 if it has
+    no groups. Without earlier releases nothing changes; else it is as `composed_columns`, for releases in place of
+    columns: this one first, and each once.
     """
     if not earlier:
         return tuple(statements)
@@ -172,14 +167,9 @@ def orders_together(
     Losses about equal groups of the same people add up, since each shuffle is drawn by itself. A loss about other
     groups gives way to what randomizing alone gives for as many people as are in the largest of them.
 
-    Args:
-        shares: of all columns, or releases.
-        largest_group: people in the largest of the groups; 0 if it is not known.
-        same_people: whether equal groups are groups of the same people.
-        condition: what must hold for that.
-
-    Returns:
-        The sum, if there are such groups and a loss of everyone is known; and if not, what to say of that.
+    The ``shares`` are of all columns, or releases, of the ``same_people`` under a ``condition`` in words, and the
+    ``largest_group`` is 0 if it is not known. Returned are the sum, if there are such groups and a loss of everyone is
+    known; and if not, what to say of that.
     """
     first = next((share for share in shares if share.orders), None)
     digest = None if first is None else first.groups_digest

@@ -135,13 +135,8 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
 
     A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
-    Args:
-        task: the task.
-        files: the ``statement.json`` of each release, in any order; of one task there may be several.
-
-    Raises:
-        InvalidParameterError: if a task that is named is in none of the files, or there is a file of another task, or
-            the same file twice; or as `EarlierRelease.read` does.
+    ``files`` are the ``statement.json`` of each release, in any order; of one task there may be several. Refuses a task
+    that is named and in none of the files, a file of another task, and the same file twice.
     """
     wanted = task.people.earlier
     releases: dict[str, EarlierRelease] = {}

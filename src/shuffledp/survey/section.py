@@ -94,15 +94,8 @@ def require_sha256(**values: str | None) -> None:
 def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:
     """SHA-256 of the files that a key of the task names, one after the other; with it the task's own covers them.
 
-    Args:
-        folder: that of the task file.
-        names: of the files, relative to it.
-        given: the digest that they must have, if the task says it.
-        key: that names them, for errors.
-        other: what the key may be besides, for errors.
-
-    Raises:
-        InvalidParameterError: if a file cannot be read, or their digest is not the one that is given.
+    They lie in ``folder``, that of the task file, and must have the digest ``given``, if the task says it. Errors name
+    the ``key``, and what ``other`` it may be: if a file cannot be read, or has another digest.
     """
     total = hashlib.sha256()
     for name in names:

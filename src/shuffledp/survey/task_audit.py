@@ -212,18 +212,15 @@ def audit_task(
     """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
 
     Several columns share the confidence. What is stated of all of them together, or of earlier releases too, is not
-    audited: each column of this release is, by itself. A batch below ``minimum_batch`` is played all the same, and
-    said to be one.
+    audited. A batch below ``minimum_batch`` is played all the same, and said to be one.
 
     Args:
         task: the task; nothing needs to have been collected.
-        num_users: people to play, 1 or more; None is what the task expects. A batch smaller than the real one is hidden
-            less well, so that attacks show more.
+        num_users: people to play, 1 or more; None is what the task expects. Fewer are hidden less well.
         trials: held-out runs; None is ``shuffledp.attacks.DEFAULT_TRIALS``.
         confidence: strictly between 0 and 1.
         mode: "pipeline" or "statistics".
-        leakage: also guess answers, and hold the share of right guesses against `shuffledp.leakage`; in real runs,
-            whatever the mode.
+        leakage: also guess answers in real runs, and hold the share of right guesses against `shuffledp.leakage`.
         grouping: the groups of the people, for a task with groups.
         graphs: those that reports walk along, for a network shuffle; everybody is played then.
         source: randomness; None is the cryptographic source.

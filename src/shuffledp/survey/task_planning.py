@@ -223,11 +223,8 @@ def shuffler_of(
 ) -> Shuffler:
     """The shuffler of a private column as a run has it; refused if what it is about is not given.
 
-    Args:
-        column: the column.
-        grouping: of the people, for a shuffle inside groups.
-        graphs: of the rounds, for walks along a graph; rounds that the task leaves open are worked out.
-        progress: told how many numbers of rounds have been accounted for.
+    ``grouping`` is for a shuffle inside groups, ``graphs`` for walks along them; rounds that the task leaves open are
+    worked out, and ``progress`` is told how many were accounted for.
     """
     section = column.shuffler
     if graphs is None or not isinstance(section, NetworkSection):

@@ -138,10 +138,9 @@ class Graph:
     def of(cls, graph: Any) -> Self:
         """The `Graph` of a networkx or igraph graph, or of a scipy sparse adjacency matrix.
 
-        Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1 in any
-        order, and are else numbered in the order in which it lists them. Weights are taken
-        from the edge attribute ``weight`` where every edge has one; a matrix gives its entries as weights, unless all
-        are equal.
+        Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1, and are else numbered
+        as it lists them. Weights are the edge attribute ``weight`` where every edge has one, or the entries of a
+        matrix, unless all are equal.
 
         Raises:
             InvalidParameterError: if it is something else.

@@ -22,10 +22,9 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 class Groups:
     """A family of groups of the people 0, ..., n - 1, which may overlap; every person has a group of their own.
 
-    Groups come from public information: whoever sees them learns nothing that was not public. People with the same
-    public values form a *site*, and a group is a set of sites, kept as runs of numbers: memory is at most 8 bytes times
-    the sum of the groups' sizes over sites, and far less for intervals of a line and for balls of a dense map. No
-    table of people by people is ever made.
+    Groups come from public information: whoever sees them learns nothing new. People with the same public values form a
+    *site*, and a group is a set of sites, kept as runs of numbers: at most 8 bytes times the sum of the groups' sizes
+    over sites, far less for intervals and balls of a dense map, and never a table of people by people.
 
     Made by `from_radius`, `from_neighbors`, `from_graph`, `from_labels` or `from_lists`. Iterating gives every group
     as an ascending int64 array of people, and ``len`` how many groups there are; `members` gives one person's.

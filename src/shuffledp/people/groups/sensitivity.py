@@ -146,14 +146,7 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
     Blocks can be shuffled independently, each at its own concentration: a permutation within a group touches one block.
 
-    Args:
-        groups: the groups.
-        order: a permutation of the people.
-        distance: as in `order_sensitivity`.
-        alphabet: as in `order_sensitivity`.
-
-    Raises:
-        InvalidParameterError: as in `order_sensitivity`.
+    The arguments are those of `order_sensitivity`, and so are the errors.
 
     Example:
         >>> blocks(Groups.from_labels(["a", "b", "b", "a", "c"]), [0, 3, 1, 2, 4])
