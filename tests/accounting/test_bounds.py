@@ -165,7 +165,7 @@ def test_one_person_has_no_shuffle_to_hide_in_and_the_statement_says_so():
 def test_what_is_written_is_what_was_found():
     found = examine(BINARY, delta=1e-6, with_theorems=True)
     written = found.to_dict()
-    assert [each["kind"] for each in written["statements"]] == ["upper-bound", "lower-bound"]
+    assert [each["kind"] for each in written["statements"]] == ["exact", "lower-bound"]
     assert written["epsilon_upper"] == found.epsilon_upper
     assert written["epsilon_lower"] == found.epsilon_lower
     assert written["theorem"] == found.upper.basis.theorem

@@ -1,5 +1,6 @@
 """Renyi privacy and composition against direct sums and against dp_accounting."""
 
+import itertools
 import math
 
 import pytest
@@ -107,3 +108,33 @@ def test_a_local_remainder_is_charged_for_and_one_too_large_is_not_amplified():
     assert sdp.account(generic(1.0, 10_000), delta=1e-6).guarantee.epsilon < epsilon(1e-12) < epsilon(1e-11) < 0.05
     assert epsilon(1e-9) == 1.0
     assert math.isfinite(epsilon(1e-9))
+
+
+def test_pure_losses_compose_as_responses_do():
+    chances = {1.0: 1 / (1 + math.exp(-1.0)), 2.0: 1 / (1 + math.exp(-2.0))}
+
+    def remainder(epsilon: float) -> float:
+        total = 0.0
+        for signs in itertools.product((1, -1), repeat=3):
+            losses = list(zip((1.0, 1.0, 2.0), signs, strict=True))
+            chance = math.prod(chances[loss] if sign > 0 else 1 - chances[loss] for loss, sign in losses)
+            total += chance * max(1 - math.exp(epsilon - sum(loss * sign for loss, sign in losses)), 0.0)
+        return total
+
+    for delta in (0.5, 0.1, 0.01):
+        found = sdp.accounting.compose_pure([1.0, 2.0, 1.0], delta=delta)
+        assert remainder(found) == pytest.approx(delta, rel=1e-6)
+    assert sdp.accounting.compose_pure([], delta=0.1) == sdp.accounting.compose_pure([0.0], delta=0.1) == 0.0
+    assert sdp.accounting.compose_pure([math.inf, 1.0], delta=0.1) == math.inf
+    assert 800 < sdp.accounting.compose_pure([800.0, 1.0], delta=1e-9) <= 801 + 1e-9
+    unlike = [0.01 * place for place in range(1, 30)]
+    assert sdp.accounting.compose_pure([0.01] * 29, delta=1e-6) < sdp.accounting.compose_pure(unlike, delta=1e-6)
+    assert sdp.accounting.compose_pure(unlike, delta=1e-6) <= sum(unlike) * (1 + 1e-12)
+    with pytest.raises(InvalidParameterError, match="losses"):
+        sdp.accounting.compose_pure([1.0, -1.0], delta=0.1)
+
+
+def test_releases_that_are_not_amplified_add_up_as_pure_losses():
+    found = sdp.compose_releases(generic(0.1, 1), delta=1e-6, num_releases=52)
+    assert found.guarantee.epsilon == sdp.accounting.compose_pure([0.1] * 52, delta=1e-6) < 3.242
+    assert found.basis.theorem == "adding-losses"

@@ -251,8 +251,8 @@ def test_the_report_survives_json_and_prints_claim_and_attack_side_by_side():
     assert AuditReport.from_dict(written) == report
     assert [finding["verdict"] for finding in written["findings"]] == ["consistent", "not-audited", "consistent"]
     text = str(report)
-    claimed = in_digits(claims[0].guarantee.epsilon, "at most")
-    assert f"CONSISTENT: central-dp, epsilon at most {claimed} at delta = 1e-06 (blanket-two-level)." in text
+    claimed = in_digits(claims[0].guarantee.epsilon, "exactly")
+    assert f"CONSISTENT: central-dp, epsilon exactly {claimed} at delta = 1e-06 (binary-worst)." in text
     assert "NOT-AUDITED: central-dp, epsilon at least 0.1" in text
     assert "Consistent does not mean proven" in text
     evidence = report.findings[-1].evidence
@@ -310,7 +310,7 @@ def test_answers_of_unlike_types_are_played_as_they_are_and_a_person_further_on_
 def test_a_claim_about_another_number_of_people_is_refused():
     audited = pipeline()
     for made_for, played in ((1000, 20), (20, 1000)):
-        message = f"num_users={played}; got a 'blanket-two-level' statement about num_users={made_for}"
+        message = f"num_users={played}; got a 'binary-worst' statement about num_users={made_for}"
         with pytest.raises(InvalidParameterError, match=message):
             audit(audited, claims_of(audited, made_for), num_users=played)
     local = local_claim_of(audited)  # which is about one report, whoever else is there

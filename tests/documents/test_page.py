@@ -193,9 +193,8 @@ def test_the_statement_is_said_before_all_else(survey, read):
     statement = survey.release.statements[0]
     text = read.text_unfolded
     assert statement.guarantee.text(statement.kind.relation) in text
-    assert text.index(
-        f"epsilon, at most {number(statement.guarantee.epsilon, 'at most')} a factor of at most"
-    ) < text.index("Estimate")
+    epsilon = number(statement.guarantee.epsilon, "exactly")
+    assert text.index(f"epsilon, about {epsilon} a factor of about") < text.index("Estimate")
     for trust in statement.trust:
         assert trust.text in text
     assert statement.basis.theorem in text

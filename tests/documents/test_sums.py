@@ -51,7 +51,7 @@ def test_every_share_is_in_the_table_with_what_it_is_a_share_of():
     labels = [row[0] for row in table.rows]
     assert labels[0].startswith("this release of task ")
     assert labels[1] == "release 5e5e5e5e5e5e of task 4f4f4f4f4f4f (first)"
-    shares = [float(row[1].removeprefix("at most ")) for row in table.rows]
+    shares = [float(row[1].removeprefix("at most ").removeprefix("about ")) for row in table.rows]
     assert sum(shares) == pytest.approx(outcome.statements[0].guarantee.epsilon, rel=1e-3)
 
 

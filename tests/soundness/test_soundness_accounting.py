@@ -27,7 +27,7 @@ NAMED = {theorem.id: theorem for theorem in THEOREMS}
 UPPER = [theorem for theorem in THEOREMS if theorem.kind.promises]
 AMPLIFYING = [theorem for theorem in UPPER if theorem.id != "local-dp"]
 CLOSED_FORMS = [theorem for theorem in UPPER if theorem.id.endswith("-closed")]
-LOWER = NAMED["binary-all-equal"]
+LOWER, EXACT = NAMED["binary-all-equal"], NAMED["binary-worst"]
 
 DELTAS = (0.3, 0.1, 0.05, 1e-3, 1e-6, 1e-9)
 FRACTIONS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 0.95])  # of epsilon0
@@ -235,6 +235,11 @@ def test_the_lower_bound_is_below_the_worst_data_set_and_that_is_little_worse(us
     worst = worst_delta(channel, binary_laws_of_others(channel, users - 1), epsilons)
     lower = np.array([LOWER.delta(model, epsilon=epsilon) for epsilon in epsilons])
     assert (lower <= worst * (1 + ROUNDING)).all()
+    if users > 1:
+        exact = EXACT.curve(model, epsilons=epsilons)
+        assert (worst <= exact * (1 + ROUNDING)).all()
+        assert (lower <= exact).all()
+        assert exact == pytest.approx(worst, rel=1e-6, abs=1e-15)
     kept = worst > 1e-14
     assert (worst[kept] <= LATTICE * lower[kept]).all()
 

@@ -10,6 +10,7 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import exact_central_claim, pipeline
 from shuffledp.accounting import account
+from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
 from shuffledp.attacks import audit
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
@@ -245,7 +246,10 @@ def test_one_person_and_no_shuffle_leave_the_local_loss():
 
 
 def test_perfect_shufflers_and_many_rounds_are_the_uniform_shuffle():
-    uniform = stated(sdp.UniformShuffler())
+    local = sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    exact = ProtocolModel(local=local, shuffle=sdp.UniformShuffler().model(100))
+    uniform = BlanketTwoLevel().epsilon(exact, delta=1e-3)  # the bound that is good for other shuffles too
     assert stated(sdp.imperfect_shuffler(imperfection=1e-9)) == pytest.approx(uniform, rel=1e-4)
+    assert stated(sdp.UniformShuffler()) < uniform
     assert stated(walking(complete(100), 60, "all")) == pytest.approx(uniform, rel=0.02)
     assert math.isfinite(uniform)

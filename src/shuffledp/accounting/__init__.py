@@ -6,7 +6,13 @@ In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, 
 
 from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, Limit, bracket, examine, findings, limit
-from shuffledp.accounting.compose import compose_releases, privacy_curve, renyi, to_privacy_loss_distribution
+from shuffledp.accounting.compose import (
+    compose_pure,
+    compose_releases,
+    privacy_curve,
+    renyi,
+    to_privacy_loss_distribution,
+)
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (
@@ -29,6 +35,7 @@ __all__ = [
     "account_all",
     "best_lower_bound",
     "bracket",
+    "compose_pure",
     "compose_releases",
     "d_sigma_of_reports",
     "d_sigma_statement",

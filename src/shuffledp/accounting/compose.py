@@ -6,13 +6,15 @@ loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from shuffledp.accounting.account import account, counting_honest, epsilon_of, nothing_known, upper_bounds
-from shuffledp.accounting.numerics import ROUND_UP, SMALLEST
+from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability
+from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, smallest_below
 from shuffledp.accounting.privacy_losses import LossLaw, Profile, loss_sum, profile_at
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.errors import UnsupportedModelError
@@ -20,7 +22,7 @@ from shuffledp.core.guarantees import CentralDP, RenyiDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import Part, PrivacyStatement, combined
 from shuffledp.core.table import Floats
-from shuffledp.core.validate import instance_of, integer_at_least, invalid, open_probability, positive
+from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
 _PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
 _MOST_LOSSES = 20_000
@@ -33,6 +35,7 @@ _ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014
 _NEAR, _FAR = 400, 300  # losses on a linear scale, in the range of what is likely, and on a logarithmic one beyond
 _LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
+_MOST_TOTALS = 100_000  # of pure losses: with more, all are taken for the largest
 
 
 def compose_releases(
@@ -46,8 +49,8 @@ def compose_releases(
     """The statement for publishing all of several releases about the same people: an upper bound.
 
     Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
-    batch are one release. The better of two ways is taken: adding up privacy losses (from the theorem that is tightest
-    for each release), or adding up epsilons and deltas.
+    batch are one release. The best of three ways is taken: adding up privacy losses (from the theorem that is tightest
+    for each release), or those of pure guarantees (`compose_pure`), or epsilons and deltas.
 
     Args:
         models: the protocol of each release, or one.
@@ -76,13 +79,64 @@ def compose_releases(
     integer_at_least(1, num_releases=num_releases)
     counted = [counting_honest(model, honest_fraction) for model in releases]
     count = len(counted) * num_releases
-    each = [account(model, delta=delta / count, published_only=published_only) for model in counted]
+    firsts = [counted.index(model) for model in counted]  # equal releases are worked out once
+    known = {
+        place: account(counted[place], delta=delta / count, published_only=published_only) for place in set(firsts)
+    }
+    each = [known[place] for place in firsts]
     if count == 1:
         return each[0]
     basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
     adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, published_only=published_only)
+    guarantees = [statement.guarantee for statement in each]
+    if all(isinstance(pure, CentralDP) and pure.delta == 0 for pure in guarantees):
+        adding = min(adding, compose_pure([epsilon_of(pure) for pure in guarantees] * num_releases, delta=delta))
     guarantee = CentralDP(epsilon=min(basic, adding), delta=delta)
     return _combined(each, guarantee, num_releases, adding_losses=adding < basic)
+
+
+def compose_pure(losses: Sequence[float], *, delta: float) -> float:
+    """What several releases of pure losses lose together at a delta; of epsilon, or of alpha of orders in groups.
+
+    Whatever is pure of loss a is post-processing of binary randomized response of that loss (Kairouz, Oh, Viswanath
+    2015), so the answer is exact for responses. With q_i the chance that i of T of one loss a are true,
+    q ~ Bin(T, e^a / (e^a + 1)), it is the least x at which sum_i q_i (1 - exp(x - (2i - T) a))_+ <= delta.
+
+    Args:
+        losses: of each release, in nats, 0 or more; in any order.
+        delta: the remainder of all together, strictly between 0 and 1.
+
+    Returns:
+        The loss of all together, from above: at most the sum of all.
+
+    Raises:
+        InvalidParameterError: if a parameter is out of range.
+
+    Example:
+        >>> round(compose_pure([0.1] * 52, delta=1e-6), 4)
+        3.2412
+    """
+    open_probability(delta=delta)
+    for loss in losses:
+        nonnegative(losses=loss)
+    limit = math.nextafter(math.fsum(losses), math.inf) if any(losses) else 0.0
+    if math.isinf(limit) or limit == 0:
+        return limit
+    counts = Counter(float(loss) for loss in losses if loss > 0)
+    if math.prod(count + 1 for count in counts.values()) > _MOST_TOTALS:
+        counts = Counter({max(counts): counts.total()})
+    totals, chances = np.zeros(1), np.ones(1)
+    for loss, count in counts.items():
+        lies = np.arange(count + 1, dtype=np.float64)
+        chance = max(math.exp(-loss) / (1 + math.exp(-loss)), SMALLEST)
+        masses = np.exp(log_probability(lies, float(count), chance)) * (1 + binomial_error(count))
+        totals = np.add.outer(totals, (count - 2 * lies) * loss).ravel()
+        chances = np.multiply.outer(chances, masses).ravel()
+
+    def remainder(epsilon: float) -> float:
+        return float(chances @ -np.expm1(np.minimum(epsilon - totals, 0.0)))
+
+    return smallest_below(remainder, level=delta, limit=limit)
 
 
 def _by_losses(
@@ -92,18 +146,21 @@ def _by_losses(
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
+    firsts = [models.index(model) for model in models]
+    distinct = [models[place] for place in dict.fromkeys(firsts)]
     try:
-        theorems = [_best_curve(model, left_out, published_only) for model in models]
+        theorems = [_best_curve(model, left_out, published_only) for model in distinct]
     except UnsupportedModelError:
         return limit  # of some release nothing is known at this small delta
-    reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
+    reaches = [_reach(*part, left_out) for part in zip(theorems, distinct, strict=True)]
     if math.isinf(max(reaches)):
         return limit  # some loss is infinite with a larger probability than may be left out
-    releases = list(zip(theorems, models, reaches, strict=True))
+    releases = list(zip(theorems, distinct, reaches, strict=True))
     # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
     finest = min(min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases)
     step = max(finest / _PER_SCALE, max(reaches) / _MOST_LOSSES)
-    laws = [_law(theorem, model, step, reach) for theorem, model, reach in releases]
+    known = dict(zip(dict.fromkeys(firsts), (_law(*part[:2], step, part[2]) for part in releases), strict=True))
+    laws = [known[place] for place in firsts]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
 

@@ -33,6 +33,8 @@ from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
 from shuffledp.accounting.theorems.two_levels import (
     BinaryAllEqual,
+    BinaryWorst,
+    BinaryWorstOfSome,
     BlanketTwoLevel,
     LdpWitness,
     OthersEqual,
@@ -54,6 +56,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ApproximateFMT21(),
     ApproximateStrongPair(),
     BinaryAllEqual(),
+    BinaryWorst(),
+    BinaryWorstOfSome(),
     LdpWitness(),
     BlanketTwoLevel(),
     BlanketLaplace(),

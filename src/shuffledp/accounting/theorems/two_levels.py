@@ -4,26 +4,38 @@ With a public base law, a set of base mass c for each input and E = exp(epsilon0
 the set of z and v elsewhere, v = 1 / (1 + c (E - 1)). The blanket v times the base law is below all of them. A smaller
 overlap of two inputs' sets errs upward, and so does a larger epsilon0 (docs/proofs.md, "Two densities").
 
-**Binary response**, all other people holding one answer: the exact loss of that data set, from two binomials. It is a
-real data set, so whatever it loses, no theorem can promise less: a lower bound.
+**Binary response** is exact: of up to 10,000 people all data sets are gone through. Where all other people hold one
+answer, two binomials tell the loss. It is a real data set, so no theorem can promise less: a lower bound.
 """
 
 import math
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.accounting.evaluators.binary_counts import BinaryCounts
 from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability, tail_ratio
 from shuffledp.accounting.evaluators.report_densities import LawFamily, two_level_blanket, two_level_homogeneous
 from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, largest_below
-from shuffledp.accounting.theorem import Theorem, common_randomizer, one_message_each, uniform_shuffle
+from shuffledp.accounting.theorem import (
+    Theorem,
+    common_randomizer,
+    common_reports,
+    one_message_each,
+    uniform_shuffle,
+)
 from shuffledp.accounting.theorems.blanket_laws import LOOSER, LawTheorem, is_moderate, moderate_epsilon0
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, TwoLevelLaw
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
+from shuffledp.core.table import Floats
 
 _STATED_ABOVE = 4e-9  # nats: epsilon0 is stated above the truth by no more, and PrivUnit's by half of it
 _GUARD = 1e-9  # relative, of delta: more than a third, rounded, can change it
 _BINARY_STATED_ABOVE = 2e-15
+_LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # by how much a binary epsilon0 may be stated above: for lower bounds, others
+_ANY_DELTA = 0.5  # the theorem asks nothing of delta
+_MOST_COUNTED = 10_000  # people of whom all data sets are gone through: 15 ms for each epsilon
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
@@ -125,7 +137,12 @@ class BinaryAllEqual(Theorem):
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
-        return (uniform_shuffle(model), one_message_each(model), common_randomizer(model), _binary(model.local))
+        return (
+            uniform_shuffle(model),
+            one_message_each(model),
+            common_randomizer(model),
+            _binary(model.local, stated_above=_LAST_DIGIT),
+        )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which the exact delta is known to exceed the one given; 0 if none is."""
@@ -134,6 +151,61 @@ class BinaryAllEqual(Theorem):
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The delta of this data set, from below (math: the larger of its two directions)."""
         return _all_equal_delta(model, epsilon)
+
+
+class BinaryWorst(Theorem):
+    """The exact delta of binary response: the largest over all data sets, which are as many as there are people.
+
+    The proof, and that it is computed from above, is in `shuffledp.accounting.evaluators.binary_counts`.
+    """
+
+    id = "binary-worst"
+    citation = "exact evaluation on all data sets"
+    kind = Kind.EXACT
+    status = Status.OWN_PROOF
+    is_vectorized = True
+    supersedes: ClassVar[tuple[str, ...]] = (*LOOSER, "blanket-two-level", "blanket-channel")
+    least, most = 2, _MOST_COUNTED  # people
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Symmetric binary response, the same for all and not adaptive, uniformly shuffled; this many people."""
+        users, holds = model.num_users, self.least <= model.num_users <= self.most
+        people = Hypothesis("counted-users", f"{self.least} <= n <= {self.most}", f"num_users={users}", holds)
+        reports = (uniform_shuffle(model), *common_reports(model))
+        return (*reports, people, moderate_epsilon0(model), _binary(model.local, stated_above=_LATE_DIGITS))
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Binary response of as many people."""
+        return self.least <= model.num_users <= self.most and _binary(model.local, stated_above=_LATE_DIGITS).holds
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Where the largest delta is known to be at most the one given, to nine digits."""
+        return self._counts(model).epsilon(delta)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The largest delta, where the theorem applies."""
+        return self._counts(model).delta(epsilon) if self.applies(model, delta=_ANY_DELTA) else 1.0
+
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
+        """The largest delta at each epsilon, whatever the data set that has it there."""
+        applies = self.applies(model, delta=_ANY_DELTA)
+        return self._counts(model).curve(epsilons) if applies else np.ones(len(epsilons))
+
+    def _counts(self, model: ProtocolModel) -> BinaryCounts:
+        return BinaryCounts(epsilon0=model.local.epsilon0, users=min(model.num_users, _MOST_COUNTED))
+
+
+class BinaryWorstOfSome(BinaryWorst):
+    """The delta of 10,000 of the people: the reports of all others are added to theirs by post-processing.
+
+    For twice as many people a blanket bound is better: mu of its limit is sqrt(2 E / (E + 1)) times the true one.
+    """
+
+    id = "binary-worst-of-some"
+    citation = "exact evaluation on all data sets of 10,000 of the people; the others hide nobody"
+    kind = Kind.UPPER_BOUND
+    supersedes = ()
+    least, most = _MOST_COUNTED + 1, 2 * _MOST_COUNTED
 
 
 class LdpWitness(Theorem):
@@ -211,8 +283,8 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
     return worse if worse > SMALLEST else 0.0
 
 
-def _binary(local: LocalModel) -> Hypothesis:
-    """A symmetric 2 x 2 channel whose loss is the model's epsilon0, to the precision of a float."""
+def _binary(local: LocalModel, *, stated_above: float) -> Hypothesis:
+    """A symmetric 2 x 2 channel whose loss is the model's epsilon0, which may be above it by a relative excess."""
     # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
     large = isinstance(local, FrequencyModel) and local.domain_size > 2
     channel = None if large else local.channel()
@@ -221,11 +293,12 @@ def _binary(local: LocalModel) -> Hypothesis:
         return Hypothesis("binary-symmetric", "a symmetric 2 x 2 channel", value, False)
     (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
     loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
+    excess = (local.epsilon0 - loss) / (1 + local.epsilon0) if loss < math.inf else -math.inf
     return Hypothesis(
         name="binary-symmetric",
         requirement=f"a symmetric 2 x 2 channel of loss {local.epsilon0:.6g}",
         value=f"the channel [[{truth:.6g}, {lie:.6g}], [{other_lie:.6g}, {other_truth:.6g}]]",
-        holds=truth == other_truth and lie == other_lie and abs(loss - local.epsilon0) <= 1e-15 * (1 + local.epsilon0),
+        holds=(truth, lie) == (other_truth, other_lie) and -_LAST_DIGIT <= excess <= stated_above,
     )
 
 
