@@ -8,7 +8,8 @@ import pytest
 from accounting.given import response, uniformly
 from shuffledp import Channel, account, compose_releases, delta_at
 from shuffledp.accounting import THEOREMS
-from shuffledp.randomizers import ChannelModel
+from shuffledp.accounting.evaluators import inversion
+from shuffledp.randomizers import ChannelModel, LdpModel
 from soundness.exact_deltas import laws_of_others, worst_delta
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
@@ -53,6 +54,35 @@ def _counts_of_two(truth: Fraction):
     same, other = (both, mixed, neither), (truth * lie, truth * truth + lie * lie, truth * lie)
     yield same, other
     yield other, same
+
+
+@pytest.fixture
+def passes(monkeypatch) -> list[int]:
+    """The frequencies of each pass over a sum."""
+    found, one_pass = [], inversion._bracket
+
+    def counted(tilted, noise):
+        result = one_pass(tilted, noise)
+        found.append(result[2])
+        return result
+
+    monkeypatch.setattr(inversion, "_bracket", counted)
+    return found
+
+
+def test_where_rounding_keeps_both_sides_apart_no_more_passes_are_made(passes):
+    rows = np.array([[0.5, 0.5], [0.5 + 1e-5, 0.5 - 1e-5], [0.5 + 1e-5 + 7e-13, 0.5 - 1e-5 - 7e-13]])
+    model = uniformly(ChannelModel(matrix=Channel(rows)), 3)
+    assert account(model, delta=1e-30).guarantee.epsilon == model.local.epsilon0
+    assert sum(passes) < 500_000  # it was 1,511,308 in 102 passes
+
+
+@pytest.mark.parametrize("epsilon0", [6.0, 8.0])
+def test_one_look_tells_that_the_other_witness_shows_less_of_few_people(passes, epsilon0):
+    model = uniformly(LdpModel(epsilon0=epsilon0), 1000)
+    found = NAMED["ldp-witness"].epsilon(model, delta=1e-6)
+    assert epsilon0 - 2e-5 < found < epsilon0
+    assert len(passes) <= 3  # they were 26 and 28
 
 
 def test_releases_of_a_channel_that_leaks_a_little_compose():

@@ -27,6 +27,7 @@ _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
 _ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
 _NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
 _MOST_NOISE = 0.2  # the same, where little is asked for
+_APPROACH = 0.9  # of the distance of the two sides: with less of an approach, another pass is not worth its time
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
 _ROUNDED_UP = 1.01  # a bound that need not be sharp, and may have lost digits in an n-th power
@@ -71,7 +72,8 @@ def mean_positive_part(
 
     Guarantees:
         1. The truth for the values and masses lies between the two, with what floating point can do included.
-        2. They differ by at most ``tolerance`` of the upper one, unless that would take more than 2^17 frequencies.
+        2. They differ by at most ``tolerance`` of the upper one, unless rounding keeps them apart, or that would take
+           more than 2^17 frequencies.
         3. Time and memory do not depend on ``users``.
     """
     used = (masses > 0) & (values != 0)
@@ -83,10 +85,13 @@ def mean_positive_part(
     noise = _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
     least, most = 0.0, math.inf
     while True:
+        apart = most - least
         lower, upper, terms = _bracket(tilted, noise / tilted.tilt)
         least, most = max(least, lower), min(most, upper)
         larger = max(terms, _FEWEST_TERMS) * 3
-        if most - least <= tolerance * most or larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS:
+        too_large = larger > _MOST_TERMS or larger * len(tilted.values) > _MOST_PRODUCTS
+        # Where rounding keeps the sides apart, less noise does not bring them together.
+        if most - least <= tolerance * most or too_large or most - least > _APPROACH * apart:
             return least, max(most, SMALLEST)
         noise /= 3
 

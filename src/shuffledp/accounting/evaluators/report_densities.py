@@ -23,6 +23,7 @@ LARGEST_EPSILON0 = 300.0  # above, products of exp(epsilon0) leave the floats
 _ROUNDING = 2.0**-53
 _CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
 _MOST_STEPS = 40
+_APART, _APPROACH = 0.5, 0.9  # of the upper side: the lower one, and what more passes leave of it
 _COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 
 
@@ -304,9 +305,12 @@ class LawFamily:
 
         guess = gaussian_epsilon(self.mu, delta)
         found = _narrowed(lambda epsilon: excess(epsilon, math.inf), start, self.limit, guess)
-        lower, upper = self._roughly(self.laws[0], found[0] if aim < 0 or found[1] == self.limit else found[1])
+        there = found[0] if aim < 0 or found[1] == self.limit else found[1]
+        lower, upper = self._roughly(self.laws[0], there)
         if upper - lower <= _TOLERANCE * upper:
             return found
+        if aim > 0 and lower < _APART * upper and curve(there, tolerance=_TOLERANCE) > _APPROACH * upper:
+            return found  # rounding keeps the sides apart, and another search would end here, too
         return _narrowed(lambda epsilon: excess(epsilon, _TOLERANCE), start, self.limit, found[0])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from shuffledp.accounting.evaluators.binary_counts import BinaryCounts
 from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability, tail_ratio
 from shuffledp.accounting.evaluators.report_densities import LawFamily, two_level_blanket, two_level_homogeneous
-from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, largest_below
+from shuffledp.accounting.numerics import SMALLEST, exp, gaussian_epsilon, largest_below
 from shuffledp.accounting.theorem import (
     Theorem,
     common_randomizer,
@@ -36,6 +36,7 @@ _BINARY_STATED_ABOVE = 2e-15
 _LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # by how much a binary epsilon0 may be stated above: for lower bounds, others
 _ANY_DELTA = 0.5  # the theorem asks nothing of delta
 _MOST_COUNTED = 10_000  # people of whom all data sets are gone through: 15 ms for each epsilon
+_FEW_PEOPLE = 10  # times exp(epsilon0): ten lies among them, about
 _LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
 
 
@@ -231,9 +232,10 @@ class LdpWitness(Theorem):
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is.
 
-        For many people two values lose more than three where epsilon0 < log 2.
+        For many people two values lose more than three where epsilon0 < log 2, and for few, of whom hardly anybody
+        lies, at any epsilon0: what is likely to lose more comes first, and mostly one look at the other is enough.
         """
-        if model.local.epsilon0 < math.log(2):
+        if model.local.epsilon0 < math.log(2) or model.num_users < _FEW_PEOPLE * exp(model.local.epsilon0):
             return _three_values_epsilon(model, delta, start=_all_equal_epsilon(model, delta, start=0.0))
         return _all_equal_epsilon(model, delta, start=_three_values_epsilon(model, delta, start=0.0))
 
