@@ -63,7 +63,7 @@ def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle
     text = " ".join(result.out.split())
     assert "messages of 190 people released" in text
     assert "no guarantee, epsilon is infinite" in text
-    assert "give the value away" in text
+    assert "whoever has all messages of one person reads the answer" in text
     assert "Planned for 200 people; this is computed for the 190 people who came." in text
     (row,) = csv.DictReader((place / "out" / "estimates.csv").read_text().splitlines())
     assert float(row["estimate"]) == pytest.approx(np.mean(TRUTH), abs=6 * float(row["standard_error"]))

@@ -1,7 +1,7 @@
 """Analyzers: from a view to an estimate with its error.
 
-In reading order: frequencies, means, sums (of split and mix), regional (frequencies at places), preservation (how much
-of a group's answers stays in its slots).
+In reading order: frequencies, exact_intervals (of few reports), means, sums (of split and mix), regional (frequencies
+at places), preservation (how much of a group's answers stays in its slots).
 """
 
 from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary, project_to_simplex

@@ -14,8 +14,6 @@ from shuffledp.core.local_models import MeanModel
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.core.validate import invalid
 
-# Reports that carry at least half of the values' spread tell it well enough; from others it is not estimated.
-_LEAST_CURVATURE = -0.5
 _LARGEST_COVARIANCE = 2048  # coordinates: the matrix takes 32 MiB
 _LEAST_CORRELATION = 1e-6
 _MANTISSA = 53  # bits
@@ -159,22 +157,17 @@ class MeanAnalyzer:
         sampling = spread / people
         if summary.dummies is None or summary.dummies.value is not None:  # else all spread is in the error already
             error = error + sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
-        single, told = model.dimension == 1, _tells_spread(model)
+        single = model.dimension == 1
         return Estimate(
             statistic="mean",
             target=("value",) if single else tuple(str(coordinate) for coordinate in range(model.dimension)),
             estimate=mean,
             standard_error=np.sqrt(error),
-            sampling_error=np.sqrt(sampling * summary.arrival_share) if told else None,
+            sampling_error=np.sqrt(sampling * summary.arrival_share) if model.tells_spread else None,
             covariance=_covariance(summary, error),
             level=self.level,
             num_reports=total,
         )
-
-
-def _tells_spread(model: MeanModel) -> bool:
-    """Whether the variance of the reports tells the spread of the values apart from noise."""
-    return model.noise_curvature >= _LEAST_CURVATURE
 
 
 def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -185,7 +178,7 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
     the variance counts as noise.
     """
     at_mean, curvature = model.noise_variance(mean), model.noise_curvature
-    if not _tells_spread(model):
+    if not model.tells_spread:
         return np.maximum(at_mean, variance)
     inside = np.clip(mean, model.lower, model.upper)
     most = (model.upper - inside) * (inside - model.lower)

@@ -1,6 +1,6 @@
 """The flow of data: reports, views and summaries, and the interfaces of the three parts that make them.
 
-Simulated shufflers and real services return the same `View`, so that analysis and attacks cannot tell them apart.
+Every shuffler returns a `View`, so that analysis and attacks cannot tell a simulation from a service.
 """
 
 import json

@@ -21,6 +21,7 @@ from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.statement_terms import Trust
 
 LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
+LEAST_CURVATURE = -0.5  # reports that carry half of the values' spread tell it well enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +297,11 @@ class MeanModel(LocalModel):
     @abstractmethod
     def noise_curvature(self) -> float:
         """Growth of the noise variance with the spread of the values, -1 or more; at -1 reports hide the spread."""
+
+    @property
+    def tells_spread(self) -> bool:
+        """Whether the variance of the reports tells the spread of the values apart from noise."""
+        return self.noise_curvature >= LEAST_CURVATURE
 
 
 class SumModel(LocalModel):

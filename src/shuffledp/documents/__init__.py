@@ -1,5 +1,6 @@
 """Documents: what each result says, once, and how a terminal and a page show it.
 
-Read in this order: `document` (the parts), one ``*_document`` for each result (the words), `terminal` and `page` (who
-shows them), ``*_chart`` and `drawing` (pictures). Nothing is imported here: a command needs few of them.
+Read in this order: `document` (the parts), `words`; one ``*_document`` for each result or section (the words), first
+`statement_document` and `release_document`; `terminal` and `page` (who shows them); `drawing`, `curves`, ``*_charts``
+(pictures). Nothing is imported here: a command needs few of them.
 """

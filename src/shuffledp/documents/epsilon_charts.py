@@ -277,7 +277,7 @@ def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hol
 def rounds_chart(plan: "NetworkPlan", *, epsilon0: float, withdrawn: bool) -> Chart:
     """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would."""
     caption = [
-        "Both axes are logarithmic. Blue: what is guaranteed after so many rounds; dashed: a uniform shuffle of "
+        "Both axes are logarithmic. Blue: what is guaranteed after this number of rounds; dashed: a uniform shuffle of "
         "everybody; dotted: no shuffling."
     ]
     if plan.fewest_rounds is not None and plan.num_parts == 1:

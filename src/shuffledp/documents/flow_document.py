@@ -100,7 +100,7 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
         name, note = "Passed on", "from hand to hand, by random walks"
     else:
         product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
-        by = f"{'an' if model.shuffle.kind[0] in 'aeiou' else 'a'} {model.shuffle.kind} shuffle"
+        by = f"{'an' if model.shuffle.kind[0] in 'aeio' else 'a'} {model.shuffle.kind} shuffle"
         if isinstance(model.shuffle, ParallelShuffleModel):
             by = f"{model.shuffle.num_rounds} separate {model.shuffle.round.kind} shuffles"
         name, note = "Shuffled", f"{product}by {by}"

@@ -121,9 +121,10 @@ def _number(value: float, relation: str = "") -> str:
 def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Block]:
     """The best guess for each histogram that can be seen, or why they are not listed."""
     if found.guesses is None:
-        many = f"more than the {MOST_LISTED} histograms that are listed can be seen"
-        why = many if found.model.shuffle.is_uniform else "not listed where the order matters too"
-        yield from told(f"Best guesses: {why}." if found.adversary == "uninformed" else "")
+        many = f"there are more than {MOST_LISTED} histograms"
+        why = many if found.model.shuffle.is_uniform else "their order matters too"
+        not_listed = f"The best guess for each set of reports is not listed: {why}."
+        yield from told(not_listed if found.adversary == "uninformed" else "")
         return
     rows = tuple(
         (

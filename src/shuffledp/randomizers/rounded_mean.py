@@ -19,6 +19,7 @@ from shuffledp.randomizers.sampling.coins import grid_neighbors, round_to_grid, 
 from shuffledp.randomness.sources import RandomSource
 
 _LARGEST_EPSILON0 = 30.5
+_FEWEST_TELLING_LEVELS = 5  # from here on, the standard deviation of rounding is a tenth of the range or less
 _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel()`` gives it where it is wanted
 
 
@@ -97,6 +98,11 @@ class RoundedMeanModel(RangeModel):
         """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
         kept = self.response.p - self.response.q
         return (1 - kept) / kept
+
+    @property
+    def tells_spread(self) -> bool:
+        """True if the grid is fine: the spread of rounded values is that of the values, and not of rounding."""
+        return self.num_levels >= _FEWEST_TELLING_LEVELS
 
     @property
     def two_level(self) -> TwoLevelLaw:

@@ -282,8 +282,8 @@ class MallowsShuffler(SlotShuffler):
 
 def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
     if theta == math.inf or size == 1:
-        return PositionLaw(weights=(1.0,), counts=(1,), whose="people whose reports are not moved")
-    whose = f"people in blocks of {size}"
+        return PositionLaw(weights=(1.0,), counts=(1,), whose="somebody whose report is not moved")
+    whose = f"anybody in a block of {size}"
     if theta == 0:
         return PositionLaw(weights=(1 / size,), counts=(size,), whose=whose)
     if distance != "kendall":
@@ -293,7 +293,7 @@ def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
     weights = np.exp(-theta * places)
     weights = np.maximum(weights / weights.sum(), 0.0)
     return PositionLaw(
-        weights=tuple(weights.tolist()), counts=(1,) * places.size, whose=f"people at an end of blocks of {size}"
+        weights=tuple(weights.tolist()), counts=(1,) * places.size, whose=f"at an end of a block of {size}"
     )
 
 

@@ -142,7 +142,7 @@ def _parts(
 
 def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
     """The lower bounds for a part, as ones for all, of which nothing less can be lost; no upper bound is one."""
-    seen = f"So much is lost by {label} alone, and no less by all together."
+    seen = f"{label} alone loses at least this, and all together lose at least as much."
     return [
         replace(statement, remarks=(seen, *(f"About {label}: {remark}" for remark in statement.remarks)))
         for statement in released
