@@ -42,6 +42,6 @@ def test_a_run_composes_with_the_releases_that_its_task_names(folder):
     assert "--earlier FILE must be given for each task" in refused(2, *run)
     result = shuffledp(*run, "--earlier", "first/statement.json", "--json")
     assert result.code == 0
-    assert result.json["statements"][0]["basis"]["theorem"] == "basic-composition"
+    assert result.json["statements"][0]["basis"]["theorem"] == "adding-losses"
     planned = shuffledp("plan", "task.toml", "--users", 200, "--earlier", "first/statement.json", "--json")
     assert planned.json["statements"][0]["guarantee"] == result.json["statements"][0]["guarantee"]

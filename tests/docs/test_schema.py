@@ -77,6 +77,7 @@ def printed(tmp_path_factory):
         joint.write_text(JOINT_TASK, encoding="utf-8")
         both = write_csv(folder / "both.csv", ["cheated", "place"], [["No", "Ulm"], ["Yes", "Bonn"]] * 50)
         run("joint", "run", joint, both, "joint")
+        run("joint again", "run", joint, both, "again", "--earlier", folder / "joint" / "statement.json")
         run("joint randomize", "randomize", joint, both, "reports")
         run("joint shuffle", "shuffle", joint, folder / "reports", "views")
         run("joint analyze", "analyze", joint, folder / "views", "joint analyzed")
@@ -149,7 +150,15 @@ def test_what_is_printed_about_a_stage_of_several_columns_is_valid(name, printed
         assert not JOINT_STAGE.is_valid({other: value for other, value in printed[name].items() if other != key})
 
 
-@pytest.mark.parametrize("name", ["joint", "joint statement.json", "joint analyze"])
+def test_each_earlier_release_names_the_protocols_that_it_counts_by(printed):
+    again = printed["joint again"]
+    assert [len(each["models"]) for each in again["earlier"]] == [2]
+    broken = copy.deepcopy(again)
+    del broken["earlier"][0]["models"]
+    assert not JOINT.is_valid(broken)
+
+
+@pytest.mark.parametrize("name", ["joint", "joint statement.json", "joint analyze", "joint again"])
 def test_what_is_printed_about_several_columns_is_valid(name, printed):
     JOINT.validate(printed[name])
     assert not RELEASE.is_valid(printed[name])

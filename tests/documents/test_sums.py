@@ -26,7 +26,10 @@ def summed(*, trust=()):
     )
     release = replace(outcome.release, statements=own)
     return replace(
-        outcome, release=release, composed=composed_with(Task(outcome.column), [earlier], own), earlier=(earlier,)
+        outcome,
+        release=release,
+        composed=composed_with(Task(outcome.column), [earlier], own, [outcome.model]),
+        earlier=(earlier,),
     )
 
 
@@ -45,23 +48,24 @@ def test_how_it_was_made_is_that_of_this_release_and_names_the_files_of_the_othe
     assert ran[-1] == "--earlier FILE"
 
 
-def test_every_share_is_in_the_table_with_what_it_is_a_share_of():
+def test_every_part_is_in_the_table_with_what_it_loses_by_itself():
     outcome = summed()
     (table,) = (each for each in promise_of(outcome.statements).grounds if isinstance(each, Table))
     labels = [row[0] for row in table.rows]
     assert labels[0].startswith("this release of task ")
     assert labels[1] == "release 5e5e5e5e5e5e of task 4f4f4f4f4f4f (first)"
     shares = [float(row[1].removeprefix("at most ").removeprefix("about ")) for row in table.rows]
-    assert sum(shares) == pytest.approx(outcome.statements[0].guarantee.epsilon, rel=1e-3)
+    assert shares == [pytest.approx(part.statement.guarantee.epsilon, rel=1e-3) for part in outcome.statements[0].parts]
+    assert max(shares) < outcome.statements[0].guarantee.epsilon <= sum(shares) * (1 + 1e-3)
 
 
-def test_the_page_says_how_many_releases_it_covers_and_leaves_no_share_among_the_promises(tmp_path):
+def test_the_page_says_how_many_releases_it_covers_and_leaves_no_part_among_the_promises(tmp_path):
     write_page(summed(), tmp_path)
     page = Page.read((tmp_path / "release.html").read_text(encoding="utf-8"))
     assert page.errors == []
     assert "what is promised here covers this release and 1 earlier one." in page.text
     assert "all answers of one person are replaced by any others" in page.text
     assert "sets of answers" in page.text
-    assert "a share of the sum that is promised above" in page.text
+    assert "a part of what is promised above for all together" in page.text
     assert "on one person's report by itself" not in page.text
     assert page.text.count("A promise: the loss is this small or smaller.") == 2

@@ -25,6 +25,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
 _PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
+_WORKED_OUT = 20  # of a curve, in one of its own: chords between them cost a few parts in ten thousand
 _MOST_LOSSES = 20_000
 _LEFT_OUT = 1e-4  # of delta: losses taken for infinite
 _ADDING_LOSSES = (
@@ -157,9 +158,11 @@ def _by_losses(
         return limit  # some loss is infinite with a larger probability than may be left out
     releases = list(zip(theorems, distinct, reaches, strict=True))
     # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
-    finest = min(min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases)
-    step = max(finest / _PER_SCALE, max(reaches) / _MOST_LOSSES)
-    known = dict(zip(dict.fromkeys(firsts), (_law(*part[:2], step, part[2]) for part in releases), strict=True))
+    scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
+    step = max(min(scales) / _PER_SCALE, max(reaches) / _MOST_LOSSES)
+    strides = [max(int(scale / _WORKED_OUT / step), 1) for scale in scales]
+    found = (_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True))
+    known = dict(zip(dict.fromkeys(firsts), found, strict=True))
     laws = [known[place] for place in firsts]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
@@ -254,9 +257,10 @@ def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
     return max(theorem.epsilon(model, delta=left_out), 1e-12)
 
 
-def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float) -> LossLaw:
-    """The loss of the dominating pair, with losses that are whole multiples of the step."""
-    pair = profile_at(theorem, model, losses=np.arange(1.0, math.ceil(reach / step) + 1) * np.float64(step))
+def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
+    """The loss of the dominating pair, with losses that are whole multiples of so many steps."""
+    last = math.ceil(reach / step) + stride
+    pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
     above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
     rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
     places = np.rint(pair.losses / step).astype(np.int64)

@@ -91,7 +91,7 @@ class PrivacyStatement(Described):
 
     def sentence_of(self, guarantee: Guarantee) -> str:
         """A guarantee in one sentence, about the subject of this statement."""
-        is_sum = self.basis.theorem == _COMPOSITION
+        is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES}
         return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
 
     def leaves(self) -> tuple[Part, ...]:
@@ -214,6 +214,7 @@ class Statements(tuple[PrivacyStatement, ...]):
 
 
 _COMPOSITION = "basic-composition"
+_LOSSES = "adding-losses"  # `shuffledp.accounting.compose_releases`
 _KIND_IN_WORDS = {
     Kind.EXACT: "This is the exact value,",
     Kind.UPPER_BOUND: "This is an upper bound (the truth is this good or better),",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from shuffledp.planning.calibrate import Calibration
     from shuffledp.survey import ColumnOutcome
 
-_SHARE = "All of this is about this release of this column alone: a share of the sum that is promised above."
+_SHARE = "All of this is about this release of this column alone: a part of what is promised above for all together."
 ENDINGS = (".html", ".svg", ".png")
 _FIGURE = "How much shuffling buys"
 _SOLVED = {

@@ -260,15 +260,15 @@ def _card(statement: PrivacyStatement, known: Sequence[str]) -> Iterable[Block]:
 
 
 def _shares(statement: PrivacyStatement) -> Iterable[Block]:
-    """What a sum was put together from, with the hypotheses of each part."""
+    """What a statement was put together from, with the hypotheses of each part."""
     rows, leaves = [], statement.leaves()
     for leaf in leaves:
         loss = Loss.of(leaf.statement.guarantee, leaf.statement.kind.relation)
         numbers = (NOTHING, NOTHING) if loss is None else (f"{loss.epsilon_relation} {loss.epsilon}", loss.delta)
         rows.append((leaf.label, *numbers, Cell(text=leaf.statement.basis.theorem, code=True)))
-    heads = (Column("Share of", left=True), Column("Epsilon"), Column("Delta"), Column("By", left=True))
-    caption = "What it was put together from: shares of the sum, none of which is a promise about all of it"
-    yield Table(caption, heads, tuple(rows), look="shares", label="Shares of the sum", on=PAGE)
+    heads = (Column("What", left=True), Column("Epsilon"), Column("Delta"), Column("By", left=True))
+    caption = "What it was put together from: what each loses by itself, none of which is a promise about all of it"
+    yield Table(caption, heads, tuple(rows), look="shares", label="What each loses by itself", on=PAGE)
     for leaf in leaves:
         yield from _hypotheses(leaf.statement.basis, f" for {leaf.label}")
 

@@ -235,14 +235,16 @@ def _with_remarks(column: Column, release: Release, flow: DataFlow) -> Release:
 
 def _composed(task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
     """The outcome of the task, composed over the columns and with earlier releases, and written."""
-    largest = max(outcome.model.shuffle.largest_group for outcome in done.values())
+    models = [outcome.model for outcome in done.values()]
+    largest = max(model.shuffle.largest_group for model in models)
     columns = composed_columns(
         task.columns,
         [outcome.release.statements for outcome in done.values()],
+        models,
         largest_group=largest,
         same_people=not any(outcome.flow.missing for outcome in done.values()),
     )
-    statements = composed_with(task, earlier, columns, largest_group=largest)
+    statements = composed_with(task, earlier, columns, models, largest_group=largest)
     written = [
         write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), place)
         for place, outcome in done.items()

@@ -1,14 +1,25 @@
-"""How losses of the same people add up: over the private columns of a task, and over releases."""
+"""What the same people lose together: over the private columns of a task, and over releases.
 
+What is released composes by the protocols themselves, at one delta (`shuffledp.accounting.compose_releases`). That
+holds for releases planned beforehand; where earlier results decided on later releases, only epsilons and deltas add up,
+since a curve that is filled up release by release is no filter (docs/limitations.md).
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.accounting import d_sigma_of_reports
-from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy, LocalDP
+from shuffledp.accounting import account, compose_releases, d_sigma_of_reports, epsilon_of
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, LocalDP
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
-from shuffledp.core.statements import Part, PrivacyStatement, compose
+from shuffledp.core.statements import Part, PrivacyStatement, combined, compose
 from shuffledp.core.text import in_digits
+from shuffledp.randomizers import LdpModel
+from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.columns import Column
 from shuffledp.survey.task import Task
 
@@ -17,8 +28,19 @@ if TYPE_CHECKING:
 
 
 Statements = tuple[PrivacyStatement, ...]
+Models = tuple[ProtocolModel, ...]
 
+_ROUNDING = 1e-6  # of what is stated
+_NO_GAIN = 1e-3  # of epsilon: for less, nobody is told of a remainder
 _SAME_ROWS = ", as long as the rows of all releases are the same people in the same order"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one column or release takes of what is released: what it states by itself, and its protocols."""
+
+    part: Part
+    models: Models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +81,19 @@ def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Sta
 
 
 def composed_columns(
-    columns: Sequence[Column], statements: Sequence[Statements], *, largest_group: int = 0, same_people: bool = True
+    columns: Sequence[Column],
+    statements: Sequence[Statements],
+    models: Sequence[ProtocolModel],
+    *,
+    largest_group: int = 0,
+    same_people: bool = True,
 ) -> Statements:
     """What holds for one person, over all private columns; of a single column what is stated of it.
 
     Args:
         columns: of one task, one or more.
         statements: for each what is stated of it: headline first, and what is about devices.
+        models: for each its protocol.
         largest_group: people in the largest of the groups that they are about; 0 if there are none.
         same_people: whether the same people answered in all columns.
 
@@ -80,9 +108,13 @@ def composed_columns(
         f"{label} takes {loss_in_words(released[0])} (epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g})"
         for label, column, (released, _) in zip(labels, columns, observed, strict=True)
     )
-    headline = compose([released[0] for released, _ in observed], labels=labels).remarking(
-        f"One person answers in {len(columns)} columns, {_kept_apart(columns)}; their losses add up: {shares}."
-    )
+    headline = composed(
+        [
+            Share(part=Part(label=label, statement=released[0]), models=(model,))
+            for label, (released, _), model in zip(labels, observed, models, strict=True)
+        ],
+        delta=columns[0].release.delta,
+    ).remarking(f"One person answers in {len(columns)} columns, {_kept_apart(columns)}. By itself {shares}.")
     lower = [each for label, both in zip(labels, observed, strict=True) for each in _seen_in(label, both[0])]
     owns = [_own_share(label, *both) for label, both in zip(labels, observed, strict=True)]
     order, unknown = orders_together(owns, largest_group, same_people=same_people)
@@ -101,11 +133,17 @@ def _kept_apart(columns: Sequence[Column]) -> str:
 
 
 def composed_with(
-    task: Task, earlier: "Sequence[EarlierRelease]", statements: Sequence[PrivacyStatement], *, largest_group: int = 0
+    task: Task,
+    earlier: "Sequence[EarlierRelease]",
+    statements: Sequence[PrivacyStatement],
+    models: Sequence[ProtocolModel],
+    *,
+    largest_group: int = 0,
 ) -> Statements:
     """The statements of a release, with what holds for it and the earlier ones together.
 
-    The statements are those of the release, headline first, and what is about devices; ``largest_group`` is 0 if it has
+    The statements are those of the release, headline first, and what is about devices, ``models`` the protocols
+    of its columns; ``largest_group`` is 0 if it has
     no groups. Without earlier releases nothing changes; else it is as `composed_columns`, for releases in place of
     columns: this one first, and each once.
     """
@@ -113,16 +151,115 @@ def composed_with(
         return tuple(statements)
     released, devices = by_observer(statements)
     label = f"this release of task {task.sha256[:12]} ({task.name})"
-    parts = _parts(label, released[0], [(release, release.headline) for release in earlier])
-    shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
-    remark = f"The same people are in {len(parts)} releases, whose losses add up: {shares}."
+    mine = Share(part=Part(label=label, statement=released[0]), models=tuple(models))
+    shares = list(dict.fromkeys([mine, *(share for release in earlier for share in release.released)]))
+    together = composed(shares, delta=task.release.delta)
     own = _own_share(label, released, devices)
     others = [release.order_share for release in earlier] if own.orders else []
     order, unknown = orders_together([own, *others], largest_group, condition=_SAME_ROWS)
-    sent = added_up(_parts(label, devices[0], [(release, release.local) for release in earlier])).remarking(
+    local = [share for release in earlier for share in release.shares(release.local)]
+    sent = added_up(list(dict.fromkeys([Part(label=label, statement=devices[0]), *local]))).remarking(
         "This is about all that one person sent, for this release and the earlier ones."
     )
-    return (added_up(parts).remarking(remark, *unknown), *_seen_in(label, released), *order, sent)
+    remarks = (*_about_releases(together), *unknown)
+    return (together.remarking(*remarks), *_seen_in(label, released), *order, sent)
+
+
+def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
+    """What each release takes by itself, and what holds of all where results decided on some of them."""
+    parts = together.parts
+    shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
+    each = f"The same people are in {len(parts)} releases. By itself {shares}."
+    added = added_up(parts)
+    if together.basis.theorem == added.basis.theorem:
+        return (each,)
+    return (
+        each,
+        "This holds for releases planned beforehand: which ones, how many, and what each may lose. If results of one "
+        "decided any of that for another one, only what all add up to holds, within a limit set beforehand: "
+        f"{loss_in_words(added)}.",
+    )
+
+
+# ---- the composition of protocols -----------------------------------------------------------------------------------
+
+
+def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
+    """What is lost by all shares, fixed beforehand, at one delta; or what they add up to, where that is no more.
+
+    Args:
+        shares: of columns or releases, each shuffled by itself.
+        delta: of all together; remainders of shares of which only a pair is known (`pair_of`) come on top.
+    """
+    parts = tuple(share.part for share in shares)
+    added = added_up(parts)
+    claim = added.claimed or added.guarantee
+    if len(parts) == 1 or claim.is_trivial:
+        return added
+    try:
+        whole = _whole(tuple(model for share in shares for model in share.models), delta)
+    except UnsupportedModelError:  # of some protocol nothing is known at so small a part of delta
+        count = sum(len(share.models) for share in shares)
+        whole = _whole(tuple(model for share in shares for model in _composable(share, delta / count)), delta)
+    found: Any = whole.guarantee
+    if isinstance(claim, CentralDP) and claim.delta <= found.delta:
+        gain = _NO_GAIN if claim.delta < found.delta else _ROUNDING
+        if claim.epsilon <= found.epsilon * (1 + gain):
+            return added
+    return combined(parts, found, theorem=whole.basis.theorem, citation=whole.basis.citation)
+
+
+def loss_of(models: Models, delta: float) -> float:
+    """Epsilon of all these protocols at a delta, with remainders in it; infinity where nothing is known.
+
+    Where nothing is left of delta, it is the sum of what is lost without any shuffle.
+    """
+    left = delta - math.fsum(_remainder(model) for model in models)
+    if abs(left) <= _ROUNDING * delta:
+        return math.fsum(model.local.epsilon0 for model in models)
+    try:
+        return epsilon_of(_whole(models, left).guarantee) if left > 0 else math.inf
+    except UnsupportedModelError:
+        return math.inf
+
+
+def pair_of(statement: PrivacyStatement) -> ProtocolModel:
+    """What is known of a release by its epsilon and delta alone: a response that nobody shuffles, with a remainder.
+
+    Whatever has this guarantee is post-processing of it (Kairouz, Oh, Viswanath 2015).
+    """
+    claim: Any = statement.claimed or statement.guarantee
+    local = LdpModel(epsilon0=claim.epsilon, delta0=claim.delta)
+    return ProtocolModel(local=local, shuffle=IdentityShuffleModel(num_users=1))
+
+
+@lru_cache(maxsize=256)
+def _whole(models: Models, delta: float) -> PrivacyStatement:
+    """The composition at this delta, and with the remainders of pairs, which show an answer outright, on top."""
+    pure = [
+        replace(model, local=LdpModel(epsilon0=model.local.epsilon0)) if _remainder(model) else model
+        for model in models
+    ]
+    found = compose_releases(pure, delta=delta)
+    guarantee: Any = found.guarantee
+    for remainder in filter(None, map(_remainder, models)):
+        guarantee = guarantee.compose(CentralDP(epsilon=0.0, delta=remainder))
+    return replace(found, guarantee=guarantee)
+
+
+def _remainder(model: ProtocolModel) -> float:
+    """The chance that a response shows the answer outright, where nobody shuffles it."""
+    return model.local.guarantee.delta if isinstance(model.shuffle, IdentityShuffleModel) else 0.0
+
+
+def _composable(share: Share, delta: float) -> Models:
+    """The protocols of a share, or its pair where of one of them nothing is known at this delta."""
+    try:
+        for model in share.models:
+            account(model, delta=delta)
+    except UnsupportedModelError:
+        return (pair_of(share.part.statement),)
+    return share.models
 
 
 def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
@@ -130,14 +267,6 @@ def _own_share(label: str, released: Statements, devices: Statements) -> OrderSh
     order = order_in(released)
     orders = () if order is None else (Part(label=label, statement=order),)
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
-
-
-def _parts(
-    label: str, own: PrivacyStatement, earlier: "Sequence[tuple[EarlierRelease, PrivacyStatement]]"
-) -> list[Part]:
-    """This release and all that the earlier ones cover; one that several others cover counts once."""
-    shares = [share for release, statement in earlier for share in release.shares(statement)]
-    return list(dict.fromkeys([Part(label=label, statement=own), *shares]))
 
 
 def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:

@@ -2,34 +2,45 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from shuffledp._version import __version__
 from shuffledp.accounting import best_lower_bound, epsilon_of
 from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError, InvalidParameterError
-from shuffledp.core.guarantees import DifferentialPrivacy
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
-from shuffledp.survey.budget import OrderShare, by_observer, order_in
+from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, pair_of
 from shuffledp.survey.columns import Column, digest
 from shuffledp.survey.section import one_line, require_sha256
 from shuffledp.survey.task import Task
 
 _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
+_GRID = 1e-4  # of what several protocols lose together, between machines
 _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedRelease(Described):
-    """A release whose loss is in a statement; its ``statement.json`` tells it from others of the same task."""
+    """A release whose loss is in a statement; its ``statement.json`` tells it from others of the same task.
+
+    Args:
+        task_sha256: of its task.
+        statement_sha256: of its ``statement.json``.
+        models: the protocols that it counts by, of its columns; none if another one of those in the statement covers
+            it, and None in files from before models were kept.
+    """
 
     task_sha256: str
     statement_sha256: str
+    models: Models | None = None
 
     def __post_init__(self) -> None:
         require_sha256(task_sha256=self.task_sha256, statement_sha256=self.statement_sha256)
@@ -46,6 +57,7 @@ class EarlierRelease:
         local: what all reports of one person guarantee by themselves.
         earlier: the releases before it whose losses are in its statements.
         order: what all of that loses of the order inside its groups; None if it does not say, or not of all.
+        released: what each release that it covers takes, itself first; if left out, it counts by its headline alone.
     """
 
     name: str
@@ -55,11 +67,20 @@ class EarlierRelease:
     local: PrivacyStatement
     earlier: tuple["CountedRelease", ...] = ()
     order: PrivacyStatement | None = None
+    released: tuple[Share, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.released:
+            part = Part(label=self.label, statement=self.headline)
+            object.__setattr__(self, "released", (Share(part=part, models=(pair_of(self.headline),)),))
 
     @property
     def counted(self) -> tuple["CountedRelease", ...]:
         """All releases whose losses are in its statements: itself, and those before it."""
-        return (CountedRelease(task_sha256=self.task_sha256, statement_sha256=self.file_sha256), *self.earlier)
+        itself = CountedRelease(
+            task_sha256=self.task_sha256, statement_sha256=self.file_sha256, models=self.released[0].models
+        )
+        return (itself, *self.earlier)
 
     def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
         """What each release takes that a statement of this one covers, this one first."""
@@ -116,10 +137,10 @@ class EarlierRelease:
             raise _refused(path, "say what the reports guarantee by themselves, without any shuffle")
         order = _order(data, statements, earlier)
         for statement in (headline, local, *([] if order is None else [order])):
-            for each in (statement, *(leaf.statement for leaf in statement.leaves())):
+            for each in _with_parts(statement):
                 _check_trust(path, each)
-        _check_loss(path, data, headline, local)
-        return cls(
+        columns = _check_loss(path, data, headline, local)
+        found = cls(
             name=task["name"],
             task_sha256=sha256,
             file_sha256=hashlib.sha256(content).hexdigest(),
@@ -128,6 +149,21 @@ class EarlierRelease:
             earlier=earlier,
             order=order,
         )
+        return found._counting_by(_own_models(path, data, columns))
+
+    def _counting_by(self, own: Models | None) -> Self:
+        """The release with the protocols of all that it covers; or pairs, if they are not known or lose less."""
+        models = [own, *(each.models for each in self.earlier)]
+        released = None if None in models else _by_models(self, [each for each in models if each])
+        if released is not None:
+            return replace(self, released=released)
+        parts = self.shares(self.headline)
+        if len(parts) != len(models):
+            parts = (Part(label=self.label, statement=self.headline),)
+        shares = tuple(Share(part=part, models=(pair_of(part.statement),)) for part in parts)
+        by = [share.models for share in shares[1:]] or [()] * len(self.earlier)
+        earlier = tuple(replace(each, models=its) for each, its in zip(self.earlier, by, strict=True))
+        return replace(self, earlier=earlier, released=shares)
 
 
 def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
@@ -176,6 +212,72 @@ def _is_sum(statement: PrivacyStatement) -> bool:
         return False
 
 
+def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:
+    """What each release takes by its protocols; None if one of them, or all, would lose less than is stated."""
+    whole = Part(label=release.label, statement=release.headline)
+    first, *others = release.headline.parts if len(models) > 1 and release.headline.parts else (whole,)
+    parts = [replace(first, label=release.label), *others]
+    if len(parts) != len(models):
+        return None
+    shares = [_borne_out(part, by) for part, by in zip(parts, models, strict=True)]
+    together = _borne_out(whole, tuple(model for by in models for model in by))
+    found = tuple(share for share in shares if share is not None)
+    return found if together is not None and len(found) == len(shares) else None
+
+
+def _borne_out(part: Part, models: Models) -> Share | None:
+    """A part with protocols by which no less is lost than it states; where it is more, the part states that."""
+    statement, claim = part.statement, part.statement.guarantee
+    if not isinstance(claim, CentralDP) or not statement.kind.promises:
+        return None
+    try:
+        found = loss_of(models, claim.delta)
+    except (ArithmeticError, ValueError):
+        return None
+    if math.isinf(found) or found < claim.epsilon * (1 - _GRID):
+        return None
+    if found > claim.epsilon * (1 + _GRID):
+        part = replace(part, statement=statement.weaken(replace(claim, epsilon=found)))
+    return Share(part=part, models=models)
+
+
+def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) -> Models | None:
+    """The protocols of the columns of a release, which must be those of its task; None where they are not told.
+
+    Other versions may describe them in another way, and the file of one of several columns states more than it is of.
+    """
+    written = data.get("columns", [data])
+    if not columns or data["task"].get("part_of") is not None or not all("model" in each for each in written):
+        return None
+    try:
+        models = tuple(ProtocolModel.from_dict(each["model"]) for each in written)
+        counts = [each["num_reports"] for each in written]
+        if all(_is_of(*each) for each in zip(columns, models, counts, strict=True)):
+            return models
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        pass
+    if data.get("library_version") != __version__:
+        return None
+    raise _refused(path, "describe as its model the protocol of its task, for as many people as sent its reports")
+
+
+def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
+    """Whether a protocol is that of a column, as far as the task tells it, with so many reports."""
+    section, local = column.shuffler, column.randomizer.randomizer().model
+    if model.local != local or num_reports not in model.shuffle.num_reports(local.num_messages):
+        return False
+    if section.needs_groups or section.needs_graph or section.num_rows is not None:
+        return not model.shuffle.is_uniform
+    return model.shuffle == section.in_rounds(section.shuffler(), local.num_messages).model(model.num_users)
+
+
+def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
+    """A statement, its parts, and theirs."""
+    yield statement
+    for part in statement.parts:
+        yield from _with_parts(part.statement)
+
+
 def _check_trust(path: Path, statement: PrivacyStatement) -> None:
     """Refuse a statement that asks people to trust less than every statement by its theorems does."""
     if Trust.OWN_DEVICE not in statement.trust:
@@ -197,12 +299,14 @@ def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[Pri
         raise _refused(path, "promise something; it does not say that its randomness came from no seed")
 
 
-def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement) -> None:
-    """Refuse losses below what the task, which its digest fixes, costs anybody: no version can have proven less."""
+def _check_loss(
+    path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement
+) -> tuple[Column, ...]:
+    """The columns of the task, which its digest fixes; refuses losses below what they cost anybody, in any version."""
     try:
         columns = Task.from_dict(data["task"]).columns
     except InvalidParameterError:
-        return  # of another version, whose tasks this one cannot read
+        return ()  # of another version, whose tasks this one cannot read
     sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in columns)
     if epsilon_of(local.guarantee) < sent * (1 - _ROUNDING):
         raise _refused(
@@ -215,6 +319,7 @@ def _check_loss(path: Path, data: Mapping[str, Any], headline: PrivacyStatement,
         raise _refused(path, "say how many reports were released") from None
     if epsilon_of(headline.guarantee) < released * (1 - _ROUNDING):
         raise _refused(path, f"state no less than can be proven to be lost, epsilon = {released:g}, at the beginning")
+    return columns
 
 
 def _least_released(column: Column, num_reports: int, headline: PrivacyStatement) -> float:

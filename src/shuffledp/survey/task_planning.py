@@ -168,8 +168,8 @@ def plan(
     walks = [_walks_plan(column, graphs, each, progress) for column, each in zip(task.columns, shufflers, strict=True)]
     columns = tuple(_column_plan(*each) for each in zip(task.columns, models, shufflers, walks, strict=True))
     largest = models[0].shuffle.largest_group
-    found = composed_columns(task.columns, [column.statements for column in columns], largest_group=largest)
-    statements = composed_with(task, releases, found, largest_group=largest)
+    found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
+    statements = composed_with(task, releases, found, models, largest_group=largest)
     groups = _groups_plan(task, grouping, shuffler)
     return Plan(
         task=task,
