@@ -172,6 +172,14 @@ def test_columns_of_all_releases_compose_along_a_chain(tmp_path):
     assert [len(each["models"]) for each in told] == [2]
 
 
+@pytest.mark.parametrize("shuffler", [{"kind": "none"}, {"kind": "imperfect", "imperfection": 0.5}])
+def test_a_release_by_any_shuffler_counts_by_its_protocol(tmp_path, shuffler):
+    path = run(questions("a", shuffler=shuffler), tmp_path / "first")
+    (share,) = EarlierRelease.read(path).released
+    assert [model.shuffle.kind for model in share.models] == [shuffler["kind"]]
+    assert share.part.statement == headline(path)
+
+
 def test_the_delta_is_that_of_the_new_task(tmp_path):
     task = questions("a", delta=1e-4)
     later = questions("b", delta=1e-8, earlier=[task])
