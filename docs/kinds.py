@@ -1,32 +1,50 @@
-"""The table of randomizers on the page about them, generated from the registry.
+"""The tables of randomizers and of shufflers on the pages about them, generated from the registries.
 
-Run it after a change of the registry: ``python docs/kinds.py`` writes the table into the page.
+Run it after a change of a registry: ``python docs/kinds.py`` writes the tables into the pages.
 """
 
+from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
-from shuffledp.randomizers import KINDS
-from shuffledp.survey import ProtocolSection, RandomizerSection
+from shuffledp import randomizers
+from shuffledp.shufflers import shuffler_kinds
+from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
 
-PAGE = Path(__file__).parent / "randomizers.md"
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
-HEAD = "| randomizer | `kind` in a task | answers | keys of the task file, with their defaults | when to use it |\n"
 SET_BY_THE_TASK = "missing_category"
 
 
-def table() -> str:
-    """One row for each kind, in the order of the registry."""
+def randomizer_table() -> str:
+    """One row for each kind of randomizer, in the order of the registry."""
     sections = {**RandomizerSection.members(), **ProtocolSection.members()}
-    rows = [HEAD, "|---|---|---|---|---|\n"]
-    for kind, mechanism in KINDS.items():
-        keys = [_key(each) for each in fields(cast(Any, sections[kind])) if each.init and each.name != SET_BY_THE_TASK]
+    rows = ["| randomizer | `kind` in a task | answers | keys of the task file, with their defaults | when to use it |"]
+    rows.append("|---|---|---|---|---|")
+    for kind, mechanism in randomizers.KINDS.items():
         answers = {"category": "categories", "number": "numbers", "vector": "unit vectors"}[mechanism.answers]
-        cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, ", ".join(keys), mechanism.best_for)
-        rows.append(f"| {' | '.join(cells)} |\n")
-    return "".join(rows)
+        cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, _keys(sections[kind]), mechanism.best_for)
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def shuffler_table() -> str:
+    """One row for each kind of shuffler, in the order of the registry."""
+    sections = ShufflerSection.members()
+    rows = ["| `kind` | when to use it | public columns | keys, with their defaults |", "|---|---|---|---|"]
+    for kind, each in shuffler_kinds.KINDS.items():
+        public = "released beside the reports" if each.keeps_public else "detached: not read, and not released"
+        rows.append(f'| `"{kind}"` | {each.best_for} | {public} | {_keys(sections[kind]) or "none"} |')
+    return "\n".join(rows) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"randomizers.md": randomizer_table, "task-file.md": shuffler_table}
+
+
+def _keys(section: object) -> str:
+    keys = [each for each in fields(cast(Any, section)) if each.init and each.name != SET_BY_THE_TASK]
+    return ", ".join(_key(each) for each in keys)
 
 
 def _key(field: "Field[Any]") -> str:
@@ -36,11 +54,13 @@ def _key(field: "Field[Any]") -> str:
     return f"`{field.name}` ({str(value).lower() if isinstance(value, bool) else value})"
 
 
-def written(text: str) -> str:
+def written(page: str, text: str) -> str:
     """The page with the table as the registry has it."""
     before, rest = text.split(START)
-    return f"{before}{START}\n{table()}\n{END}{rest.split(END)[1]}"
+    return f"{before}{START}\n{PAGES[page]()}\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        path = Path(__file__).parent / page
+        path.write_text(written(page, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -68,10 +68,10 @@ def test_the_page_of_randomizers_names_every_kind(section):
     assert f"`{section.kind}`" in text_of("randomizers.md")
 
 
-def test_the_table_of_randomizers_is_that_of_the_registry():
+@pytest.mark.parametrize("page", ["randomizers.md", "task-file.md"])
+def test_tables_of_kinds_are_those_of_the_registries(page):
     script = runpy.run_path(str(ROOT / "docs" / "kinds.py"))
-    text = text_of("randomizers.md")
-    assert text == script["written"](text)
+    assert text_of(page) == script["written"](page, text_of(page))
 
 
 def commands_below(group, before=""):

@@ -37,12 +37,24 @@ class ShufflerKind:
 
 
 KINDS: dict[str, ShufflerKind] = {
-    "uniform": ShufflerKind(UniformShuffler, best_for="the most privacy, where a shuffler is trusted"),
-    "none": ShufflerKind(IdentityShuffler, keeps_public=True, best_for="a baseline: the local guarantee alone"),
-    "imperfect": ShufflerKind(imperfect_shuffler, best_for="a shuffler whose order is only nearly uniform"),
+    "uniform": ShufflerKind(
+        UniformShuffler, best_for="the most privacy, where a shuffler is trusted: every order is equally likely"
+    ),
+    "none": ShufflerKind(
+        IdentityShuffler,
+        keeps_public=True,
+        best_for="for comparison: every report stays its sender's, and statements promise epsilon0",
+    ),
+    "imperfect": ShufflerKind(
+        imperfect_shuffler, best_for="a shuffler for which every order is possible, and nearly equally likely"
+    ),
     # order inside groups of people
     "mallows": ShufflerKind(
-        MallowsShuffler, "groups", True, MallowsShuffler.check, best_for="reports that stay near their senders"
+        MallowsShuffler,
+        "groups",
+        True,
+        MallowsShuffler.check,
+        best_for="hiding who said what inside every group, while reports stay near their senders",
     ),
     "noisy-sort": ShufflerKind(
         NoisySortShuffler,
@@ -50,8 +62,10 @@ KINDS: dict[str, ShufflerKind] = {
         True,
         NoisySortShuffler.check,
         without=("positions", "scale"),
-        best_for="blocks of people whose groups vary in size",
+        best_for="the same by sorting positions plus noise, where groups vary in size",
     ),
     # reports that people pass on
-    "network": ShufflerKind(RandomWalkShuffler, "graph", True, best_for="no trusted shuffler: people relay reports"),
+    "network": ShufflerKind(
+        RandomWalkShuffler, "graph", True, best_for="no trusted shuffler: people pass reports on along a graph"
+    ),
 }
