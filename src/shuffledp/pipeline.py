@@ -11,7 +11,7 @@ from shuffledp.accounting import account_all
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
+from shuffledp.core.flow import DISTINCT_LABELS, Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Trust, Withdrawal
 from shuffledp.core.statements import PrivacyStatement, Statements
@@ -144,19 +144,22 @@ class Pipeline:
     def analyze_parts(
         self, views: Iterable[View], *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()
     ) -> Release:
-        """The same for a view that comes in parts, of which one at a time is in memory; the release holds none of them.
+        """`analyze` for a view in parts, of which one at a time is in memory; the release holds none of them.
 
-        The other arguments are those of `analyze`.
+        The other arguments are those of `analyze`. Each part is given once: of reports without labels nobody could tell
+        that one was given twice, and another not at all.
 
         Raises:
-            InvalidParameterError: if there is no part, or parts differ in their models; or as `analyze`, of all parts.
+            InvalidParameterError: if there is no part, or parts differ in their models or share a label that is one
+                report's; or as `analyze`, of all parts.
         """
         summary: Summary | None = None
-        model, num_reports = None, 0
+        model, num_reports, seen = None, 0, _SeenLabels()
         for view in views:
             described = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
             if model not in (None, described):
                 raise InvalidParameterError(f"views must all be of one model; the first is of {model!r}.")
+            seen.add(view)
             part: Summary = self.analyzer.summarize(view)
             summary = part if summary is None else summary + part
             model, num_reports, seeded = described, num_reports + len(view), seeded or view.seeded
@@ -183,6 +186,23 @@ class Pipeline:
         columns = {name: view.reports[name] for name in reports}
         object.__setattr__(view, "reports", Reports(columns, reports.model, seeded=reports.seeded))
         return Transcript(values=np.asarray(values), reports=reports, view=view, origins=origins)
+
+
+class _SeenLabels:
+    """The labels of the parts so far, where no two reports of a view have the same one."""
+
+    def __init__(self) -> None:
+        self._seen: NDArray[np.bool_] | None = None
+
+    def add(self, view: View) -> None:
+        """Refuse a part with a label that an earlier part had."""
+        if view.labels is None or view.shuffle.labels not in DISTINCT_LABELS:
+            return
+        if self._seen is None:
+            self._seen = np.zeros(view.shuffle.num_labels, dtype=np.bool_)
+        if self._seen[view.labels].any():
+            raise InvalidParameterError(f"views must be parts of one whole; a {view.shuffle.labels} is in two of them.")
+        self._seen[view.labels] = True
 
 
 def _require_everybody(model: ProtocolModel, num_reports: int) -> None:

@@ -3,11 +3,14 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.accounting import privacy_curve
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
+from shuffledp.shufflers import DelayShuffler, IdentityShuffleModel, UniformShuffleModel
 
 
 def generic(epsilon0: float, users: int, **local: float) -> sdp.ProtocolModel:
@@ -138,3 +141,30 @@ def test_releases_that_are_not_amplified_add_up_as_pure_losses():
     found = sdp.compose_releases(generic(0.1, 1), delta=1e-6, num_releases=52)
     assert found.guarantee.epsilon == sdp.accounting.compose_pure([0.1] * 52, delta=1e-6) < 3.242
     assert found.basis.theorem == "adding-losses"
+
+
+# ---- the curve of one protocol --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.05])
+def test_the_curve_is_at_most_what_the_statement_implies_and_attained_by_response(delta):
+    """A pair of loss E and remainder delta is revealed with chance delta, and else randomized response."""
+    model = sdp.ProtocolModel(local=LdpModel(epsilon0=1.5, delta0=delta), shuffle=IdentityShuffleModel(num_users=10))
+    epsilons, odds = np.array([0.0, 0.3, 1.0, 1.5, 4.0]), math.exp(1.5)
+    expected = delta + (1 - delta) * np.maximum(0, odds - np.exp(epsilons)) / (odds + 1)
+    np.testing.assert_allclose(privacy_curve(model, delta=delta)(epsilons), expected, rtol=1e-9)
+
+
+def test_the_curve_of_a_shuffle_whose_theorem_has_no_fast_one_is_what_its_statement_implies():
+    local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    model = sdp.ProtocolModel(local=local, shuffle=DelayShuffler(imperfection=0.25).model(200))
+    stated = sdp.account(model, delta=1e-6).guarantee
+    odds = math.exp(stated.epsilon)
+    assert privacy_curve(model, delta=1e-6)(np.zeros(1))[0] == pytest.approx(
+        1e-6 + (1 - 1e-6) * (odds - 1) / (odds + 1)
+    )
+
+
+def test_a_loss_beyond_what_floats_hold_has_a_curve_too():
+    model = sdp.ProtocolModel(local=LdpModel(epsilon0=800.0), shuffle=UniformShuffleModel(num_users=2))
+    assert (privacy_curve(model, delta=1e-6)(np.array([0.0, 700.0, 900.0])) <= 1).all()

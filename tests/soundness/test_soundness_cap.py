@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import shuffledp as sdp
 from shuffledp.core.statement_terms import Kind
-from shuffledp.leakage import compare_ways
+from shuffledp.leakage import compare_ways, target_vulnerability
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed, guaranteed_vulnerability
 from shuffledp.shufflers import CayleyShuffler, DelayShuffler
 from shuffledp.testing import SeededSource
@@ -74,3 +75,13 @@ def test_a_capped_bound_says_what_it_rests_on():
     found = guaranteed_vulnerability(model_of("binary", "walks"), adversary="strong")
     assert found.kind is Kind.UPPER_BOUND
     assert "guaranteed" in found.note
+
+
+def test_a_given_law_of_places_is_not_capped_by_what_is_guaranteed_of_the_shuffle():
+    model = sdp.ProtocolModel(
+        local=sdp.KaryRandomizedResponse(epsilon0=2.0, domain_size=30).model, shuffle=sdp.UniformShuffler().model(300)
+    )
+    places = np.array([0.9, *[0.1 / 299] * 299])
+    found = guaranteed_vulnerability(model, positions=places)
+    assert found.upper > 0.18  # the report itself is almost seen
+    assert found == target_vulnerability(model, positions=places)

@@ -230,12 +230,13 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
     """
     stated = account(model, delta=delta, honest_fraction=honest_fraction).guarantee
     counted = counting_honest(model, honest_fraction)
-    odds, remainder = math.exp(epsilon_of(stated)), getattr(stated, "delta", 0.0)
+    most, remainder = epsilon_of(stated), getattr(stated, "delta", 0.0)
     theorems = [each for each in upper_bounds(counted, _ANY_DELTA) if each.is_vectorized]
     theorem = min(theorems, key=lambda each: each.delta_at(counted, epsilon=0.0)) if theorems else None
 
     def curve(epsilons: Floats) -> Floats:
-        implied = remainder + (1 - remainder) * np.maximum(0.0, (odds - np.exp(epsilons)) / (odds + 1))
+        lying = -np.expm1(np.minimum(epsilons - most, 0.0)) / (1 + math.exp(-most))  # (E - e^epsilon) / (E + 1)
+        implied = remainder + (1 - remainder) * lying
         found = implied if theorem is None else np.minimum(implied, theorem.curve(counted, epsilons=epsilons))
         return np.clip(found * ROUND_UP, 0.0, 1.0)
 

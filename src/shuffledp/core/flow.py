@@ -30,7 +30,7 @@ Progress = Callable[[int, int | None], None]  # (rows, runs or rounds done, how 
 
 _MODEL_KEY = b"shuffledp.model"
 _SEEDED_KEY = b"shuffledp.seeded"
-_DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # no two reports of a view have the same label
+DISTINCT_LABELS = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # no two reports of a view have the same label
 _OF_ROUNDS = (LabelMeaning.ROUND, LabelMeaning.POSITION)  # labels that say which round a report was in
 _LONG_RUN = 1000  # reports with one label, on average: then they are permuted label by label, without sorting
 
@@ -240,7 +240,7 @@ class View:
             raise InvalidParameterError(
                 f"labels must be in range({limit}); got labels from {labels.min()} to {labels.max()}."
             )
-        if meaning in _DISTINCT and not _ascending(labels) and len(np.unique(labels)) != count:
+        if meaning in DISTINCT_LABELS and not _ascending(labels) and len(np.unique(labels)) != count:
             distinct = len(np.unique(labels))
             raise InvalidParameterError(f"labels must be distinct {meaning}s; got {distinct} distinct of {count}.")
 

@@ -20,6 +20,7 @@ from shuffledp.randomness.sources import RandomSource
 PROTOCOLS = ("all", "single", "padded")
 
 _ROUND_UP = 1 + 1e-12
+_RARE = 28.0  # minus the logarithm of the chance that more reports get lost than a view may lack
 _UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
 DummyMaker = Callable[[int, RandomSource], Reports]
 
@@ -129,9 +130,11 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
                 raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
 
     def num_reports(self, num_messages: int) -> range:
-        """As many as there are people; fewer where some get lost; ``submissions`` from each where that is the rule."""
+        """As many as there are people, or ``submissions`` from each; where some get lost, hardly ever fewer."""
         handed_in = self.num_users * num_messages * (self.submissions or 1)
-        return range(0 if self.protocol == "all" and self.dropout else handed_in, handed_in + 1)
+        lost = handed_in * (1 - self.survival) if self.protocol == "all" else 0.0
+        most_lost = math.ceil(lost + math.sqrt(2 * _RARE * lost) + _RARE) if lost else 0  # by Bernstein's inequality
+        return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
         """One window of everybody, if all reports arrive: given who holds how many, exchanging two costs gamma_t.
