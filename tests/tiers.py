@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-LARGEST_GRID = 5  # points of a grid that run in the fast tier, unless there are more corners
+LARGEST_GRID = 4  # points of a grid that run in the fast tier, unless there are more corners
 INHERITED = 2  # cases of an inherited test that run in the fast tier for each class but the first
 LONG = 12  # numbers in a list that is a grid
 SLOW = Path(__file__).parent / "slow.txt"

@@ -32,7 +32,7 @@ def test_it_prints_claims_beside_attacks_and_draws_a_page(tmp_path):
     assert (found.code, found.err) == (0, "")
     printed = " ".join(found.out.split())
     assert "Audit of k-rr through uniform with 5 people" in printed
-    assert "CONSISTENT: central-dp, epsilon at most" in printed
+    assert "CONSISTENT: central-dp, epsilon exactly" in printed
     assert "NOT-AUDITED: central-dp, epsilon at least" in printed
     assert "CONSISTENT: local-dp, epsilon exactly 1 at delta = 0" in printed
     html = page.read_text(encoding="utf-8")

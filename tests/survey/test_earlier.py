@@ -115,7 +115,7 @@ def test_who_takes_the_tightest_statement_of_a_kind_takes_one_about_all_releases
     assert sorted(each["type"] for each in upper) == ["central-dp", "local-dp"]
     lower = [each for each in data["statements"] if each["kind"] == "lower-bound"]
     assert len(lower) == 1
-    assert "and no less by all together" in lower[0]["remarks"][0]
+    assert "all together lose at least as much" in lower[0]["remarks"][0]
 
 
 def test_a_task_that_is_run_again_on_the_same_people_is_told_apart_by_its_release(tmp_path, first):

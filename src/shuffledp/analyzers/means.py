@@ -10,7 +10,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Summary, View
-from shuffledp.core.local_models import MeanModel
+from shuffledp.core.local_models import LEAST_CURVATURE, MeanModel
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.core.validate import invalid
 
@@ -178,7 +178,7 @@ def _noise(model: MeanModel, mean: NDArray[np.float64], variance: NDArray[np.flo
     the variance counts as noise.
     """
     at_mean, curvature = model.noise_variance(mean), model.noise_curvature
-    if not model.tells_spread:
+    if model.noise_curvature < LEAST_CURVATURE:
         return np.maximum(at_mean, variance)
     inside = np.clip(mean, model.lower, model.upper)
     most = (model.upper - inside) * (inside - model.lower)
