@@ -30,7 +30,7 @@ SLOW = Path(__file__).parent / "slow.txt"
 BUDGET = 400.0  # seconds of processor time for all tests of the fast tier
 CHEAP = 0.2  # seconds below which no test leaves the fast tier
 DEAR = 2.0  # seconds above which a test leaves it even if no other point of it is left
-KEPT = ("architecture/", "cli/test_start.py")  # whose rules hold for every commit
+KEPT = ("architecture/", "cli/test_start.py", "docs/test_docs.py::test_the_snippets_of_a_page_do_what_it_shows[README")
 
 
 def pytest_addoption(parser):
