@@ -27,9 +27,9 @@ LARGEST_GRID = 4  # points of a grid that run in the fast tier, unless there are
 INHERITED = 2  # cases of an inherited test that run in the fast tier for each class but the first
 LONG = 12  # numbers in a list that is a grid
 SLOW = Path(__file__).parent / "slow.txt"
-BUDGET = 400.0  # seconds of processor time for all tests of the fast tier
-CHEAP = 0.2  # seconds below which no test leaves the fast tier
-DEAR = 2.0  # seconds above which a test leaves it even if no other point of it is left
+BUDGET = 240.0  # seconds of processor time for all tests of the fast tier
+CHEAP = 0.05  # seconds below which no test leaves the fast tier
+DEAR = 1.0  # seconds above which a test leaves it even if no other point of it is left
 KEPT = ("architecture/", "cli/test_start.py", "docs/test_docs.py::test_the_snippets_of_a_page_do_what_it_shows[README")
 
 
