@@ -62,7 +62,7 @@ def test_texts_are_read_as_the_numbers_that_they_spell(kind):
     [
         pa.array([1, 2, 100], pa.int8()),
         pa.array([1, 2, 100], pa.uint64()),
-        pa.array([1, 2, 100], pa.float16()),
+        pa.array(np.array([1, 2, 100], dtype=np.float16)),
         pa.array([1, 2, 100], pa.float32()),
         pa.array([1, 2, 100], pa.float64()),
         pa.array([1, 2, 100]).cast(pa.decimal128(25, 3)),
@@ -163,7 +163,10 @@ LISTS = [
 
 @pytest.mark.parametrize("kind", LISTS, ids=str)
 def test_lists_of_every_type_are_read(kind):
-    rows = [[1.0, 0.0], None, [0.0, -1.0]]
+    number = (
+        np.float16 if kind.value_type == pa.float16() else float
+    )  # older versions convert no other into half floats
+    rows = [[number(1), number(0)], None, [number(0), number(-1)]]
     values, kept = read(pa.array(rows, kind), kind="priv-unit", missing="drop")
     assert values == [[1, 0], [0, -1]]
     assert kept == [True, False, True]

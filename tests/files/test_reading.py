@@ -165,7 +165,11 @@ def test_damaged_compressed_files_are_refused(csv_file):
         assert "cannot be read" in refusal(csv_file(content, "answers.csv.gz"))
 
 
-@pytest.mark.parametrize("content", [b"\x00" * 100, os.urandom(1000), b"a" * 3_000_000, b"PK\x03\x04" + b"\x00" * 60])
+@pytest.mark.parametrize(
+    "content",
+    [b"\x00" * 100, os.urandom(1000), b"a" * 3_000_000, b"PK\x03\x04" + b"\x00" * 60],
+    ids=["zeros", "random", "letters", "zip"],
+)
 def test_what_is_no_table_at_all_is_refused(csv_file, content):
     refusal(csv_file(content))
 
