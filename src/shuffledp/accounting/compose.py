@@ -231,8 +231,8 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
     stated = account(model, delta=delta, honest_fraction=honest_fraction).guarantee
     counted = counting_honest(model, honest_fraction)
     most, remainder = epsilon_of(stated), getattr(stated, "delta", 0.0)
-    theorems = [each for each in upper_bounds(counted, _ANY_DELTA) if each.is_vectorized]
-    theorem = min(theorems, key=lambda each: each.delta_at(counted, epsilon=0.0)) if theorems else None
+    theorems = _with_curves(counted, _ANY_DELTA)
+    theorem = _tightest(theorems, counted) if theorems else None
 
     def curve(epsilons: Floats) -> Floats:
         lying = -np.expm1(np.minimum(epsilons - most, 0.0)) / (1 + math.exp(-most))  # (E - e^epsilon) / (E + 1)
@@ -245,9 +245,19 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
     """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
-    theorems = [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
+    theorems = _with_curves(model, delta, published_only)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
+    return _tightest(theorems, model)
+
+
+def _with_curves(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
+    """The theorems that apply and have a curve of delta that is fast."""
+    return [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
+
+
+def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
+    """Of one theorem or more, the one that leaves least between the two laws themselves."""
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
@@ -325,7 +335,7 @@ def renyi(
     local = counted.local.guarantee
     if local.delta > 0 or local.is_trivial:
         raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
-    theorems = [each for each in upper_bounds(counted, _ANY_DELTA, published_only) if each.is_vectorized]
+    theorems = _with_curves(counted, _ANY_DELTA, published_only)
     found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
     best = min(found, key=lambda theorem: sum(found[theorem]))
     guarantee = RenyiDP(orders=orders, epsilons=found[best], neighbors=local.neighbors)

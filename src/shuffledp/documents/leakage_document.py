@@ -29,9 +29,8 @@ from shuffledp.leakage import (
     TargetExamination,
     Vulnerability,
     Way,
-    worst_exchange_vulnerability,
 )
-from shuffledp.leakage.target_examination import MOST_LISTED
+from shuffledp.leakage.target_examination import MOST_LISTED, worst_like
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.survey import ColumnOutcome
 
@@ -258,9 +257,8 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str, command: str) -
 
 def worst_of(model: ProtocolModel) -> str:
     """Of an imperfect shuffler of a known law: what is left if only its imperfection is as promised; "" for others."""
-    if model.shuffle.kind != "imperfect" or model.shuffle.is_uniform or not model.shuffle.position_laws():
-        return ""
-    return change(worst_exchange_vulnerability(model))[0]
+    found = worst_like(model)
+    return "" if found is None else change(found)[0]
 
 
 def _command(outcome: ColumnOutcome) -> str:

@@ -212,14 +212,19 @@ def examine_target(
         found=found,
         capacity=most,
         guesses=best_guesses(model, prior=prior, gain=gain) if adversary == "uninformed" else None,
-        worst=_worst_like(model, prior, gain) if adversary == "uninformed" else None,
+        worst=worst_like(model, prior=prior, gain=gain) if adversary == "uninformed" else None,
         comparison=compare_ways(model, prior=prior, gain=gain, **choice) if compare else None,
         seconds=time.perf_counter() - start,
     )
 
 
-def _worst_like(model: ProtocolModel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability | None:
-    """Worst vulnerability if only the imperfection is promised, and not how the order is drawn."""
+def worst_like(
+    model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
+) -> Vulnerability | None:
+    """Worst vulnerability of an imperfect shuffler whose law is known, if only its imperfection is promised.
+
+    None for every other shuffler. The arguments are those of `examine_target`.
+    """
     if model.shuffle.kind != "imperfect" or model.shuffle.is_uniform or not model.shuffle.position_laws():
         return None
     return worst_exchange_vulnerability(model, prior=prior, gain=gain)

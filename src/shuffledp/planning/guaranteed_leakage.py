@@ -1,6 +1,7 @@
 """Leakage of a protocol, never above what its differential privacy allows."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,17 +66,15 @@ class _Cap:
 
     def __init__(self, model: ProtocolModel, delta: float, prior: ArrayLike | None, gain: ArrayLike | None) -> None:
         self._model, self._delta, self._prior, self._gain = model, delta, prior, gain
-        self._value: float | None = None
 
     def on(self, found: Vulnerability) -> Vulnerability:
         """With an upper end that is no higher than the cap; what is exact stays."""
         if found.kind in (Kind.EXACT, Kind.ESTIMATE):
             return found
-        if self._value is None:
-            self._value = self._worked_out()
         return capped(found, self._value)
 
-    def _worked_out(self) -> float:
+    @cached_property
+    def _value(self) -> float:
         try:
             curve = privacy_curve(self._model, delta=self._delta)
         except UnsupportedModelError:

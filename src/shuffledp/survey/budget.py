@@ -142,10 +142,9 @@ def composed_with(
 ) -> Statements:
     """The statements of a release, with what holds for it and the earlier ones together.
 
-    The statements are those of the release, headline first, and what is about devices, ``models`` the protocols
-    of its columns; ``largest_group`` is 0 if it has
-    no groups. Without earlier releases nothing changes; else it is as `composed_columns`, for releases in place of
-    columns: this one first, and each once.
+    The statements are those of the release, headline first, and what is about devices, ``models`` the protocols of its
+    columns; ``largest_group`` is 0 if it has no groups. Without earlier releases nothing changes; else it is as
+    `composed_columns`, for releases in place of columns: this one first, and each once.
     """
     if not earlier:
         return tuple(statements)

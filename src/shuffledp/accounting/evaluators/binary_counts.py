@@ -92,12 +92,8 @@ class _TiltedCounts:
 
     def __init__(self, epsilon0: float, *, tilt: float, others: int) -> None:
         lie, truth = 1 / (1 + math.exp(epsilon0)), 1 / (1 + math.exp(-epsilon0))
-        self.zero, self.one, self.others, self.log_tilt = (
-            _Report(lie, tilt),
-            _Report(truth, tilt),
-            others,
-            math.log(tilt),
-        )
+        self.zero, self.one = _Report(lie, tilt), _Report(truth, tilt)
+        self.others, self.log_tilt = others, math.log(tilt)
         most = others * max(self.zero.variance, self.one.variance)
         self.reach = 2 + math.ceil(_NEGLIGIBLE / 3 + math.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * most))
         self.block = min(_BLOCK, others + 1)
