@@ -3,7 +3,10 @@
 import errno
 import json
 import os
+import signal
 import stat
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -166,21 +169,6 @@ def test_a_folder_that_fills_up_meanwhile_is_not_replaced(tmp_path):
     assert contents(tmp_path) == {"out", "out/mine"}
 
 
-def test_if_the_new_folder_cannot_take_its_place_the_old_one_stays(tmp_path, monkeypatch):
-    fill(tmp_path / "out", "old")
-    rename = type(tmp_path).rename
-
-    def fail_for_the_new_one(path, target):
-        if path.name == "new":
-            raise OSError(errno.ENOSPC, "no space")
-        return rename(path, target)
-
-    monkeypatch.setattr(type(tmp_path), "rename", fail_for_the_new_one)
-    with pytest.raises(InvalidParameterError, match="No space left on device"):
-        fill(tmp_path / "out", "new", force=True)
-    assert (tmp_path / "out" / "estimates.csv").read_text() == "old"
-
-
 # ---- files ----------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +230,119 @@ def test_folders_and_devices_are_never_replaced_by_a_file(tmp_path):
         refusal(new_folder(tmp_path / "pipe", force=True)) if path.name == "pipe" else None
         assert path.exists()
         assert not path.is_file()
+
+
+# ---- the exchange with an earlier output ----------------------------------------------------------------------------
+
+
+def fill_pair(path, text="new", **options) -> None:
+    """A view with its labels, as far as an exchange looks at them."""
+    with new_file(path, is_ours=lambda _: True, **options) as file:
+        file.write_text(text)
+        file.with_name("out.labels").write_text(text)
+
+
+EXCHANGED = {fill: ("out/estimates.csv", "out/estimates.svg", "out/statement.json"), fill_pair: ("out", "out.labels")}
+
+
+def held(folder, make, *, hidden=False) -> dict[str, str]:
+    """What an output holds, or what the private folders beside it do."""
+    places = folder.glob(".shuffledp-*") if hidden else [folder]
+    found = {place / name for place in places for name in EXCHANGED[make] if (place / name).is_file()}
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in found}
+
+
+def at_step(monkeypatch, number, act, *, late=False) -> list[str]:
+    """Act before the given step of an exchange, or after it; the list fills with the steps."""
+    steps: list[str] = []
+
+    def stepping(name, step):
+        def one(*arguments):
+            steps.append(name)
+            if len(steps) - 1 != number:
+                return step(*arguments)
+            if late:
+                step(*arguments)
+            act()
+            return None if late else step(*arguments)
+
+        return one
+
+    monkeypatch.setattr(type(Path()), "rename", stepping("rename", type(Path()).rename))
+    monkeypatch.setattr(os, "fsync", stepping("sync", os.fsync))
+    return steps
+
+
+def throw(error):
+    raise error
+
+
+@pytest.mark.parametrize(("make", "num_steps"), [(fill, 7), (fill_pair, 7)])
+def test_an_exchange_is_on_the_disk_before_anything_is_moved_and_after(tmp_path, monkeypatch, make, num_steps):
+    make(tmp_path / "out", "old")
+    steps = at_step(monkeypatch, None, None)
+    make(tmp_path / "out", force=True)
+    moves = len(steps) - steps[::-1].index("rename") - steps.index("rename")
+    assert steps == ["sync"] * (len(steps) - moves - 1) + ["rename"] * moves + ["sync"]
+    assert len(steps) == num_steps
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space"), KeyboardInterrupt(), SystemExit(143)], ids=repr)
+@pytest.mark.parametrize("make", [fill, fill_pair])
+def test_whatever_breaks_off_an_exchange_leaves_the_earlier_output(tmp_path, make, error, late):
+    make(tmp_path / "out", "old")
+    old, before, broken = held(tmp_path, make), contents(tmp_path), 0
+    for number in range(7):
+        with pytest.MonkeyPatch.context() as patched:
+            at_step(patched, number, lambda: throw(error), late=late)
+            try:
+                make(tmp_path / "out", force=True)
+            except (InvalidParameterError, KeyboardInterrupt, SystemExit):
+                broken += 1
+                assert held(tmp_path, make) == old, number
+            else:  # some file systems cannot have a folder on the disk at once, and need not
+                assert isinstance(error, OSError)
+                assert set(held(tmp_path, make).values()) != set(old.values())
+                make(tmp_path / "out", "old", force=True)
+        assert contents(tmp_path) == before
+    assert broken >= 5
+
+
+@pytest.mark.parametrize(("make", "first"), [(fill, 4), (fill_pair, 2)])
+def test_a_signal_in_an_exchange_waits_until_it_is_done(tmp_path, monkeypatch, make, first):
+    make(tmp_path / "out", "old")
+    before = contents(tmp_path)
+    old = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        for number in range(first, 7):
+            with monkeypatch.context() as patched:
+                steps = at_step(patched, number, lambda: os.kill(os.getpid(), signal.SIGTERM))
+                with pytest.raises(SystemExit):
+                    make(tmp_path / "out", f"new {number}", force=True)
+            assert len(steps) == 7
+            assert f"new {number}" in held(tmp_path, make).values()
+            assert contents(tmp_path) == before
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+@pytest.mark.parametrize("make", [fill, fill_pair])
+def test_a_process_killed_in_an_exchange_leaves_both_outputs_whole(tmp_path, monkeypatch, make):
+    for number in range(7):
+        folder = tmp_path / str(number)
+        make(folder / "out", "old")
+        old = sorted(held(folder, make).values())
+        child = os.fork()
+        if child == 0:
+            try:
+                at_step(monkeypatch, number, lambda: os.kill(os.getpid(), signal.SIGKILL))
+                make(folder / "out", force=True)
+            finally:
+                os._exit(0)
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        found = [*held(folder, make).values(), *held(folder, make, hidden=True).values()]
+        assert sorted(found) == sorted([*old, *(text.replace("old", "new") for text in old)]), number
 
 
 # ---- places ---------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ def is_stage(folder: Path) -> bool:
 def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release) -> Iterator[Path]:
     """A folder to fill, which appears under its name only when the block ends well.
 
-    Until then it is in a private folder next to it. A symbolic link is followed.
+    Until then it is in a private folder next to it. A symbolic link is followed. Whatever ends the block, or the
+    exchange with an earlier output, that one is in its place again; a process that is killed (``SIGKILL``, a power cut)
+    in the middle of the exchange leaves both, whole, in folders ``.shuffledp-*`` next to it.
 
     Args:
         path: a folder that does not exist yet.
@@ -62,25 +64,18 @@ def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], boo
     """
     with _private_place(path) as (target, place):
         _check(target, force, is_ours, folder=True)
-        filled, replaced = place / "new", place / "old"
+        filled = place / target.name
         filled.mkdir()
         yield filled
         _check(target, force, is_ours, folder=True)
-        if target.exists():
-            target.rename(replaced)
-        try:
-            filled.rename(target)
-        except OSError:
-            if replaced.exists():
-                replaced.rename(target)
-            raise
+        _take_places([filled], target.parent)
 
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """A file to write, which appears under its name only when the block ends well; so do others written beside it.
 
-    Until then they are in a private folder next to it. A symbolic link is followed.
+    Until then they are in a private folder next to it, and all take their places or none, as in `new_folder`.
 
     Args:
         path: a file that does not exist yet.
@@ -96,8 +91,47 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
         written = sorted(place.iterdir())
         for file in written:
             _check(target.with_name(file.name), force, is_ours or _is_our_file, folder=False)
-        for file in written:
-            file.replace(target.with_name(file.name))
+        _take_places(written, target.parent)
+
+
+def _take_places(written: Sequence[Path], folder: Path) -> None:
+    """Move files or folders into a folder, in the place of what has their names there; all of them, or none.
+
+    They are on the disk before anything is moved. What is replaced is deleted when all is done, and never before.
+    """
+    for path in written:
+        for each in (*path.rglob("*"), path):
+            _sync(each)
+    with _undisturbed():
+        kept = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=folder))
+        moves: list[tuple[Path, Path]] = []
+        for path in written:
+            target = folder / path.name
+            moves += [(target, kept / path.name)] * target.exists() + [(path, target)]
+        try:
+            for start, end in moves:
+                start.rename(end)
+            _sync(folder)
+        except BaseException:
+            for start, end in reversed(moves):
+                with suppress(OSError):
+                    if end.exists() and not start.exists():
+                        end.rename(start)
+            with suppress(OSError):
+                kept.rmdir()
+            raise
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Have on the disk what a file holds, or which names a folder has, as far as the file system does that."""
+    is_folder = path.is_dir()
+    with suppress(OSError) if is_folder else nullcontext():
+        handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager
@@ -135,19 +169,22 @@ def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Pass over signals that ask the process to end, so that a second one does not stop the cleaning up."""
+    """Put off signals that ask the process to end until the block is done, so that none stops it half way."""
     if threading.current_thread() is not threading.main_thread():  # others get no signals
         yield
         return
     handlers = {each: signal.getsignal(each) for each in _ENDINGS}
     ours = [each for each, handler in handlers.items() if callable(handler)]
+    came: list[int] = []
     for each in ours:
-        signal.signal(each, lambda *_: None)
+        signal.signal(each, lambda number, _: came.append(number))
     try:
         yield
     finally:
         for each in ours:
             signal.signal(each, handlers[each])
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _check(path: Path, force: bool, is_ours: Callable[[Path], bool], *, folder: bool) -> None:
