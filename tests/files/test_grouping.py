@@ -1,6 +1,7 @@
 """Tasks with groups, from file to file: public columns in, groups made, slots with public columns out."""
 
 import csv
+import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import task_with, write_csv
-from files.whole import read_view
+from files.whole import read_view, rewrite
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
 from shuffledp.files import is_release, read_grouping, stages
@@ -221,8 +222,9 @@ def test_a_view_of_other_groups_is_refused(folder):
     stages.shuffle(task, folder / "reports.parquet", folder / "view.parquet")
     labels = pq.read_table(folder / "view.labels.parquet")
     moved = labels.set_column(1, "lat", [np.zeros(PEOPLE)])
-    stamp = pq.ParquetFile(folder / "view.labels.parquet").metadata.metadata[b"shuffledp"]
-    pq.write_table(moved.replace_schema_metadata({b"shuffledp": stamp}), folder / "view.labels.parquet")
+    rewrite(folder / "view.labels.parquet", moved)
+    digest = hashlib.sha256((folder / "view.labels.parquet").read_bytes()).hexdigest()
+    rewrite(folder / "view.parquet", labels_sha256=digest)
     with pytest.raises(InputDataError, match="it describes another"):
         stages.analyze(task, folder / "view.parquet", folder / "out")
 

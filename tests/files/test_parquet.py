@@ -1,6 +1,6 @@
 """Files of reports and of views: they survive the way to the next party, and nothing else is taken for one."""
 
-import json
+import hashlib
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import task_with, write_answers, write_csv
-from files.whole import read_reports, read_view
+from files.whole import read_reports, read_view, rewrite
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files import stages
 from shuffledp.files.parquet import read_facts
@@ -32,20 +32,6 @@ def files(tmp_path):
         return folder
 
     return files
-
-
-def rewrite(path, table=None, **facts) -> None:
-    """The same file with another table, or with other entries in what it says about itself; None takes one away."""
-    old = pq.read_table(path)
-    said = json.loads(pq.read_metadata(path).metadata[b"shuffledp"])
-    for name, value in facts.items():
-        *outer, last = name.split("__")
-        place = said
-        for key in outer:
-            place = place[key]
-        place[last] = value
-    table = (old if table is None else table).replace_schema_metadata({"shuffledp": json.dumps(said)})
-    pq.write_table(table, path)
 
 
 def refusal(read, path, task) -> str:
@@ -271,7 +257,10 @@ def test_a_view_needs_its_label_table(files, tmp_path):
     whole = beside.read_bytes()
     short = files(task, write_answers(tmp_path, ["No"]), name="short") / "view.labels.parquet"
     beside.write_bytes(short.read_bytes())
+    digest, other = (hashlib.sha256(content).hexdigest() for content in (whole, short.read_bytes()))
+    rewrite(folder / "view.parquet", labels_sha256=other)
     assert "must fit the task" in refusal(read_view, folder / "view.parquet", task)
+    rewrite(folder / "view.parquet", labels_sha256=digest)
     beside.write_bytes((folder / "view.parquet").read_bytes())
     assert "must be a file written by" in refusal(read_view, folder / "view.parquet", task)
     beside.write_bytes(whole[:-5])
@@ -279,6 +268,19 @@ def test_a_view_needs_its_label_table(files, tmp_path):
     beside.unlink()
     with pytest.raises(InvalidParameterError, match=r"view\.labels\.parquet': there is no such file"):
         read_view(folder / "view.parquet", task)
+
+
+@pytest.mark.parametrize("changed", ["view.parquet", "view.labels.parquet"])
+def test_labels_of_one_run_are_not_taken_for_those_of_another(files, tmp_path, changed):
+    task = task_of(public=["other"], shuffler={"kind": "none"})
+    north, south = ["North", "No"], ["South", "Yes"]
+    one, another = (
+        files(task, write_csv(tmp_path / f"{name}.csv", ["other", "cheated"], rows), name=name)
+        for name, rows in (("one", [north] * 9 + [south] * 9), ("another", [south] * 9 + [north] * 9))
+    )
+    (one / changed).write_bytes((another / changed).read_bytes())
+    text = refusal(read_view, one / "view.parquet", task)
+    assert f"{one / 'view.labels.parquet'} must hold the labels of the run that made {one / 'view.parquet'}" in text
 
 
 def test_public_columns_that_are_not_those_of_the_task_are_refused(files):

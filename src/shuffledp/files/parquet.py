@@ -1,5 +1,6 @@
 """Reports and views as Parquet files, with the models that made them in the file's metadata."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -44,6 +45,7 @@ class FileFacts(Described):
         local: the randomizer's model.
         shuffle: the shuffler's model, for a view.
         trust: whom people must trust besides, for how it was made.
+        labels_sha256: digest of the file of labels beside a view, so that those of another run are not taken for them.
         library_version: the version that wrote it.
     """
 
@@ -54,6 +56,7 @@ class FileFacts(Described):
     local: LocalModel
     shuffle: ShuffleModel | None = None
     trust: tuple[Trust, ...] = ()
+    labels_sha256: str | None = None
     library_version: str = __version__
 
     @classmethod
@@ -155,6 +158,7 @@ class ViewWriter:
             files[_labels_beside(self._path).name] = self._beside
             self._beside.write(self._label_table.to_arrow())
             self._beside.close(replace(facts, content="labels"))
+            facts = replace(facts, labels_sha256=self._beside.sha256())
         self._file.close(facts)
         for file in files.values():
             file.publish()
@@ -199,6 +203,8 @@ def _whole_view(path: Path, column: Column, file: pq.ParquetFile, facts: FileFac
     if column.public and column.shuffler.keeps_public:
         beside = _labels_beside(path)
         label_table = guarded(beside, lambda: Table.from_arrow(_open(beside, column, "labels")[0].read()))
+        if facts.labels_sha256 != _sha256(beside):
+            raise InputDataError(f"{beside} must hold the labels of the run that made {path}; they are of another run.")
     reports = _reports(path, column, table, facts)
     try:
         view = View(reports=reports, labels=labels, label_table=label_table, shuffle=cast(ShuffleModel, facts.shuffle))
@@ -228,6 +234,11 @@ def _labels_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.labels.parquet")
 
 
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 class _PartFile:
     """A Parquet file that is written in parts, says at the end what it is, and only then gets its name."""
 
@@ -253,6 +264,10 @@ class _PartFile:
         writer = cast(pq.ParquetWriter, self._writer)
         writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
         writer.close()
+
+    def sha256(self) -> str:
+        """Digest of the closed file, which does not have its name yet."""
+        return _sha256(self._partial)
 
     def publish(self) -> None:
         """Give the closed file its name."""
