@@ -76,6 +76,15 @@ class Transcript:
 class Pipeline:
     """A randomizer, a shuffler and an analyzer that fit together.
 
+    Args:
+        randomizer: what each person's device does with the answer.
+        shuffler: what becomes of all reports.
+        analyzer: what is estimated from the view.
+        fakes: how many of the senders of any batch may be fake, 0 or more: statements count the others alone.
+
+    Raises:
+        InvalidParameterError: if an argument is something else.
+
     Example:
         >>> from shuffledp import FrequencyAnalyzer, KaryRandomizedResponse, UniformShuffler
         >>> pipeline = Pipeline(
@@ -91,15 +100,18 @@ class Pipeline:
     randomizer: Randomizer
     shuffler: Shuffler
     analyzer: Analyzer[Any]
+    fakes: int = 0
 
     def __post_init__(self) -> None:
         validate.instance_of(Randomizer, randomizer=self.randomizer)
         validate.instance_of(Shuffler, shuffler=self.shuffler)
         validate.instance_of(Analyzer, analyzer=self.analyzer)
+        validate.integer_at_least(0, fakes=self.fakes)
 
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
-        return ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
+        model = ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
+        return model.with_fakes(self.fakes)
 
     def run(
         self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
@@ -166,6 +178,7 @@ class Pipeline:
         if model is None:
             raise validate.invalid("one part of a view or more", number_of_views=0)
         _require_everybody(model, num_reports)
+        model = model.with_fakes(self.fakes)
         estimate = self.analyzer.estimate(summary)
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:

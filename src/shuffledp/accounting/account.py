@@ -187,17 +187,18 @@ def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
         raise invalid("at most 1", honest_fraction=fraction)
     if fraction == 1:
         return model
-    users = math.floor(model.num_users * Fraction(repr(float(fraction))))  # 0.29 of 100 is meant as it is written
+    people = model.shuffle.num_honest
+    users = math.floor(people * Fraction(repr(float(fraction))))  # 0.29 of 100 is meant as it is written
     if users < 1:
-        raise invalid(f"so large that one of {model.num_users} people is honest", honest_fraction=fraction)
+        raise invalid(f"so large that one of {people} people is honest", honest_fraction=fraction)
     return replace(model, shuffle=model.shuffle.counting(users))
 
 
 def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, ...]:
-    if counted.shuffle.num_honest == model.num_users:
+    if counted.shuffle.num_honest == model.num_senders:
         return ()
     return (
-        f"Of {model.num_users} people {counted.shuffle.num_honest} are counted as honest; "
+        f"Of {model.num_senders} people {counted.shuffle.num_honest} are counted as honest; "
         "nothing is promised to the others.",
     )
 

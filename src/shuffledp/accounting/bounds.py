@@ -285,7 +285,7 @@ class Examination:
             "epsilon_lower": encode(self.epsilon_lower),
             "epsilon0": encode(self.model.local.epsilon0),
             "delta": self.delta,
-            "num_users": self.model.num_users,
+            "num_users": self.model.num_senders,
             "releases": self.releases,
             "theorem": self.upper.basis.theorem,
             "theorems": [finding.to_dict() for finding in self.theorems],

@@ -10,7 +10,7 @@ from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
 from shuffledp.core.errors import HypothesisError
 from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel, SumModel
-from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
+from shuffledp.core.statement_terms import ASSUMED, Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import nonnegative, open_probability
@@ -80,12 +80,15 @@ class Theorem(ABC):
             HypothesisError: if a hypothesis does not hold.
         """
         hypotheses, trust = self.require(model, delta=inside_unit(delta)), self.trust(model)
+        shuffled = bool(set(model.shuffle.trust) & set(trust))
+        if model.fakes and shuffled:
+            hypotheses = (*hypotheses, fake_senders(model))
         return PrivacyStatement(
             guarantee=guarantee,
             kind=self.kind,
             basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
             trust=trust,
-            remarks=(*model.local.remarks, *(model.shuffle.remarks if set(model.shuffle.trust) & set(trust) else ())),
+            remarks=(*model.local.remarks, *(model.shuffle.remarks if shuffled else ())),
         )
 
     def applies(self, model: ProtocolModel, *, delta: float) -> bool:
@@ -127,6 +130,18 @@ class Theorem(ABC):
 def inside_unit(delta: float) -> float:
     """A delta from 0 to 1 as the nearest one that is neither, for hypotheses that divide by it or its logarithm."""
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
+
+
+def fake_senders(model: ProtocolModel) -> Hypothesis:
+    """No more of the reports are fake than are left out, and what is in them does not depend on the answer at stake."""
+    what = "reports are" if model.local.num_messages == 1 else "people's messages are"
+    return Hypothesis(
+        "fake-senders",
+        f"at most {model.fakes:,} of the {model.num_senders:,} {what} by fake senders, who do not know the answer that "
+        "they attack and copy nobody's report",
+        ASSUMED,
+        True,
+    )
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.statement_terms import Trust
+from shuffledp.core.validate import integer_at_least, invalid
 
 LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 LEAST_CURVATURE = -0.5  # reports that carry half of the values' spread tell it well enough
@@ -367,13 +368,33 @@ class ProtocolModel(Described):
 
     Args:
         local: the randomizer's model.
-        shuffle: the shuffler's model.
+        shuffle: the shuffler's model; with fakes, of the honest people alone, or with colluders (see `with_fakes`).
+        fakes: senders who may be fake, and hide nobody; 0 or more.
     """
 
     local: LocalModel
     shuffle: ShuffleModel
+    fakes: int = 0
+
+    def __post_init__(self) -> None:
+        integer_at_least(0, fakes=self.fakes)
 
     @property
     def num_users(self) -> int:
-        """Users in the batch."""
+        """Users in the batch; without fakes, unless it matters where they are."""
         return self.shuffle.num_users
+
+    @property
+    def num_senders(self) -> int:
+        """Everybody who sends reports, fakes among them."""
+        return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
+
+    def with_fakes(self, fakes: int) -> Self:
+        """The protocol where so many of the senders, but not all, are fake: the others alone hide each other."""
+        if fakes >= self.shuffle.num_honest:
+            raise invalid(f"below the number of senders, {self.shuffle.num_honest}", fakes=fakes)
+        return replace(self, shuffle=self.shuffle.with_fakes(fakes), fakes=self.fakes + fakes) if fakes else self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields; ``fakes`` where there are some."""
+        return {name: value for name, value in super(ProtocolModel, self).to_dict().items() if value != 0}

@@ -167,6 +167,10 @@ class ShuffleModel(Described):
         """The shuffle with only ``num_honest`` people counted, where the others may tell what they know."""
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
+    def with_fakes(self, fakes: int) -> Self:
+        """The shuffle where so many of the people counted are fake senders."""
+        return self.counting(self.num_honest - fakes)
+
     @property
     def dummies(self) -> DummyReports | None:
         """The dummy reports that an estimator must correct for, if there are any."""

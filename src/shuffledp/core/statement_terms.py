@@ -96,6 +96,9 @@ class Withdrawal(StrEnum):
 _WITHDRAWAL_IN_WORDS = {Withdrawal.SEEDED: "the randomness came from a seed, and anyone who knows the seed can undo it"}
 
 
+ASSUMED = "assumed"
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis(Described):
     """One hypothesis of a theorem, evaluated: "small-epsilon0" requires "epsilon0 <= 1.41", and has "epsilon0=2"."""
@@ -104,6 +107,11 @@ class Hypothesis(Described):
     requirement: str
     value: str
     holds: bool
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether it must hold in the world, as no computation can check it."""
+        return self.value == ASSUMED
 
     @property
     def text(self) -> str:

@@ -76,7 +76,7 @@ class PrivacyStatement(Described):
         if self.withdrawn is not None:
             would = f" Without that: {self.sentence_of(self.claimed)}" if self.claimed else ""
             return f"WITHDRAWN: nothing is promised, because {self.withdrawn.text}.{would}"
-        needs = "; ".join(member.text for member in self.trust)
+        needs = "; ".join(self.needs)
         own = f", {self.proof}" if self.basis.status is Status.OWN_PROOF else ""
         unit = "" if self.unit is Unit.USER else "This is per report: somebody who sends several must add them up. "
         sentences = [
@@ -93,6 +93,13 @@ class PrivacyStatement(Described):
         """A guarantee in one sentence, about the subject of this statement."""
         is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES}
         return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What must hold in the world: whom to trust, and what else is assumed, of all parts."""
+        bases = [self.basis, *(leaf.statement.basis for leaf in self.leaves())]
+        assumed = [each.requirement for basis in bases for each in basis.hypotheses if each.is_assumed]
+        return (*(member.text for member in self.trust), *dict.fromkeys(assumed))
 
     def leaves(self) -> tuple[Part, ...]:
         """The parts that have no parts themselves, each under the labels that lead to it; empty without parts."""

@@ -166,10 +166,11 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     """Chart and table of what each theorem says; None if a report may tell everything, and for groups and graphs."""
-    task, people = outcome.column, outcome.model.num_users
+    task, people = outcome.column, outcome.model.shuffle.num_honest
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
-    curves = Curves.over_users(task.model, people=people, delta=task.release.delta)
+    fakes = outcome.model.fakes
+    curves = Curves.over_users(lambda honest: task.model(honest + fakes), people=people, delta=task.release.delta)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
     chart = bounds_chart(curves, name="accounting", who="this task", withdrawn=withdrawn)

@@ -189,7 +189,7 @@ def errors_section(outcome: ColumnOutcome) -> Section | None:
     sampling = estimate.sampling_error
     if sampling is None:
         return None
-    people, errors_in = outcome.model.num_users, scale_of(outcome).unit_of_errors
+    people, errors_in = outcome.model.num_senders, scale_of(outcome).unit_of_errors
     kinds = (sampling, estimate.standard_error, estimate.population_error)
     worth = _worth(people, [_typical(each) for each in kinds])
     lead = (
@@ -218,7 +218,7 @@ def _every_error(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...])
         shown = [scale.text(each, unit=False) for each in errors]
         if errors[0] <= 0:  # an error that is estimated as zero is not known to be zero, and neither is the sum
             shown[0] = shown[2] = NOTHING
-        rows.append((name, *shown, _worth(outcome.model.num_users, errors) or NOTHING))
+        rows.append((name, *shown, _worth(outcome.model.num_senders, errors) or NOTHING))
     errors_in = f" in {scale.unit_of_errors}" if scale.unit_of_errors else ""
     heads = tuple(map(Column, (scale.noun, "Sampling", "Randomizing", "Both", "Worth")))
     each = f"or each {scale.noun.lower()}"
@@ -260,7 +260,7 @@ def _bars(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...]) -> Ite
 
 def beside_section(outcome: ColumnOutcome) -> Section | None:
     """The error of a protocol beside those of other ways, for one epsilon; None for a task without a protocol."""
-    section, people = outcome.column.randomizer, outcome.model.num_users
+    section, people = outcome.column.randomizer, outcome.model.num_senders
     if not isinstance(section, ProtocolSection):
         return None
     own, central = float(outcome.release.estimate.standard_error.max()), section.central_error(people)

@@ -67,12 +67,12 @@ def secret_file(file: str) -> str:
 
 def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
     """How much went in and came out, in a sentence."""
-    people, lost = f"{model.num_users:,} people", ""
-    what = "reports" if flow.released == model.num_users else f"messages of {people}"
-    if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_users:
+    people, lost = f"{model.num_senders:,} people", ""
+    what = "reports" if flow.released == model.num_senders else f"messages of {people}"
+    if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_senders:
         what = f"reports handed in by {people}"
-        if flow.released < model.num_users:
-            what, lost = f"of {model.num_users:,} reports", " The others got lost on their way."
+        if flow.released < model.num_senders:
+            what, lost = f"of {model.num_senders:,} reports", " The others got lost on their way."
     received = f"{flow.received:,} rows received, " if flow.received is not None else ""
     missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
     return f"{received}{missing}{flow.released:,} {what} released.{lost}"
@@ -86,7 +86,7 @@ def _received(flow: DataFlow) -> Step:
 
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
-    users, messages = model.num_users, model.local.num_messages
+    users, messages = model.num_senders, model.local.num_messages
     loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
     if model.local.guarantee.is_trivial:
         loss = "which hides nothing before the shuffle"
@@ -143,10 +143,11 @@ def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
 def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
     if flow.expected is None:
         return ()
-    difference = model.num_users - flow.expected
+    difference = model.num_senders - flow.expected
     beside = f"{count(abs(difference))} {'more' if difference > 0 else 'fewer'}" if difference else "exactly as planned"
     people = count_of(flow.expected, "person was planned for", "people were planned for")
-    return (f"{people}; {count(model.num_users)} took part ({beside}). All numbers here are for those who took part.",)
+    came = f"{count(model.num_senders)} took part ({beside})"
+    return (f"{people}; {came}. All numbers here are for those who took part.",)
 
 
 def _labels(outcome: ColumnOutcome) -> tuple[str, ...]:

@@ -263,7 +263,7 @@ def worst_of(model: ProtocolModel) -> str:
 
 def _command(outcome: ColumnOutcome) -> str:
     """What asks the library for more about this task."""
-    people = f"--users {outcome.model.num_users}" if outcome.column.groups is None else "--input FILE"
+    people = f"--users {outcome.model.num_senders}" if outcome.column.groups is None else "--input FILE"
     several = len(outcome.statements[0].parts) > 1  # perhaps of columns
     return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"
 

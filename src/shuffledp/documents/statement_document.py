@@ -141,7 +141,7 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
         trust=(
             Text("Who must be trusted", Role.HEADING, on=PAGE),
             Text(_HOLDS, on=PAGE),
-            Listing(tuple(each.text for each in first.trust), "trust", dangers, on=PAGE),
+            Listing(first.needs, "trust", dangers, on=PAGE),
         ),
         grounds=(*_grounds(first), *(known if others else ())),
     )
@@ -254,8 +254,8 @@ def _card(statement: PrivacyStatement, known: Sequence[str]) -> Iterable[Block]:
     yield from told(*(each for each in statement.all_remarks if each not in known), role=Role.NOTE)
     if statement.parts:
         yield Fold("What it was put together from", tuple(_shares(statement)))
-    if statement.trust:
-        yield Fold(_HOLDS, (Listing(tuple(each.text for each in statement.trust), "trust"),))
+    if statement.needs:
+        yield Fold(_HOLDS, (Listing(statement.needs, "trust"),))
     yield from _hypotheses(statement.basis)
 
 

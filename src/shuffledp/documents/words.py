@@ -48,7 +48,7 @@ def sent(model: ProtocolModel, num_reports: int) -> str:
     """How much came from how many people: "30,718 reports", or "80,000 messages of 10,000 people"."""
     if model.local.num_messages == 1:
         return count_of(num_reports, "report", "reports")
-    return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_users, 'person', 'people')}"
+    return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_senders, 'person', 'people')}"
 
 
 def listed(items: Sequence[str]) -> str:

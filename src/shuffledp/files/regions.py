@@ -72,7 +72,7 @@ def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, besid
     for mixing in (shuffler, None):
         analyzer = RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers))
         found.append(_first(analyzer.estimate(analyzer.summarize(view)), rows))
-    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle)
+    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle).with_fakes(column.people.fakes)
     names = tuple(column.targets[row % len(column.targets)] for row in range(rows))
     return Regional(
         estimate=found[0].with_targets(names),

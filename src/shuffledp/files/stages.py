@@ -226,7 +226,7 @@ def _with_remarks(column: Column, release: Release, flow: DataFlow) -> Release:
     if flow.missing:
         named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
         remarks.append(_WHO_ANSWERED[named])
-    people = release.model.num_users
+    people = release.model.num_senders
     if flow.expected is not None and people < flow.expected:
         came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
         remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")

@@ -257,7 +257,7 @@ def plan_walk(
         distance_rounds=distance,
         by_rounds=tuple(rows),
         parts=_parts(walk, shuffler, delta, own),
-        risks=_risks(shuffler, local, walk.colluding),
+        risks=_risks(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
         printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
     )
 
@@ -349,15 +349,14 @@ def _parts(
 def _risks(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
     """The planned share of colluders first, and some others."""
     people, epsilon0 = shuffler.first_graph.num_users, local.epsilon0
+    shares = {share: math.ceil(share * people * (1 - 1e-12)) for share in (own, *_SHARES)}
     return tuple(
         Risk(
             share=share,
-            exposure=average_exposure(
-                num_users=people, num_rounds=shuffler.num_rounds, num_colluding=math.ceil(share * people)
-            )
+            exposure=average_exposure(num_users=people, num_rounds=shuffler.num_rounds, num_colluding=colluding)
             + 0.0,  # never -0
             delta_at_least=first_hop_delta(share=share, epsilon0=epsilon0, epsilon=epsilon0 / 2),
         )
-        for share in dict.fromkeys((own, *_SHARES))
-        if 0 < math.ceil(share * people) < people
+        for share, colluding in shares.items()
+        if 0 < colluding < people
     )

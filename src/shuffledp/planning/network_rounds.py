@@ -39,6 +39,7 @@ class NetworkShuffle:
         dropout: the chance that a report is lost in a round, below 1.
         offline: the chance that a person is offline for a round, below 1.
         colluding: share of the people who may tell the analyst what passed through their hands, below 1.
+        fakes: people besides them who may be fake, and tell as much; 0 or more.
 
     Raises:
         InvalidParameterError: if the share is out of range, or the randomizer takes no whole number that dummies could
@@ -53,9 +54,11 @@ class NetworkShuffle:
     dropout: float = 0.0
     offline: float = 0.0
     colluding: float = 0.0
+    fakes: int = 0
 
     def __post_init__(self) -> None:
         validate.probability(colluding=self.colluding)
+        validate.integer_at_least(0, fakes=self.fakes)
         if not self.graphs:
             raise validate.invalid("one graph or more", graph=[])
         self._dummies()
@@ -69,6 +72,11 @@ class NetworkShuffle:
     def num_users(self) -> int:
         """People who pass reports on."""
         return self.graphs[0].num_users
+
+    @property
+    def num_colluding(self) -> int:
+        """People who may tell what passed through their hands, fake ones among them."""
+        return min(math.ceil(self.colluding * self.num_users) + self.fakes, self.num_users)
 
     @property
     def local(self) -> LocalModel:
@@ -91,7 +99,7 @@ class NetworkShuffle:
             dropout=self.dropout,
             offline=self.offline,
             submissions=self.submissions,
-            num_colluding=math.ceil(self.colluding * self.num_users),
+            num_colluding=self.num_colluding,
             **self._dummies(),
         )
 
@@ -147,7 +155,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
         2
     """
     validate.open_probability(delta=delta)
-    if walk.offline or walk.colluding:
+    if walk.offline or walk.num_colluding:
         return None
     settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
     found = _FEWEST.get(walk.graphs, settings)  # a plan asks for all parts together, and for each
@@ -159,7 +167,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
     """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence."""
     everything = together(walk.graphs)
-    for name, share in (("offline", walk.offline), ("colluding", walk.colluding)):
+    for name, share in (("offline", walk.offline), ("colluding", walk.colluding), ("fakes", walk.fakes)):
         if share:
             return f"no number of rounds comes near the guarantee of a uniform shuffle where {name} is above 0"
     if not _gains(epsilon_of_uniform(walk.local, walk.num_users, delta), walk.local) and everything.is_connected:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,10 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         for part in self.parts:
             if (part.num_rounds, part.protocol, part.laziness, part.dropout, part.offline) != walk:
                 raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
+
+    def with_fakes(self, fakes: int) -> Self:
+        """The shuffle with so many colluders at least, since fake people pass reports on too."""
+        return self if fakes <= self.num_colluding else self.counting(self.num_users - fakes)
 
     def num_reports(self, num_messages: int) -> range:
         """As many as there are people, or ``submissions`` from each; where some get lost, hardly ever fewer."""

@@ -38,16 +38,25 @@ class PeopleSection(Section):
     id: str | None = None
     expected: int | None = None
     earlier: tuple[str, ...] = ()
+    fakes: int = 0
 
     def __post_init__(self) -> None:
         if self.id is not None:
             some_text(id=self.id)
         if self.expected is not None:
             validate.integer_at_least(1, expected=self.expected)
+        validate.integer_at_least(0, fakes=self.fakes)
+        if self.expected is not None and self.fakes >= self.expected:
+            raise invalid(f"below expected={self.expected}", fakes=self.fakes)
         for sha256 in self.earlier:
             require_sha256(earlier=sha256)
         if len(set(self.earlier)) != len(self.earlier):
             raise invalid("all different", earlier=list(self.earlier))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the table; without ``fakes`` where there are none."""
+        table = super(PeopleSection, self).to_dict()
+        return table if self.fakes else without_none(table | {"fakes": None}, "fakes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +128,7 @@ class Column(Described):
             shuffler=self.shuffler.kind,
         )
         object.__setattr__(self, "randomizer", self.randomizer.within(here))
+        self._check_fakes()
         if self.missing is Missing.CATEGORY:
             object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
         elif self.randomizer.missing_category:
@@ -160,6 +170,25 @@ class Column(Described):
                 "rows of the input: whoever is left out passes nothing on; got missing='drop'."
             )
 
+    def _check_fakes(self) -> None:
+        """Somebody honest is in every release, and enough of them for the protocol's noise."""
+        fakes, least = self.people.fakes, self.release.minimum_batch
+        if not fakes:
+            return
+        if fakes >= least:
+            raise InvalidParameterError(
+                "[people] fakes must be below minimum_batch of [release], so that somebody honest is in every release; "
+                f"got fakes={fakes} with minimum_batch={least}."
+            )
+        most = None if self.people.expected is None else self.randomizer.most_people
+        if most is not None and fakes > (spare := most - self.randomizer.least_people):
+            raise InvalidParameterError(
+                f"[people] fakes must be at most {spare}, the people whose noise is not needed by the "
+                f"dropout_fraction of [protocol]: fake senders add none; got fakes={fakes}."
+            )
+        if isinstance(self.shuffler, NetworkSection):
+            object.__setattr__(self, "shuffler", self.shuffler.within(fakes))
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The column that ``to_dict`` wrote; refuses both a randomizer and a protocol."""
@@ -171,12 +200,13 @@ class Column(Described):
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
         """Refuse to release anything about fewer people, here or ``planned`` for, than make the protocol's noise."""
-        least = self.randomizer.least_people
-        if num_users < least:
+        least, fakes = self.randomizer.least_people, self.people.fakes
+        if num_users - fakes < least:
             outcome = "Nothing would be released" if planned else "Nothing was released"
+            honest = f" besides fakes={fakes}, who add none" if fakes else ""
             raise BatchTooSmallError(
                 f"a release by {self.randomizer.kind!r} needs the noise of at least {least} people in column "
-                f"{self.value!r}, those expected less the dropout_fraction; got {num_users}. {outcome}."
+                f"{self.value!r}{honest}, those expected less the dropout_fraction; got {num_users}. {outcome}."
             )
 
     def require_batch(self, num_reports: int) -> None:
@@ -234,6 +264,7 @@ class Column(Described):
             randomizer=randomizer,
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
             analyzer=self.randomizer.analyzer(level=self.release.level),
+            fakes=self.people.fakes,
         )
 
     def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:

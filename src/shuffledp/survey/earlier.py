@@ -264,11 +264,11 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
     """Whether a protocol is that of a column, as far as the task tells it, with so many reports."""
     section, local = column.shuffler, column.randomizer.randomizer().model
-    if model.local != local or num_reports not in model.shuffle.num_reports(local.num_messages):
-        return False
     if section.needs_groups or section.needs_graph or section.num_rows is not None:
-        return not model.shuffle.is_uniform
-    return model.shuffle == section.in_rounds(section.shuffler(), local.num_messages).model(model.num_users)
+        described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
+        left_out = model.num_senders - model.shuffle.num_honest
+        return described and left_out >= model.fakes and num_reports in model.shuffle.num_reports(local.num_messages)
+    return model == column.model(local.num_users_of(num_reports))
 
 
 def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
@@ -328,8 +328,7 @@ def _least_released(column: Column, num_reports: int, headline: PrivacyStatement
     local = column.randomizer.randomizer().model
     if not column.shuffler.is_uniform or not 0 < delta < 1:
         return 0.0
-    model = ProtocolModel(local=local, shuffle=column.shuffler.shuffler().model(local.num_users_of(num_reports)))
-    lower = best_lower_bound(model, delta)
+    lower = best_lower_bound(column.model(local.num_users_of(num_reports)), delta)
     return 0.0 if lower is None else epsilon_of(lower.guarantee)
 
 

@@ -26,7 +26,7 @@ from shuffledp.survey.randomizer_section import MeanSection, RandomizerSection
 from shuffledp.survey.section import Circumstances, OutOfRange
 
 if TYPE_CHECKING:
-    from shuffledp.core.shuffle_models import ShuffleModel
+    from shuffledp.core.local_models import ProtocolModel
 
 
 STATISTICS = ("mean", "sum")
@@ -71,8 +71,8 @@ class ProtocolSection(MeanSection):
         return super(RandomizerSection, cls).members()
 
     @abstractmethod
-    def plan(self, shuffle: "ShuffleModel") -> ProtocolPlan:
-        """The plan of a collection that goes through this shuffle."""
+    def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
+        """The plan of a collection of which this is known."""
 
     @abstractmethod
     def central_error(self, num_users: int) -> float:
@@ -160,13 +160,13 @@ class SplitAndMixSection(ProtocolSection):
         """1 for a mean, the number of people for a sum."""
         return float(num_users) if self.statistic == "sum" else 1.0
 
-    def plan(self, shuffle: "ShuffleModel") -> ProtocolPlan:
-        """The certificate for this shuffle, and errors beside those of others."""
-        model, people = self.randomizer().model, shuffle.num_users
+    def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
+        """The certificate for its shuffle, and errors beside those of others."""
+        model, people = self.randomizer().model, protocol.num_senders
         delta = None if self.circumstances is None else self.circumstances.delta
         return ProtocolPlan(
-            certificate=split_and_mix_certificate(model, shuffle, delta=delta),
-            least_people=self.least_people,
+            certificate=split_and_mix_certificate(model, protocol.shuffle, delta=delta),
+            least_people=self.least_people + protocol.fakes,
             wrap_probability=model.wrap_probability,
             noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
             central_error=self.central_error(people),

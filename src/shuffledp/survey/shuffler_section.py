@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from abc import abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -204,6 +204,7 @@ class NetworkSection(ShufflerSection):
     colluding: float = 0.0
     graph_seed: int | None = None
     sha256: str | None = None
+    fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
 
     def __post_init__(self) -> None:
         for name in self._names:
@@ -226,11 +227,11 @@ class NetworkSection(ShufflerSection):
         self._check_source()
 
     def _check_auto(self) -> None:
-        for name in ("offline", "colluding"):
+        for name in ("offline", "colluding", "fakes"):
             if self.rounds == AUTO and getattr(self, name):
                 raise InvalidParameterError(
-                    f"rounds must be a number where {name} is above 0: no number of rounds comes near the guarantee of "
-                    f"a uniform shuffle then; got rounds='auto' with {name}={getattr(self, name)}."
+                    f"{self.title} rounds must be a number where {name} is above 0: no number of rounds comes near the "
+                    f"guarantee of a uniform shuffle then; got rounds='auto' with {name}={getattr(self, name)}."
                 )
 
     def _check_source(self) -> None:
@@ -265,6 +266,16 @@ class NetworkSection(ShufflerSection):
         """The files that the graphs of the rounds are in; none for a random graph."""
         return self._names if self.degree is None else ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the table."""
+        return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key != "fakes"}
+
+    def within(self, fakes: int) -> Self:
+        """The section as part of a task with so many fake senders, who pass reports on as everybody does."""
+        object.__setattr__(placed := replace(self), "fakes", fakes)
+        placed._check_auto()
+        return placed
+
     def pinned(self, folder: Path) -> "NetworkSection":
         """The section with the digest of its files, if it has any; as `digest_of_files`."""
         if not self.files:
@@ -296,6 +307,7 @@ class NetworkSection(ShufflerSection):
                 dropout=self.dropouts,
                 offline=self.offline,
                 colluding=self.colluding,
+                fakes=self.fakes,
             )
         except InvalidParameterError as error:
             reason = str(error)
@@ -352,8 +364,8 @@ class NetworkSection(ShufflerSection):
         )
 
     def num_colluding(self, num_users: int) -> int:
-        """People who may collude, rounded up."""
-        return math.ceil(self.colluding * num_users)
+        """People who may collude, rounded up, and fake ones."""
+        return min(math.ceil(self.colluding * num_users) + self.fakes, num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

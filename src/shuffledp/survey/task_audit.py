@@ -15,6 +15,7 @@ from shuffledp.attacks.findings import counted, outcome_of, tally
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
@@ -144,6 +145,11 @@ class TaskAudit:
                 f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be "
                 "released. What is claimed here is what would be stated of so few."
             )
+        if fakes := self.task.people.fakes:
+            found.append(
+                f"Of these people {fakes:,} may be fake senders, who tell whoever attacks what they sent: they hide "
+                "nobody, and are left out of the batch that is played, or play on the attacker's side."
+            )
         drawn = isinstance(self.task.shuffler, NetworkSection) and self.task.shuffler.degree is not None
         if drawn and expected not in (None, self.num_users):
             found.append(
@@ -244,16 +250,19 @@ def audit_task(
     for column in task.columns:
         require_planned(column, num_users)
         pipeline = column.pipeline(shuffler_of(column, grouping, graphs))
-        statements = account_all(pipeline.model(num_users), delta=column.release.delta)  # what a run would state
+        model = pipeline.model(num_users)
+        options["num_users"] = model.num_users  # those who hide each other, where the others can be left out
+        statements = account_all(model, delta=column.release.delta)  # what a run would state
         auditing, guessing = (partial(told, f"{verb} {column.value}") for verb in ("auditing", "guessing"))
         report = audit(pipeline, statements, mode=mode, progress=auditing, **options)
-        guessed = audit_leakage(pipeline, progress=guessing, **options) if leakage else None
+        guessed = audit_leakage(pipeline, model, progress=guessing, **options) if leakage else None
         columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
 
 
 def audit_leakage(
     pipeline: Pipeline,
+    model: ProtocolModel,
     *,
     num_users: int,
     trials: int | None,
@@ -264,11 +273,11 @@ def audit_leakage(
     """Hold the stated chance that one person's answer is guessed right against guesses by Bayes' rule.
 
     An exact one is refuted by too many right guesses, and by too few where no attack is right more often (after a
-    uniform shuffle, and without any); an upper bound by too many. ``confidence`` is of both limits together; without
-    ``trials`` there are ``DEFAULT_GUESSES``.
+    uniform shuffle, and without any); an upper bound by too many. What is stated is that of the ``model``, and
+    ``confidence`` is of both limits together; without ``trials`` there are ``DEFAULT_GUESSES``.
     """
     try:
-        stated = guaranteed_vulnerability(pipeline.model(num_users))
+        stated = guaranteed_vulnerability(model)
     except UnsupportedModelError as error:
         return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"Nothing is stated: {error}")
     if not stated.kind.promises:
@@ -290,15 +299,15 @@ def audit_leakage(
         return LeakageFinding(verdict=Verdict.NOT_AUDITED, reason=f"No attack: {error}", vulnerability=stated)
     few = found.verdict is Verdict.NOT_AUDITED
     reason = f"No outcome of {found.trials:,} trials could refute {found.claimed:.6g}." if few else ""
-    weak = found.verdict is Verdict.CONSISTENT and not _would_be_found(found, pipeline, num_users)
+    weak = found.verdict is Verdict.CONSISTENT and not _would_be_found(found, model)
     return LeakageFinding(verdict=found.verdict, reason=reason, vulnerability=stated, guessing=found, weak=weak)
 
 
-def _would_be_found(found: Guessing, pipeline: Pipeline, num_users: int) -> bool:
+def _would_be_found(found: Guessing, model: ProtocolModel) -> bool:
     """Whether so many trials refute the claim with probability 90% if what is true is much more."""
     broken = 2 * found.claimed - found.by_chance
     with suppress(UnsupportedModelError):
-        unshuffled = replace(pipeline.model(num_users), shuffle=IdentityShuffler().model(num_users))
+        unshuffled = replace(model, shuffle=IdentityShuffler().model(model.num_users))
         broken = max(broken, target_vulnerability(unshuffled).lower)
     wins = int(binom.ppf(1 - _POWER, found.trials, min(broken, 1.0)))
     if_broken = counted(wins, found.trials, claimed=found.claimed, confidence=found.confidence)

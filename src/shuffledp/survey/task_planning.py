@@ -271,7 +271,7 @@ def _walks_plan(
 
 
 def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None) -> ColumnPlan:
-    num_users = model.num_users
+    num_users = model.num_senders
     chosen, unit = column.randomizer, column.randomizer.unit_of(num_users)
     options, unfit = [_option(column, num_users, shuffler)], []
     for kind, member in RandomizerSection.members().items():
@@ -288,7 +288,7 @@ def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks
         options=ranked(options),
         unfit=tuple(unfit),
         statements=statements,
-        protocol=chosen.plan(model.shuffle) if isinstance(chosen, ProtocolSection) else None,
+        protocol=chosen.plan(model) if isinstance(chosen, ProtocolSection) else None,
         network=walks,
     )
 
