@@ -1,6 +1,8 @@
 """Commands that go wrong: the exit code, one line on the error stream, and nothing left behind."""
 
+import os
 import re
+import signal
 import sys
 
 import pytest
@@ -56,6 +58,56 @@ def test_input_that_cannot_be_used_stops_the_command(folder, command, code, sour
     before = set(folder.iterdir())
     assert message in refused(code, command, "task.toml", "--input", source, "--output", "new/out")
     assert set(folder.iterdir()) == before
+
+
+PIPES = [
+    ("account", "pipe"),
+    ("plan", "pipe"),
+    ("run", "pipe", "--input", "answers.csv", "--output", "out"),
+    ("run", "task.toml", "--input", "pipe", "--output", "out"),
+    ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--earlier", "pipe"),
+    ("plan", "task.toml", "--users", "100", "--earlier", "pipe"),
+    ("plan", "graph.toml"),
+    ("account", "--channel", "pipe", "--users", "10", "--delta", "1e-6"),
+    ("leakage", "--users", "10", "--categories", "2", "--epsilon0", "1", "--gain", "pipe"),
+    ("graph", "inspect", "pipe"),
+    ("audit", "task.toml", "--users", "100", "--output", "pipe.html", "--force"),
+]
+
+
+@pytest.fixture
+def no_waiting():
+    """Whatever waits for a pipe in which nobody writes is interrupted."""
+
+    def interrupt(*_):
+        pytest.fail("it waited")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(2)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("arguments", PIPES, ids=" ".join)
+def test_a_pipe_is_refused_wherever_a_file_is_expected(folder, no_waiting, arguments):
+    for name in ("pipe", "pipe.html"):
+        os.mkfifo(folder / name)
+    (folder / "graph.toml").write_text(toml(task_with(shuffler={"kind": "network", "graph": "pipe"})))
+    before = set(folder.iterdir())
+    result = shuffledp(*arguments)
+    assert result.code in (2, 3)
+    assert "pipe" in refused(result.code, *arguments)
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "size"), [(PIPES[0], 1 << 26), (PIPES[1], 1 << 26), (PIPES[4], 1 << 30), (PIPES[7], 1 << 26)]
+)
+def test_a_file_of_senseless_size_is_refused_unread(folder, no_waiting, arguments, size):
+    with (folder / "pipe").open("wb") as file:
+        file.truncate(size + 1)  # of which nothing is on the disk
+    assert f"it is larger than {size >> 20} MiB" in refused(2, *arguments)
 
 
 @pytest.mark.parametrize("command", ["run", "shuffle", "analyze"])

@@ -64,7 +64,7 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
 def is_audit_page(file: Path) -> bool:
     """Whether a file is the page of an audit."""
     try:
-        content = file.read_bytes()
+        content = file.read_bytes() if file.is_file() else b""
     except OSError:
         return False
     return content.startswith(_MARKS[0]) and _MARKS[1] in content

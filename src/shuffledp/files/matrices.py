@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.survey.section import read_whole
 
 _LONGEST_FRACTION = 100  # characters
 _TOLERANCE = 1e-9
-_LARGEST_FILE = 1 << 26
 
 
 def read_channel(path: Path) -> Channel:
@@ -23,8 +23,8 @@ def read_channel(path: Path) -> Channel:
     Entries are decimal numbers or fractions such as ``1/3``, separated by commas. Blank lines are skipped.
 
     Raises:
-        InvalidParameterError: if there is no such file, or it may not be read.
-        InputDataError: if it is empty or too large, rows are not of one length, an entry is not a number from 0 to 1,
+        InvalidParameterError: if there is no such file, it may not be read, or is larger than 64 MiB.
+        InputDataError: if it is empty, rows are not of one length, an entry is not a number from 0 to 1,
             or a row does not sum to 1 (to 1e-9); the message names the line.
     """
     lines = _lines(path, "channel")
@@ -50,8 +50,9 @@ def read_gain(path: Path) -> NDArray[np.float64]:
 
 def _lines(path: Path, what: str) -> list[tuple[int, list[str]]]:
     """The rows that are not blank, all of one length, with their numbers."""
+    text = io.StringIO(_text(path, what), newline=None)
     try:
-        lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(_text(path, what))), 1) if any(row)]
+        lines = [(number, row) for number, row in enumerate(csv.reader(text), 1) if any(row)]
     except csv.Error:
         raise InputDataError(
             f"{path} must be CSV, with entries of at most {csv.field_size_limit()} characters."
@@ -67,9 +68,7 @@ def _lines(path: Path, what: str) -> list[tuple[int, list[str]]]:
 
 def _text(path: Path, what: str) -> str:
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise InputDataError(f"{path} must be at most 64 MiB; got {path.stat().st_size} bytes.")
-        return path.read_text(encoding="utf-8-sig")
+        return read_whole(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputDataError(f"{path} must be CSV, in UTF-8.") from None
     except OSError as error:

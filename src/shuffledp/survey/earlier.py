@@ -19,11 +19,12 @@ from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
 from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, pair_of
 from shuffledp.survey.columns import Column, digest
-from shuffledp.survey.section import one_line, require_sha256
+from shuffledp.survey.section import one_line, read_whole, require_sha256
 from shuffledp.survey.task import Task
 
 _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
 _GRID = 1e-4  # of what several protocols lose together, between machines
+_LARGEST = 1 << 30  # bytes, for a task of millions of categories
 _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
 
 
@@ -109,7 +110,7 @@ class EarlierRelease:
                 promises nothing or less than its task can; or if a text in it has control characters.
         """
         try:
-            content = path.read_bytes()
+            content = read_whole(path, most=_LARGEST)
             data = json.loads(content.decode("utf-8"))
         except OSError as error:
             raise _refused(path, f"be readable: {error.strerror}") from None

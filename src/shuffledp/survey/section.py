@@ -3,14 +3,16 @@
 What each key of each table means, and which values are refused, is said in docs/task-file.md.
 """
 
+import errno
 import hashlib
 import inspect
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
@@ -18,6 +20,7 @@ from shuffledp.core.text import has_controls, is_misleading
 from shuffledp.core.validate import invalid
 
 _SHA256 = re.compile("[0-9a-f]{64}")
+_LARGEST = 1 << 26  # bytes of a file that people write
 
 
 class Section(Described):
@@ -91,6 +94,21 @@ def require_sha256(**values: str | None) -> None:
             raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
 
 
+def open_file(path: Path) -> IO[bytes]:
+    """A file, open for reading. A pipe or a device, which may never end, is an `OSError` as a folder is."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return path.open("rb")
+
+
+def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
+    """What a file holds; one of more than this many bytes is an `OSError`, before anything of it is read."""
+    with open_file(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
+        return file.read()
+
+
 def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:
     """SHA-256 of the files that a key of the task names, one after the other; with it the task's own covers them.
 
@@ -100,7 +118,7 @@ def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, ke
     total = hashlib.sha256()
     for name in names:
         try:
-            with (folder / name).open("rb") as file:
+            with open_file(folder / name) as file:
                 while part := file.read(1 << 20):
                     total.update(part)
         except (OSError, ValueError) as error:

@@ -14,7 +14,7 @@ from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSect
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Section, one_line, some_text
+from shuffledp.survey.section import Section, one_line, read_whole, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
 
 _NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
@@ -129,8 +129,8 @@ class Task:
         """The task in a TOML file; the digests of the files that groups or graphs are made from become part of it.
 
         Raises:
-            InvalidParameterError: if the file is absent, is not TOML, or breaks the schema; or a file that it names
-                cannot be read, or has another digest than the task says.
+            InvalidParameterError: if the file is absent, no regular file, larger than 64 MiB, is not TOML, or breaks
+                the schema; or a file that it names cannot be read, or has another digest than the task says.
         """
         return cls.from_dict(_read_toml(path)).pinned(Path(path).parent)
 
@@ -241,9 +241,9 @@ class Task:
 
 
 def _read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file; refused if it is absent or is not TOML."""
+    """The tables of a TOML file; refused if it is absent, no regular file, larger than 64 MiB, or is not TOML."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_whole(Path(path)).decode("utf-8-sig")
     except OSError as error:
         raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
     except UnicodeDecodeError:
