@@ -64,6 +64,10 @@ def refusal(path, columns=("a",), error=InputDataError, **options) -> str:
         ("a,b\n x ,1\n", [" x "]),
         ("a,b\n\u4e0d,1\n", ["\u4e0d"]),
         ('"two\nlines",a\n1,x\n', ["x"]),
+        ("b;a\n1;x\n2;y, z\n", ["x", "y, z"]),
+        ('\ufeff"a";b\r\n"x; y";1,5\r\n', ["x; y"]),
+        ("b,c;a\n1,5;x\n", ["x"]),
+        ("a,b;c\nx,1;2\n", ["x"]),
     ],
 )
 def test_csv_is_read_as_it_is_written(csv_file, content, expected):
@@ -82,6 +86,16 @@ def test_blocks_may_end_anywhere(csv_file, monkeypatch, size):
     path = csv_file("a,b\n" + "".join(f'"{row}",{i}\n' for i, row in enumerate(rows)))
     assert column(path) == rows
     assert len(list(read_batches(path, ["a"]))) > 3
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_a_batch_of_the_shortest_rows_is_bounded_too(csv_file, monkeypatch, line_end):
+    monkeypatch.setattr(reading, "_ROWS_AT_A_TIME", 50)
+    rows = ["x", "longer than the others", None, None, "y"] * 200
+    path = csv_file("a\n" + "".join(f"{row or ''}{line_end}" for row in rows))
+    batches = [batch.num_rows for batch in read_batches(path, ["a"])]
+    assert max(batches) <= 51  # with the end of a row that began in the batch before
+    assert column(path) == rows
 
 
 def test_progress_is_told_after_each_batch(csv_file, monkeypatch):
@@ -104,11 +118,12 @@ def test_an_empty_file_and_one_without_rows_are_refused(csv_file):
 
 
 @pytest.mark.parametrize(
-    "content", ["b,c\n1,2\n", f"{ANSWER},x\n{ANSWER},y\n", "a;b\nx;1\n", f"# {ANSWER}\na,b\nx,1\n", "A,b\nx,1\n"]
+    "content",
+    ["b,c\n1,2\n", f"{ANSWER},x\n{ANSWER},y\n", "b;c\nx;1\n", "a\tb\nx\t1\n", f"# {ANSWER}\na,b\nx,1\n", "A,b\nx,1\n"],
 )
 def test_an_absent_column_is_named_and_the_columns_that_are_there_are_not(csv_file, content):
     text = refusal(csv_file(content))
-    assert text.endswith("(its first line must name the columns, separated by commas); it lacks 'a'.")
+    assert text.endswith("(its first line must name the columns, separated by commas or semicolons); it lacks 'a'.")
 
 
 def test_all_absent_columns_are_named_at_once_even_those_that_need_not_be_read(csv_file):

@@ -28,6 +28,7 @@ _BYTES_OF_ROWS_AT_A_TIME = 1 << 23
 _BYTES_OF_VALUE = 8
 _BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
+_DELIMITERS = (",", ";")
 _PARQUET_MAGIC = b"PAR1"
 _ROWS_SHOWN = 5
 # Types that pyarrow cannot search, and what they are read as.
@@ -70,9 +71,9 @@ def read_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The named columns, in row order, at most about half a million rows at a time, and fewer if they are wide.
 
-    CSV (also compressed: ``.csv.gz``) is separated by commas and needs a header line; its columns come as text, an
-    empty field as null. A blank line is skipped, but in a file of a single column it is an empty field. Parquet columns
-    come in their own types.
+    CSV (also compressed: ``.csv.gz``) needs a header line, and is separated by commas, or by semicolons where only they
+    leave all columns in the header; its columns come as text, an empty field as null. A blank line is skipped, but in a
+    file of a single column it is an empty field. Parquet columns come in their own types.
 
     Args:
         path: the file.
@@ -196,18 +197,20 @@ def _parquet_batches(
 
 
 def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    header = _csv_header(path)
+    header, delimiter = _csv_header(path, {*columns, *present})
     if not header:
         return
-    hint = " (its first line must name the columns, separated by commas)"
+    hint = " (its first line must name the columns, separated by commas or semicolons)"
     _check_columns(path, header, [*columns, *present], hint)
     with pa.input_stream(str(path), compression="detect") as file:
-        source = _QuoteCounter(file)
+        source = _CsvSource(file)
         yield from pyarrow.csv.open_csv(
             source,
             # One thread: only so do errors know the row, and it is no slower.
             read_options=pyarrow.csv.ReadOptions(block_size=_BYTES_AT_A_TIME, use_threads=False),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1
+            ),
             convert_options=pyarrow.csv.ConvertOptions(
                 include_columns=list(columns),
                 column_types=dict.fromkeys(columns, pa.string()),
@@ -220,20 +223,26 @@ def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> 
         raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
 
 
-def _csv_header(path: Path) -> list[str]:
-    """The first line that is not blank."""
+def _csv_header(path: Path, wanted: set[str]) -> tuple[list[str], str]:
+    """The first line that is not blank, and what separates its fields: semicolons where only they leave all wanted."""
+    headers = [(_first_row(path, delimiter), delimiter) for delimiter in _DELIMITERS]
+    return next((each for each in headers if wanted.issubset(each[0])), headers[0])
+
+
+def _first_row(path: Path, delimiter: str) -> list[str]:
     with pa.input_stream(str(path), compression="detect") as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         lines = iter(lambda: text.readline(_LETTERS_OF_HEADER), "")
-        return next((row for row in csv.reader(lines) if row), [])
+        return next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
 
 
-class _QuoteCounter(io.RawIOBase):
-    """A file that counts the quotation marks that are read from it."""
+class _CsvSource(io.RawIOBase):
+    """A file that gives back so little at once that a batch of rows is bounded, and counts the quotation marks."""
 
     def __init__(self, file: pa.NativeFile) -> None:
         super().__init__()
         self._file = file
+        self._rest = b""
         self.quotes = 0
 
     def readable(self) -> bool:
@@ -241,8 +250,12 @@ class _QuoteCounter(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        content: bytes = self._file.read(size)
+        """The next bytes: so many, or fewer where lines are short."""
+        content: bytes = self._rest or self._file.read(size)
+        line_end, stop = max(b"\n", b"\r", key=content.count), len(content)
+        while content.count(line_end, 0, stop) > _ROWS_AT_A_TIME:
+            stop //= 2
+        content, self._rest = content[:stop], content[stop:]
         self.quotes += content.count(b'"')
         return content
 
