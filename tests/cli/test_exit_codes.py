@@ -1,15 +1,20 @@
 """Commands that go wrong: the exit code, one line on the error stream, and nothing left behind."""
 
+import errno
+import io
 import os
 import re
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cli.running import COMMANDS, refused, shuffledp, task_with, toml, write_answers, write_task
 from shuffledp import cli
 from shuffledp.documents import page
+from shuffledp.files.parquet import read_facts
 
 
 def test_a_negative_seed_is_refused(folder):
@@ -95,10 +100,26 @@ def test_a_pipe_is_refused_wherever_a_file_is_expected(folder, no_waiting, argum
         os.mkfifo(folder / name)
     (folder / "graph.toml").write_text(toml(task_with(shuffler={"kind": "network", "graph": "pipe"})))
     before = set(folder.iterdir())
-    result = shuffledp(*arguments)
-    assert result.code in (2, 3)
-    assert "pipe" in refused(result.code, *arguments)
+    assert "pipe" in refused(3 if arguments[0] == "graph" else 2, *arguments)
     assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", [each for each in PIPES if "--force" not in each], ids=" ".join)
+def test_a_file_that_may_not_be_read_is_refused_in_a_line(folder, monkeypatch, arguments):
+    (folder / "pipe").write_text("0,1\n")
+    (folder / "graph.toml").write_text(toml(task_with(shuffler={"kind": "network", "graph": "pipe"})))
+    opened = type(folder).open
+
+    def may_not(path, *rest, **options):
+        if path.name == "pipe":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(path, *rest, **options)
+
+    monkeypatch.setattr(type(folder), "open", may_not)  # the tests may run as root, who may read everything
+    monkeypatch.setattr(os, "access", lambda path, *_, **__: path != "pipe")
+    text = refused(3 if arguments[0] == "graph" else 2, *arguments)
+    assert "pipe" in text
+    assert "Permission denied" in text
 
 
 @pytest.mark.parametrize(
@@ -163,6 +184,50 @@ def test_no_command_at_all_shows_the_usage():
     result = shuffledp()
     assert result.code in (0, 2)  # as the parser of arguments has it, which changed its mind
     assert "Usage:" in result.out + result.err
+
+
+# ---- printing -------------------------------------------------------------------------------------------------------
+
+
+class Full(io.StringIO):
+    """A stream that takes nothing."""
+
+    def write(self, *_):
+        raise OSError(errno.ENOSPC, "SECRET")
+
+
+def ended(monkeypatch, *arguments) -> object:
+    """The exit code of a command whose output nobody takes, or whose errors nobody hears."""
+    monkeypatch.setattr(sys, "argv", ["shuffledp", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    return ending.value.code
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_output_that_nobody_can_take_is_said_in_a_line_and_the_files_are_there(folder, monkeypatch, capsys, json):
+    monkeypatch.setattr(sys, "stdout", Full())
+    command = ["randomize", "task.toml", "--input", "answers.csv", "--output", "r.parquet", *json]
+    assert ended(monkeypatch, *command) == 1
+    text = capsys.readouterr().err
+    assert text.startswith("shuffledp: printing, or reading, failed: No space left on device (OSError at ")
+    assert text.endswith("Outputs that are in their place are whole.\n")
+    assert text.count("\n") == 1
+    assert read_facts(folder / "r.parquet").content == "reports"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_nothing_is_said_about_it_once_more_at_the_end():
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "shuffledp", "--version"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_an_error_that_nobody_can_hear_still_has_its_exit_code(folder, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Full())
+    assert ended(monkeypatch, "account", "absent.toml") == 2
 
 
 # ---- what should never happen ---------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """The commands and their options. Heavy imports wait until a command runs, so that ``--help`` is instant."""
 
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -48,6 +50,12 @@ def run_app(asked: Sequence[int] = ()) -> None:
         _fail(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
     except MemoryError:
         _fail("there is not enough memory for this.", 1)
+    except OSError as error:
+        sys.stdout = io.StringIO()  # else Python tries in vain, and complains, to print the rest when it ends
+        reason = os.strerror(error.errno) if error.errno else "the operating system gives no reason"
+        _fail(
+            f"printing, or reading, failed: {reason} ({_place(error)}). Outputs that are in their place are whole.", 1
+        )
     except Exception as error:
         _fail(f"this is a bug, please report it: {_place(error)}. No message is shown: it might quote an answer.", 1)
 
@@ -65,7 +73,8 @@ def _run_quietly(asked: Sequence[int]) -> None:
 
 def _fail(message: str, code: int) -> NoReturn:
     line = " ".join(message.splitlines())
-    sys.stderr.write(f"shuffledp: {printable(line)}\n")  # a file's name may hold what would command the terminal
+    with suppress(OSError):  # nobody may be able to hear it
+        sys.stderr.write(f"shuffledp: {printable(line)}\n")  # a file's name may hold what would command the terminal
     sys.exit(code)
 
 

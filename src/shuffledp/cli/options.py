@@ -11,8 +11,13 @@ import typer
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
 
-TaskFile = Annotated[Path, typer.Argument(metavar="TASK.toml", help="The task, fixed before collection.")]
-TaskOrOptions = Annotated[Path | None, typer.Argument(metavar="[TASK.toml]", help="A task, in place of options.")]
+# An input that may not be read is said in a line where it is opened, and not by the parser of arguments, in three.
+TaskFile = Annotated[
+    Path, typer.Argument(metavar="TASK.toml", readable=False, help="The task, fixed before collection.")
+]
+TaskOrOptions = Annotated[
+    Path | None, typer.Argument(metavar="[TASK.toml]", readable=False, help="A task, in place of options.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schema.json) instead of text.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an earlier output of the same name.")]
 Seed = Annotated[
@@ -25,11 +30,13 @@ Earlier = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
+        readable=False,
         help="The statement.json of an earlier release about the same people, named in the task; once for each.",
     ),
 ]
 People = Annotated[
-    Path | None, typer.Option(help="For a task with [groups]: a table of the people with their public columns.")
+    Path | None,
+    typer.Option(readable=False, help="For a task with [groups]: a table of the people with their public columns."),
 ]
 Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
 
@@ -43,7 +50,10 @@ Users = Annotated[int | None, typer.Option(help="How many people take part.")]
 Delta = Annotated[float | None, typer.Option(help="The remainder, such as 1e-6.")]
 Categories = Annotated[int | None, typer.Option(help="How many answers there are, for randomizers of categories.")]
 Matrix = Annotated[
-    Path | None, typer.Option(metavar="matrix.csv", help="A finite randomizer: a row of probabilities for each input.")
+    Path | None,
+    typer.Option(
+        metavar="matrix.csv", readable=False, help="A finite randomizer: a row of probabilities for each input."
+    ),
 ]
 LocalDelta = Annotated[float | None, typer.Option(help="Local remainder, of any randomizer of loss epsilon0.")]
 Honest = Annotated[float, typer.Option(help="Share of the people who do not collude with the analyst.")]

@@ -124,7 +124,9 @@ def _graph() -> None:
 
 @graph_app.command()
 def inspect(
-    edges: Annotated[Path, typer.Argument(metavar="EDGES", help="Edge list: CSV, text, Parquet or .npz; public.")],
+    edges: Annotated[
+        Path, typer.Argument(metavar="EDGES", readable=False, help="Edge list: CSV, text, Parquet or .npz; public.")
+    ],
     *,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shuffledp.randomness.sources import RandomSource
     from shuffledp.survey import Outcome
 
-Answers = Annotated[Path, typer.Option(help="Answers: CSV with a header line, or Parquet.")]
+Answers = Annotated[Path, typer.Option(readable=False, help="Answers: CSV with a header line, or Parquet.")]
 Folder = Annotated[
     Path,
     typer.Option(
@@ -66,7 +66,7 @@ def randomize(
 def shuffle(
     task: TaskFile,
     *,
-    input: Annotated[Path, typer.Option(help="File (or folder) of reports, as `randomize` wrote it.")],  # noqa: A002
+    input: Annotated[Path, typer.Option(readable=False, help="File (or folder) of reports, as `randomize` wrote it.")],  # noqa: A002
     output: Annotated[Path, typer.Option(help="File of the view to write (Parquet); a folder, for several columns.")],
     json: Json = False,
     seed: Seed = None,
@@ -85,7 +85,7 @@ def shuffle(
 def analyze(
     task: TaskFile,
     *,
-    input: Annotated[Path, typer.Option(help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
+    input: Annotated[Path, typer.Option(readable=False, help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
     output: Folder,
     earlier: Earlier = None,
     png: Png = False,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -264,6 +265,8 @@ def _harmless(error: Exception) -> str:
     """What is wrong, as far as it quotes nothing from the file."""
     if isinstance(error, MemoryError):
         return "it needs more memory than there is, or is damaged"
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
     message = str(error)
     ragged = re.match(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
     if ragged:
