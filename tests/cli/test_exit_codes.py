@@ -26,6 +26,7 @@ def test_a_negative_seed_is_refused(folder):
 
 # ---- exit codes -----------------------------------------------------------------------------------------------------
 
+WRITTEN = "reports and views are written in no other format; got output="
 NO_TASK = [
     ("absent.toml", "the task file must be readable; got absent.toml: No such file or directory"),
     (".", "the task file must be readable; got .: Is a directory"),
@@ -129,6 +130,14 @@ def test_a_file_of_senseless_size_is_refused_unread(folder, no_waiting, argument
     with (folder / "pipe").open("wb") as file:
         file.truncate(size + 1)  # of which nothing is on the disk
     assert f"it is larger than {size >> 20} MiB" in refused(2, *arguments)
+
+
+@pytest.mark.parametrize("command", ["randomize", "shuffle"])
+@pytest.mark.parametrize("name", ["r.csv", "r.CSV.gz", "r.json", "r.parquet.txt"])
+def test_no_file_gets_a_name_that_promises_another_format(folder, command, name):
+    text = refused(2, command, "task.toml", "--input", "answers.csv", "--output", name, "--force")
+    assert f"output must be the name of a Parquet file, such as reports.parquet: {WRITTEN}{name!r}.\n" in text
+    assert not (folder / name).exists()
 
 
 @pytest.mark.parametrize("command", ["run", "shuffle", "analyze"])

@@ -77,11 +77,11 @@ def test_every_stage_shows_how_far_it_is(run, folder, monkeypatch, name):
     source = "numbers.csv"
     run(name="randomize", output="given")
     for stage, said in steps.items():
-        options = ("task.toml", "--input", source, "--output", f"{stage}.out")
+        options = ("task.toml", "--input", source, "--output", f"{stage}.parquet")
         result = shuffledp(stage, *options, terminal=stage == name)
         assert result.code == 0, result.err
         assert all(word in result.err for word in said) == (stage == name)
-        source = f"{stage}.out"
+        source = f"{stage}.parquet"
 
 
 def test_a_plan_for_too_few_people_is_refused_as_a_run_would_be(run, folder):

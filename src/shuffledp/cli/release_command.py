@@ -175,6 +175,8 @@ def _stage(
     task = Task.read(task_file)
     _require_apart(taken, output)
     blocks = task.in_blocks
+    if not blocks:
+        _require_parquet(output)
     made = new_folder(output, force=force, is_ours=is_stage) if blocks else new_file(output, force=force)
     with made as place, watching() as watch:
         outcome = getattr(stages, name)(task, taken, place, source=source, watch=watch, **further)
@@ -205,6 +207,17 @@ def _require_apart(input_file: Path, output: Path) -> None:
         return  # whatever is wrong with one of them will be said where it is opened
     if same:
         raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
+
+
+def _require_parquet(output: Path) -> None:
+    """Refuse a name that promises another format than reports and views are written in."""
+    from shuffledp.core.errors import InvalidParameterError
+
+    if output.suffix.lower() not in ("", ".parquet", ".pq"):
+        raise InvalidParameterError(
+            "output must be the name of a Parquet file, such as reports.parquet: reports and views are written in no "
+            f"other format; got output={str(output)!r}."
+        )
 
 
 def _source(seed: int | None) -> "RandomSource | None":
