@@ -18,7 +18,7 @@ def hurried(*, haste: float, thorough: bool = True) -> CayleyShuffler:
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setitem(TASK_KINDS, "hurried", ShufflerKind(hurried))
+    monkeypatch.setitem(TASK_KINDS, "hurried", ShufflerKind(lambda: hurried))
 
 
 @pytest.mark.usefixtures("registered")

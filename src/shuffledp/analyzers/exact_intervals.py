@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from shuffledp.core.table import Floats
 
@@ -66,6 +65,8 @@ def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int)
 
 def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: float) -> Floats:
     """Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row, over all of the first law but what is next to nothing."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
     spread = _SPREADS * np.sqrt(holders * p * (1 - p)) + _FURTHER
     start = np.maximum(np.floor(holders * p - spread), 0).astype(np.int64)
     own = start[:, None] + np.arange(int(2 * spread.max()) + 2)
@@ -77,6 +78,8 @@ def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: flo
 
 def _at_least(trials: Integers, successes: Integers, chance: float) -> Floats:
     """Pr[Bin(trials, chance) >= successes], elementwise."""
+    from scipy.special import betainc
+
     possible = np.clip(successes, 1, np.maximum(trials, 1))
     found = betainc(possible, np.maximum(trials - possible + 1, 1), chance)
     return np.where(successes <= 0, 1.0, np.where(successes > trials, 0.0, found))

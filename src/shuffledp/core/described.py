@@ -22,8 +22,7 @@ from shuffledp.core.errors import InvalidParameterError
 # Where tagged classes live that nothing may have imported yet: a model in a JSON file names its kind, not its module.
 _HOMES = (
     "shuffledp.randomizers",
-    "shuffledp.shufflers.shuffler_kinds",
-    "shuffledp.shufflers.parallel",
+    "shuffledp.shufflers",
     "shuffledp.analyzers",
 )
 
@@ -92,8 +91,9 @@ class Described:
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
         """The members of the family by their tags, as far as they are subclasses of this one; sorted by tag."""
-        for home in _HOMES:
-            importlib.import_module(home)
+        for home in map(importlib.import_module, _HOMES):
+            for name in home.__all__:  # a package may import a name only when it is asked for it
+                getattr(home, name)
         return {name: member for name, member in sorted(cls._members.items()) if issubclass(member, cls)}
 
     @classmethod

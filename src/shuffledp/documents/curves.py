@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,10 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
     ) -> "Curves":
         """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
-        family = _Family(at=lambda number: (describe(int(number)), delta))
+        family = _Family(at=cache(lambda number: (describe(int(number)), delta)))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
-        grid = np.logspace(lowest, highest, 3 * (highest - lowest) + 1).round().astype(np.int64)
+        grid = np.logspace(lowest, highest, 2 * (highest - lowest) + 1).round().astype(np.int64)
         users = np.unique([*grid, people])
         curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         local = np.array(list(family.losses(users).values()))

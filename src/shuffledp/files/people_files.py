@@ -203,6 +203,13 @@ def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) ->
     return tuple(found)
 
 
+def walking_shuffler(column: Column, num_users: int, folder: Path) -> RandomWalkShuffler:
+    """The shuffler of a task whose reports walk along a graph, which is read from the folder."""
+    section = cast(NetworkSection, column.shuffler)
+    graphs = read_graphs(section, num_users, folder)
+    return section.walking(graphs, column.randomizer.randomizer(), column.release.delta)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
     """A view of reports that walked, described as the analyst's own graphs describe it, and what would make it."""

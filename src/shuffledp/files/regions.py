@@ -12,7 +12,7 @@ from shuffledp.accounting import ReidentificationBound, reidentification_bound
 from shuffledp.analyzers import RegionalAnalyzer
 from shuffledp.core.errors import HypothesisError, InputDataError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.flow import View
+from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
@@ -43,7 +43,7 @@ class Regions:
     is_at_slots: bool  # whether the slots' public columns tell which region they are in
 
 
-def regional_of(column: Column, view: View, shuffler: SlotShuffler | None, beside: Path) -> Regional:
+def regional_of(column: Column, view: View, shuffler: Shuffler | None, beside: Path) -> Regional:
     """Estimates by region from a view, and what the shuffle did to the groups; refused if that is not the task's.
 
     Without the ``shuffler`` that made the view it is made again from the public columns in the view; ``beside`` is the

@@ -23,9 +23,8 @@ from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
-from shuffledp.files.people_files import grouping_of, read_graphs
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.survey import ROW, Column, NetworkSection
+from shuffledp.survey import ROW, Column
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
@@ -88,11 +87,14 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
     """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along."""
     if column.shuffler.num_rows is not None and public is not None:
         return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
-    if isinstance(column.shuffler, NetworkSection):
-        graphs = read_graphs(column.shuffler, num_users, beside)
-        return column.shuffler.walking(graphs, column.randomizer.randomizer(), column.release.delta)
+    if column.shuffler.needs_graph:
+        from shuffledp.files.people_files import walking_shuffler
+
+        return walking_shuffler(column, num_users, beside)
     if column.groups is None:
         return column.shuffler.shuffler()
+    from shuffledp.files.people_files import grouping_of
+
     return column.shuffler.shuffler(grouping_of(column.groups, public, num_users, beside))
 
 

@@ -15,15 +15,13 @@ from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
 from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
-from shuffledp.files.people_files import WalkedView
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Watch, counted
-from shuffledp.files.regions import regional_of
 from shuffledp.files.shuffling import ShuffledParts, shuffled
 from shuffledp.files.writing import write_outcome, write_places, write_statement
 from shuffledp.pipeline import Release
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.shufflers import IdentityShuffler, SlotShuffler
+from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import (
     Column,
     ColumnOutcome,
@@ -199,11 +197,15 @@ def _release(
     """
     regional = walks = None
     if column.shuffler.needs_graph:
+        from shuffledp.files.people_files import WalkedView
+
         walks = WalkedView.of(column, next(views), shuffler, beside)
         views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
     elif column.shuffler.needs_groups:
+        from shuffledp.files.regions import regional_of
+
         whole = next(views)
-        regional = regional_of(column, whole, shuffler if isinstance(shuffler, SlotShuffler) else None, beside)
+        regional = regional_of(column, whole, shuffler, beside)
         views = iter([whole])
     views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
     # What shuffled is told by the view; a task alone cannot say it of groups or graphs.

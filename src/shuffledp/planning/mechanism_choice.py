@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +16,12 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.people.groups import Groups
 from shuffledp.randomizers.families import RangeModel
 from shuffledp.randomness.replayable import SeededSource
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
-from shuffledp.shufflers.reference_order import checked_order
+
+if TYPE_CHECKING:
+    from shuffledp.people.groups import Groups
+    from shuffledp.shufflers import SlotShuffler
 
 _PLACES = 20_000  # that are looked at, at least, and in three draws at least
 _MOST_REFINED = 1_000_000  # members of all groups: some seconds
@@ -243,13 +245,13 @@ class LeastDisplacement:
         reason: why, in one sentence.
     """
 
-    shuffler: SlotShuffler
+    shuffler: "SlotShuffler"
     displacements: Mapping[str, float]
     reason: str
 
 
 def least_displacement(
-    groups: Groups, alpha: float, delta: float | None = None, *, order: str | ArrayLike = "auto"
+    groups: "Groups", alpha: float, delta: float | None = None, *, order: str | ArrayLike = "auto"
 ) -> LeastDisplacement:
     """The mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
 
@@ -271,6 +273,10 @@ def least_displacement(
         >>> list(found.displacements)
         ['mallows', 'noisy-sort, laplace', 'noisy-sort, laplace, refined']
     """
+    from shuffledp.people.groups import Groups
+    from shuffledp.shufflers import MallowsShuffler
+    from shuffledp.shufflers.reference_order import checked_order
+
     validate.instance_of(Groups, groups=groups)
     reference = checked_order(groups, order)
     candidates: dict[str, SlotShuffler] = {
@@ -284,8 +290,8 @@ def least_displacement(
 
 
 def least_displaced(
-    *, groups: Groups, alpha: float, delta: float | None = None, order: str | ArrayLike = "auto"
-) -> SlotShuffler:
+    *, groups: "Groups", alpha: float, delta: float | None = None, order: str | ArrayLike = "auto"
+) -> "SlotShuffler":
     """The shuffler of `least_displacement`."""
     return least_displacement(groups, alpha, delta, order=order).shuffler
 
@@ -297,8 +303,10 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
         validate.open_probability(delta=delta)
 
 
-def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
+def _sorts(groups: "Groups", alpha: float, delta: float | None, order: NDArray[np.int64]) -> "dict[str, SlotShuffler]":
     """Sorts by name, those with the simpler spacing first."""
+    from shuffledp.shufflers import NoisySortShuffler
+
     noises: dict[str, float | None] = {"laplace": None} | ({} if delta is None else {"gaussian": delta})
     spacings = {"adaptive": ""} | ({"refined": ", refined"} if _can_refine(groups) else {})
     return {
@@ -310,17 +318,17 @@ def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.
     }
 
 
-def _can_refine(groups: Groups) -> bool:
+def _can_refine(groups: "Groups") -> bool:
     return groups.num_memberships <= _MOST_REFINED
 
 
-def _why(best: str, found: Mapping[str, float], groups: Groups) -> str:
+def _why(best: str, found: Mapping[str, float], groups: "Groups") -> str:
     others = "; ".join(f"{name} {found[name]:.3g}" for name in found if name != best)
     untried = "" if _can_refine(groups) else " Refined spacing was not tried: the groups have too many members for it."
     return f"{best} moves a report by {found[best]:.3g} ranks on average, the least at this loss ({others}).{untried}"
 
 
-def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
+def mean_displacement(shuffler: "SlotShuffler", *, seed: int = 0) -> float:
     """How many ranks a report moves on average, over simulated draws; the same for the same seed.
 
     Args:

@@ -24,8 +24,8 @@ from .shuffler_section import GroupedSection as GroupedSection
 from .shuffler_section import ShufflerSection as ShufflerSection
 from .groups import Grouping as Grouping
 from .groups import GroupsSection as GroupsSection
-from .shuffler_section import NetworkSection as NetworkSection
-from .shuffler_section import Walked as Walked
+from .network_section import NetworkSection as NetworkSection
+from .network_section import Walked as Walked
 
 # losses that add up, and what comes of a task
 from .budget import composed_columns as composed_columns

@@ -19,7 +19,7 @@ from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.section import Circumstances, Section, one_line, require_sha256, some_text
-from shuffledp.survey.shuffler_section import ROW, GroupedSection, NetworkSection, ShufflerSection, uniform_section
+from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
 
 
 class Missing(StrEnum):
@@ -164,7 +164,7 @@ class Column(Described):
 
     def _check_graph(self) -> None:
         """Nobody is left out of a graph whose nodes are the rows of the input."""
-        if isinstance(self.shuffler, NetworkSection) and self.shuffler.files and self.missing is Missing.DROP:
+        if self.shuffler.files and self.missing is Missing.DROP:
             raise InvalidParameterError(
                 "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
                 "rows of the input: whoever is left out passes nothing on; got missing='drop'."
@@ -186,8 +186,7 @@ class Column(Described):
                 f"[people] fakes must be at most {spare}, the people whose noise is not needed by the "
                 f"dropout_fraction of [protocol]: fake senders add none; got fakes={fakes}."
             )
-        if isinstance(self.shuffler, NetworkSection):
-            object.__setattr__(self, "shuffler", self.shuffler.within(fakes))
+        object.__setattr__(self, "shuffler", self.shuffler.within(fakes))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import invalid
-from shuffledp.people.groups import Groups, reference_order
-from shuffledp.people.groups.public_points import METRICS
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
+
+if TYPE_CHECKING:
+    from shuffledp.people.groups import Groups
 
 _WAYS = ("columns", "column", "graph", "lists")
 _KEYS = {  # which keys go with each way, and which of them exactly one must be given of
@@ -51,6 +52,8 @@ class GroupsSection(Section):
         if len(set(self.columns)) != len(self.columns):
             raise invalid("different columns", columns=", ".join(self.columns))
         if self.metric is not None:
+            from shuffledp.people.groups.public_points import METRICS
+
             validate.one_of(METRICS, metric=self.metric)
         if self.metric == "haversine" and len(self.columns) != 2:
             raise invalid("two, latitude and longitude, for metric = 'haversine'", columns=", ".join(self.columns))
@@ -131,9 +134,11 @@ class GroupsSection(Section):
 class Grouping:
     """The groups of the people of one input, and the coordinates that they were made from, if they were."""
 
-    groups: Groups
+    groups: "Groups"
     coordinates: NDArray[np.float64] | None = None  # shape (people, columns)
 
     def order(self, method: str) -> NDArray[np.int64]:
         """The reference order that a method of `shuffledp.people.groups.reference_order` finds."""
+        from shuffledp.people.groups import reference_order
+
         return reference_order(self.groups, coordinates=self.coordinates, method=method)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,13 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.pipeline import Release
-from shuffledp.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.survey.columns import Column
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.shuffler_section import Walked
 from shuffledp.survey.task import Task
+
+if TYPE_CHECKING:
+    from shuffledp.planning.group_mixing import Mixing
+    from shuffledp.survey.network_section import Walked
 
 Result = TypeVar("Result")
 
@@ -148,7 +150,7 @@ class Regional:
     estimate: Estimate
     unshuffled_error: NDArray[np.float64]
     people: NDArray[np.int64]
-    mixing: Mixing
+    mixing: "Mixing"
     left_out: int = 0
     of_slot: NDArray[np.int64] | None = None
     hidden_by_group: ReidentificationBound | None = None
@@ -185,7 +187,7 @@ class ColumnOutcome(WithFiles):
     flow: DataFlow
     release: Release
     regional: Regional | None = None
-    walked: Walked | None = None
+    walked: "Walked | None" = None
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
@@ -212,7 +214,11 @@ class ColumnOutcome(WithFiles):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever reads the estimates should know first; empty if there is nothing."""
-        by_place = mixing_warnings(self.regional.mixing, [self.model]) if self.regional else ()
+        by_place: tuple[str, ...] = ()
+        if self.regional is not None:
+            from shuffledp.planning.group_mixing import mixing_warnings
+
+            by_place = mixing_warnings(self.regional.mixing, [self.model])
         of_walks = self.walked.plan.warnings if self.walked else ()
         return (*self.model.local.warnings, *by_place, *of_walks)
 

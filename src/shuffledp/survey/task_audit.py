@@ -25,7 +25,7 @@ from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey.groups import Grouping
-from shuffledp.survey.shuffler_section import NetworkSection
+from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.task import Task
 from shuffledp.survey.task_planning import planned_people, require_planned, shuffler_of
 

@@ -25,9 +25,10 @@ from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
 from shuffledp.survey.groups import Grouping, GroupsSection
+from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.shuffler_section import GroupedSection, NetworkSection
+from shuffledp.survey.shuffler_section import GroupedSection
 from shuffledp.survey.task import Task
 
 

@@ -1,5 +1,0 @@
-"""``python -m shuffledp.cli``."""
-
-from shuffledp.cli import main
-
-main()
