@@ -38,7 +38,7 @@ class Described:
     """
 
     __slots__ = ()
-    tag_key: ClassVar[str | None] = None
+    tag_key: ClassVar[str] = ""  # none if empty
     title: ClassVar[str] = ""  # what error messages call the table; the class name if empty
     _members: ClassVar[dict[str, type["Described"]]] = {}
 
@@ -49,7 +49,7 @@ class Described:
         for name in inspect.get_annotations(cls):
             if isinstance(getattr(cls, name, None), property):  # which would become the field's default, silently
                 raise TypeError(f"field {name!r} of {cls.__name__} has the name of a property of its base.")
-        tag = cls.__dict__.get(cls.tag_key or "")
+        tag = cls.__dict__.get(cls.tag_key)
         if isinstance(tag, str):
             taken = cls._members.setdefault(tag, cls)
             # ``slots=True`` makes the class a second time, under the same name.
@@ -150,6 +150,7 @@ def _decode_array(scalar: Any, value: typing.Sequence[Any], name: str) -> Any:
     """An array of this scalar type, if it holds exactly what was written."""
     expected = np.generic if scalar is Any else scalar
     dtype: Any = None if scalar is Any else scalar
+    array = np.empty(0)
     try:
         array = np.array(value, dtype=dtype)
         exact = not issubclass(expected, np.integer) or np.array_equal(array, np.array(value))

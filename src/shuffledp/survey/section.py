@@ -52,7 +52,7 @@ class Section(Described):
             slots=True,
             kw_only=True,
         )
-        setattr(made, cls.tag_key or "", kind)  # afterwards, so that no second registry holds it
+        setattr(made, cls.tag_key, kind)  # afterwards, so that no second registry holds it
         return made
 
 
