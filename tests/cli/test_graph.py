@@ -2,7 +2,8 @@
 
 import pytest
 
-from cli.running import shuffledp
+from cli.running import shuffledp, write_task
+from shuffledp.laws import walk_distributions
 
 
 @pytest.fixture
@@ -35,6 +36,21 @@ def test_json_holds_the_same_numbers(edges):
     assert (large["irregularity"], large["mixing_rounds"], large["worst_start"]) == (1.125, [14, 14], 3)
     assert (small["first"], small["is_bipartite"], small["mixing_rounds"]) == (5, True, None)
     assert found["graph"] == str(edges)
+
+
+def test_a_plan_says_the_same_rounds_of_the_same_graph(tmp_path, monkeypatch):
+    """Of a clique with a tail, where the person with the fewest neighbors is not the last whose reports mix."""
+    clique = [(one, other) for one in range(12) for other in range(one)]
+    tail = [(0, 12), (1, 13), (13, 14), (14, 15), (15, 13), (15, 16), (16, 17), (17, 15)]
+    file = tmp_path / "tail.csv"
+    file.write_text("".join(f"{one},{other}\n" for one, other in [*clique, *tail]), encoding="utf-8")
+    monkeypatch.setattr(walk_distributions, "_LARGEST_MATRIX", 4)
+    inspected = shuffledp("graph", "inspect", file, "--json").json["parts"][0]
+    task = write_task(tmp_path, shuffler={"kind": "network", "graph": file.name, "rounds": 20})
+    planned = shuffledp("plan", task, "--json").json["columns"][0]["network"]
+    assert planned["distance_rounds"] == inspected["mixing_rounds"]
+    assert planned["mixing_time"] == inspected["mixing_time"]
+    assert inspected["late_start"] in (16, 17)
 
 
 def test_a_graph_of_two_sides_is_pointed_out(tmp_path):

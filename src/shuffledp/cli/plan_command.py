@@ -15,7 +15,6 @@ Statistics = Annotated[
 ]
 Leakage = Annotated[bool, typer.Option("--leakage", help="Also guess answers, and count how often guesses are right.")]
 REFUTED, NOTHING_AUDITED = 5, 6  # exit codes
-_CANDIDATES = 3  # people of a large part whose reports may mix last
 
 graph_app = typer.Typer(
     name="graph", help="Graphs of people, along which reports can walk.", no_args_is_help=True, rich_markup_mode=None
@@ -147,7 +146,7 @@ def inspect(
     graph = read_graph(edges)
     mixing, parts = [], largest_parts(graph)
     for people, part in parts:
-        found = mixing_rounds(part, candidates=_CANDIDATES)
+        found = mixing_rounds(part)
         if found is not None:
             worst, late = (None if each is None else int(people[each]) for each in found[2:])
             found = found._replace(worst_start=worst, late_start=late)

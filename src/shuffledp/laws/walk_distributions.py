@@ -25,6 +25,7 @@ _MOST_MATRICES = 8  # that are kept at a time, where graphs take turns
 MIXING_TOLERANCE = 0.01  # total variation
 _MOST_MIXING_ROUNDS = 1 << 14
 _MOST_STEPS = 2 * 10**9  # people * rounds * entries up to which everybody's law is walked
+_FAR_STARTS = 3  # that are tried besides the person with the fewest neighbors
 _PROBES, _MOST_PROBED = 8, 3 * 10**8  # vectors that find far starts, and their products with entries in all
 
 
@@ -294,7 +295,7 @@ class MixingRounds(NamedTuple):
     late_start: int | None = None
 
 
-def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -> MixingRounds | None:
+def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
     """Mixing rounds by everybody's law, or for many people by the spectral gap and the laws of a few late starts.
 
     After t rounds the distance is at most sqrt((1 - pi) / pi) (1 - gap)^t / 2. None if walks never mix.
@@ -302,7 +303,6 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -
     Args:
         graph: any graph.
         laziness: from 0 to 1.
-        candidates: of many people, the number of starts tried besides the person with the fewest neighbors.
     """
     gap = certain_gap(graph, laziness)
     if gap <= 0 or not graph.is_connected:
@@ -325,14 +325,14 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0, *, candidates: int = 0) -
         return MixingRounds(0, most, None)
     start = int(graph.degrees.argmin())
     least = first_round_within(graph, MIXING_TOLERANCE, laziness=laziness, starts=[start])
-    for other in _far_starts(graph, least, laziness, candidates) if candidates else ():
+    for other in _far_starts(graph, least, laziness):
         after = first_round_within(graph, MIXING_TOLERANCE, laziness=laziness, starts=[other])
         if after > least:
             least, start = after, int(other)
     return MixingRounds(least, most, None, start)
 
 
-def _far_starts(graph: Graph, num_rounds: int, laziness: float, count: int) -> Integers:
+def _far_starts(graph: Graph, num_rounds: int, laziness: float) -> Integers:
     """Starts whose laws are probably far from the stationary one, in its chi-squared distance.
 
     With x = z / sqrt(pi) for numbers z of mean 0 and variance 1, less the mean under pi, the square of what is expected
@@ -345,4 +345,4 @@ def _far_starts(graph: Graph, num_rounds: int, laziness: float, count: int) -> I
     rounds = min(num_rounds, max(1, _MOST_PROBED // ((people + graph.neighbors.size) * _PROBES)))
     for _ in range(rounds):
         seen = one_round(matrix, seen, laziness)
-    return np.argsort(-(seen**2).sum(axis=1), kind="stable")[:count]
+    return np.argsort(-(seen**2).sum(axis=1), kind="stable")[:_FAR_STARTS]
