@@ -46,6 +46,7 @@ PLAN = NetworkPlan(
     rounds=20,
     epsilon=0.9982,
     uniform=0.02,
+    nearest=0.02,
     epsilon_of_all=None,
     surviving=44_940.0,
     fewest_rounds=4_653,

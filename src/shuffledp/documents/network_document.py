@@ -132,7 +132,7 @@ def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) ->
     would = "would be" if conditional else "is"
     return (
         f"After {count_of(plan.rounds, 'round')} epsilon = {epsilon} {would} guaranteed at delta = {delta:g}; a "
-        f"uniform shuffle of as many people would have {uniform}. {_fewest(plan)}"
+        f"uniform shuffle of as many people would have {uniform}{plan.at_best}. {_fewest(plan)}"
     )
 
 

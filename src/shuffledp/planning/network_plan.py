@@ -11,6 +11,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel
+from shuffledp.core.text import in_digits
 from shuffledp.laws import expected_messages
 from shuffledp.laws.walk_distributions import mixing_rounds
 from shuffledp.people.graphs import Graph, lazy_gap, mixing_time
@@ -23,12 +24,14 @@ from shuffledp.planning.network_rounds import (
     fewest_rounds,
     first_tried,
     model_of,
+    nearest_epsilon,
     why_no_rounds,
 )
 from shuffledp.planning.printed_formulas import PrintedFormula, printed_formulas
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_model import average_exposure
 
+_AS_NEAR = 1.001  # times an epsilon: no difference that is worth a word
 _FEW = 10  # reports; an estimate from fewer says nothing
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
@@ -117,10 +120,11 @@ class NetworkPlan(Described):
         rounds: those that are planned for.
         epsilon: what is guaranteed to everybody after them, by the weakest part.
         uniform: epsilon of a uniform shuffle of as many people.
+        nearest: epsilon that more rounds come ever nearer to; above ``uniform`` where that is evaluated exactly.
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
-        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part that of
-            its people; None if none are, or with more than 8 parts.
+        fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part what
+            its people can come near to; None if none are, or with more than 8 parts.
         mixing_time: log(people) / gap, in rounds, of the slowest part; None for several graphs or over 64 parts.
         distance_rounds: the first round after which everybody's law is within 0.01 of the stationary one: at least and
             at most, of the slowest part; None for several graphs, over 64 parts, or if there is none.
@@ -142,6 +146,7 @@ class NetworkPlan(Described):
     rounds: int
     epsilon: float
     uniform: float
+    nearest: float
     epsilon_of_all: float | None
     surviving: float
     fewest_rounds: int | None
@@ -183,6 +188,13 @@ class NetworkPlan(Described):
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
 
     @property
+    def at_best(self) -> str:
+        """What is proven of walks at best, as the end of a sentence about a uniform shuffle; empty if it is as much."""
+        if self.num_parts > 1 or self.nearest <= self.uniform * _AS_NEAR:
+            return ""
+        return f", by an exact evaluation; what is proven of walks comes near to {in_digits(self.nearest, 'at most')}"
+
+    @property
     def all_is_better(self) -> bool:
         """Whether handing in all reports would guarantee no less; it loses none, and needs no dummies."""
         return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
@@ -219,7 +231,7 @@ def plan_walk(
         >>> everybody = Graph.from_edges([(one, other) for one in range(20) for other in range(one)])
         >>> walk = NetworkShuffle(graph=everybody, randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=2))
         >>> plan = plan_walk(walk, delta=0.05)
-        >>> plan.rounds, plan.epsilon <= 1.05 * plan.uniform
+        >>> plan.rounds, plan.epsilon <= 1.05 * plan.nearest
         (2, True)
     """
     if rounds is None:
@@ -250,6 +262,7 @@ def plan_walk(
         rounds=shuffler.num_rounds,
         epsilon=own.epsilon,
         uniform=uniform,
+        nearest=nearest_epsilon(local, first.num_users, delta),
         epsilon_of_all=_epsilon_of_all(walk, shuffler.num_rounds, delta),
         surviving=first.num_users * (1 - shuffler.dropout) ** shuffler.num_rounds,
         fewest_rounds=fewest,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp.accounting import account, delta_at, epsilon_of
+from shuffledp.accounting.theorems.reductions import uniform_epsilons
 from shuffledp.core import validate
 from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
@@ -17,7 +18,7 @@ from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 
-_NEAR_UNIFORM = 1.05  # times epsilon of the uniform shuffle: what is enough
+_NEAR_UNIFORM = 1.05  # times `nearest_epsilon`: what is enough
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
 _GOLDEN = (3 - math.sqrt(5)) / 2
@@ -134,7 +135,7 @@ class NetworkShuffle:
 
 
 def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | None = None) -> int | None:
-    """The fewest rounds after which epsilon is at most 1.05 times that of a uniform shuffle.
+    """The fewest rounds after which epsilon is at most 1.05 times what walks can come near to (`nearest_epsilon`).
 
     By doubling and narrowing down, as if more rounds were never worse, or if some reports get lost, not until most
     help. Of a graph in parts, the fewest that are enough for each part that gains anything.
@@ -170,7 +171,7 @@ def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
     for name, share in (("offline", walk.offline), ("colluding", walk.colluding), ("fakes", walk.fakes)):
         if share:
             return f"no number of rounds comes near the guarantee of a uniform shuffle where {name} is above 0"
-    if not _gains(epsilon_of_uniform(walk.local, walk.num_users, delta), walk.local) and everything.is_connected:
+    if not _gains(nearest_epsilon(walk.local, walk.num_users, delta), walk.local) and everything.is_connected:
         return (
             f"even a uniform shuffle of {walk.num_users} people gains next to nothing at delta={delta:g}, so that "
             "'auto' has nothing to come near"
@@ -198,6 +199,16 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
     return epsilon_of(account(model, delta=delta).guarantee)
 
 
+def nearest_epsilon(local: LocalModel, num_users: int, delta: float) -> float:
+    """What walks can come near to: the least bound on a uniform shuffle that holds of them too, with what they add.
+
+    It is above `epsilon_of_uniform` where a uniform shuffle is evaluated exactly, as that of two answers is.
+    """
+    model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
+    found = uniform_epsilons(model, num_users, delta) if num_users > 1 else ()
+    return min([*found, local.epsilon0]) if local.guarantee.delta == 0 else epsilon_of_uniform(local, num_users, delta)
+
+
 def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
     """The public description of the whole protocol."""
     return ProtocolModel(local=local, shuffle=shuffler.model(shuffler.first_graph.num_users))
@@ -218,7 +229,7 @@ def _fewest(search: _Search) -> int | None:
         return None
     if not together(walk.graphs).is_connected:
         return _enough_for_parts(search)
-    uniform = epsilon_of_uniform(walk.local, walk.num_users, search.delta)
+    uniform = nearest_epsilon(walk.local, walk.num_users, search.delta)
     if not _gains(uniform, walk.local):
         return None
     return _narrowed(search, uniform, *_first_guess(search, uniform))
@@ -264,7 +275,7 @@ def _last_tried(search: _Search, uniform: float) -> int:
         left = (1 - lost) ** number
         if left < _ALL_LOST or search.walk.protocol != "all":
             return left < _ALL_LOST
-        return epsilon_of_uniform(search.walk.local, math.ceil(left * people), search.delta) > _NEAR_UNIFORM * uniform
+        return nearest_epsilon(search.walk.local, math.ceil(left * people), search.delta) > _NEAR_UNIFORM * uniform
 
     return bisect_left(range(1, MOST_ROUNDS + 1), True, key=is_hopeless)
 
@@ -348,7 +359,7 @@ def _enough_for_parts(search: _Search) -> int | None:
     most = 0
     gaining: list[tuple[_Search, float]] = []
     for part in parts_of(walk.graphs):
-        uniform = epsilon_of_uniform(walk.local, part[0].num_users, delta)
+        uniform = nearest_epsilon(walk.local, part[0].num_users, delta)
         if not _gains(uniform, walk.local):
             continue
         of_part = replace(search, walk=walk.on_part(part))
