@@ -1,6 +1,8 @@
 """Reports and views one by one; what all five kinds of views share is in contracts/test_five_views.py."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import polars as pl
@@ -18,6 +20,7 @@ from shuffledp.testing import RecordedSource, SeededSource
 MODEL = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=5)
 RANDOMIZER = KaryRandomizedResponse.from_model(MODEL)
 OTHER = KaryRandomizedResponseModel.from_epsilon0(epsilon0=2.0, domain_size=5)
+OTHER_DOMAIN = KaryRandomizedResponseModel.from_epsilon0(epsilon0=1.0, domain_size=2)
 REPORTS = Reports({"value": np.array([4, 0, 2, 2], dtype=np.uint8)}, MODEL)
 
 
@@ -223,6 +226,34 @@ def test_a_view_is_seeded_if_anything_that_made_it_was(shuffler):
     assert View.from_dict(json.loads(json.dumps(view.to_dict()))).seeded is True
     assert [part.seeded for part in view.parts(2)] == [True, True]
     assert View.from_dict(shuffler.shuffle(plain).to_dict()).seeded is False
+
+
+def unpickled(made):
+    return pickle.loads(pickle.dumps(made))  # noqa: S301
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, unpickled])
+@pytest.mark.parametrize("source", [None, SeededSource(1)])
+def test_copies_and_pickles_are_checked_and_as_seeded_as_what_they_are_of(copied, source):
+    reports = RANDOMIZER.randomize([0, 1, 2, 3, 4] * 20, source=source)
+    for made in (reports, UniformShuffler().shuffle(reports), IdentityShuffler().shuffle(reports)):
+        again = copied(made)
+        assert again == made
+        assert again.seeded is made.seeded is (source is not None)
+        column = (again if isinstance(again, Reports) else again.reports)["value"]
+        assert not column.flags.writeable
+    assert not again.labels.flags.writeable
+    object.__setattr__(reports, "model", OTHER_DOMAIN)  # a pickle of what could not have been made
+    with pytest.raises(InvalidParameterError):
+        copied(reports)
+
+
+def test_a_view_that_was_pickled_has_a_fresh_order():
+    reports = RANDOMIZER.randomize([0, 1, 2, 3, 4] * 200)
+    view = UniformShuffler().shuffle(reports)
+    again = unpickled(view)
+    assert again == view
+    assert again.reports["value"].tolist() != view.reports["value"].tolist()
 
 
 def test_a_table_that_does_not_say_whether_it_is_seeded_is_not_read_as_reports():

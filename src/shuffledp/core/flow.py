@@ -7,6 +7,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -87,6 +88,9 @@ class Reports(Table):
         return super().__eq__(other) is True and isinstance(other, Reports) and self.model == other.model
 
     __hash__ = None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return partial(type(self), seeded=self.seeded), (dict(self.columns), self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns, model and ``seeded``, as JSON can hold them."""
@@ -277,6 +281,11 @@ class View:
         return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Callable[[], "View"], tuple[()]]:
+        """Copies and pickles are made, and checked, as any view is, with rows permuted afresh."""
+        parts = ("reports", "labels", "label_table", "shuffle", "seeded")
+        return partial(type(self), **{name: getattr(self, name) for name in parts}), ()
 
     def _sorted_rows(self) -> list[NDArray[Any]]:
         """Columns of scalars, each in its own dtype (a common one would round), sorted by labels and contents."""

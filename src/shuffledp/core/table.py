@@ -1,6 +1,6 @@
 """Types of arrays, and an immutable table: named numpy columns of equal length, with Arrow on both sides."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,6 +66,10 @@ class Table:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Copies and pickles are made, and checked, as any table is."""
+        return type(self), (dict(self.columns),)
+
     def take(self, index: ArrayLike | slice) -> Self:
         """The rows at these places (integers, a boolean mask or a slice), in that order."""
         chosen = index if isinstance(index, slice) else np.asarray(index)
@@ -103,10 +107,18 @@ class Table:
         return cls(_columns_from_dict(data))
 
     def to_arrow(self) -> "pa.Table":
-        """The rows as an Arrow table; a two-dimensional column becomes a list of fixed length per row."""
+        """The rows as an Arrow table; a two-dimensional column becomes a list of fixed length per row.
+
+        Raises:
+            InvalidParameterError: if a text holds a lone surrogate, which neither Arrow nor a file can.
+        """
         import pyarrow as pa
 
-        return pa.table({name: _to_arrow(array) for name, array in self.columns.items()})
+        try:
+            return pa.table({name: _to_arrow(array) for name, array in self.columns.items()})
+        except UnicodeError:
+            pass
+        raise InvalidParameterError("columns must have names and texts without lone surrogates, which no file holds.")
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> Self:
