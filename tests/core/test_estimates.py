@@ -29,6 +29,12 @@ def test_intervals_reach_the_normal_quantile_times_the_standard_error_to_both_si
         np.testing.assert_allclose(each.estimate - each.lower, each.margin)
 
 
+@pytest.mark.parametrize("name", ["half \ud83d", "\u202eesrever"])
+def test_targets_get_no_names_that_cannot_be_written_or_read_as_they_are(name):
+    with pytest.raises(InvalidParameterError, match="names must be text without controls of its direction"):
+        estimate().with_targets(("a", name))
+
+
 def test_intervals_of_another_law_than_the_normal_one_are_as_wide_as_given():
     each = estimate(half_width=np.array([0.1, 0.3]))
     np.testing.assert_allclose(each.lower, [0.15, 0.45])

@@ -144,6 +144,12 @@ def test_a_table_survives_arrow_with_types_and_widths(table):
     assert read["position"].shape == table["position"].shape
 
 
+@pytest.mark.parametrize("table", [Table({"a": ["b", "half \ud83d"]}), Table({"\ud800": [1]})])
+def test_lone_surrogates_which_no_file_holds_are_refused_on_the_way_to_one(table):
+    with pytest.raises(InvalidParameterError, match="columns must have names and texts without lone surrogates"):
+        table.to_arrow()
+
+
 def test_chunks_and_slices_of_arrow_are_read_in_order():
     arrow = pa.concat_tables([MIXED.to_arrow().slice(1), MIXED.to_arrow().slice(0, 1)])
     assert Table.from_arrow(arrow) == MIXED.take([1, 2, 0])

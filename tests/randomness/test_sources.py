@@ -276,7 +276,7 @@ def test_a_source_without_a_key_gives_no_substream_twice(make):
     assert not set(source.substream("column", 0).words(200)) & set(source.substream("column", 0).words(200))
 
 
-@pytest.mark.parametrize("labels", [(), (1.0,), (True,), (b"a",), ("a", None)])
+@pytest.mark.parametrize("labels", [(), (1.0,), (True,), (b"a",), ("a", None), ("half \ud83d",)])
 def test_labels_that_are_not_integers_or_strings_are_refused(labels):
     with pytest.raises(InvalidParameterError, match="labels must be"):
         SecureSource().substream(*labels)

@@ -189,8 +189,8 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path):
     assert read(tmp_path, b"\xef\xbb\xbf" + toml(FULL).replace("\n", "\r\n").encode()).sha256 == FULL_SHA256
 
 
-def test_an_absent_task_file_and_a_folder_are_refused(tmp_path):
-    for path in (tmp_path / "absent.toml", tmp_path):
+def test_an_absent_task_file_and_a_folder_and_no_path_are_refused(tmp_path):
+    for path in (tmp_path / "absent.toml", tmp_path, tmp_path / "half \ud83d", f"{tmp_path}/nul\0"):
         with pytest.raises(InvalidParameterError, match="the task file must be readable"):
             Task.read(path)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import encode
+from shuffledp.core.text import is_misleading
 from shuffledp.core.validate import invalid
 
 
@@ -119,7 +120,14 @@ class Estimate:
         return ordered
 
     def with_targets(self, names: tuple[str, ...]) -> "Estimate":
-        """The estimate with other names of its targets, such as categories in place of their numbers."""
+        """The estimate with other names of its targets, such as categories in place of their numbers.
+
+        Raises:
+            InvalidParameterError: if a name has controls of its direction, or lone surrogates, which no file holds.
+        """
+        for name in names:
+            if is_misleading(name):
+                raise invalid("text without controls of its direction", names=name)
         return replace(self, target=tuple(names))
 
     def __str__(self) -> str:

@@ -112,7 +112,7 @@ class RandomSource(ABC):
         key, which is what ``source=None`` means, every call gives a substream that was never given before.
 
         Raises:
-            InvalidParameterError: if there is no label, or one is neither.
+            InvalidParameterError: if there is no label, or one is neither or holds a lone surrogate.
         """
 
     def __repr__(self) -> str:
@@ -143,7 +143,11 @@ class KeyedSource(RandomSource):
         for label in labels:
             if isinstance(label, bool) or not isinstance(label, Integral | str):
                 raise InvalidParameterError(f"labels must be integers or strings; got one of {type(label).__name__}.")
-        return self._with_key(derive_key(self._root, labels), labels)
+        try:
+            key = derive_key(self._root, labels)
+        except UnicodeEncodeError:
+            raise InvalidParameterError("labels must be without lone surrogates, which are no characters.") from None
+        return self._with_key(key, labels)
 
     @abstractmethod
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:

@@ -244,10 +244,11 @@ def _read_toml(path: str | Path) -> dict[str, Any]:
     """The tables of a TOML file; refused if it is absent, no regular file, larger than 64 MiB, or is not TOML."""
     try:
         text = read_whole(Path(path)).decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidParameterError(f"the task file must be readable; got {path}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise InvalidParameterError(f"the task file must be readable; got {path}: {reason}.") from None
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
