@@ -18,6 +18,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "shuffledp"
 MAX_FILE_LINES = 400
+MIN_FILE_LINES = 40
+FACES = ("__init__.py", "__main__.py", "_version.py", "testing.py")
 MAX_FUNCTION_LINES = 60
 
 
@@ -162,6 +164,12 @@ def is_short(module: Module) -> Iterator[Found]:
                 yield Found(node.lineno, f"{node.name} has {lines} lines, more than {MAX_FUNCTION_LINES}")
 
 
+def is_no_splinter(module: Module) -> Iterator[Found]:
+    lines = module.source.count("\n")
+    if lines < MIN_FILE_LINES and not module.path.endswith(FACES):
+        yield Found(1, f"the file has {lines} lines, fewer than {MIN_FILE_LINES}: its idea belongs to another file")
+
+
 def has_a_docstring(module: Module) -> Iterator[Found]:
     if not ast.get_docstring(module.tree):
         yield Found(1, "the module has no docstring")
@@ -231,6 +239,7 @@ RULES: tuple[Rule, ...] = (
     has_its_place,
     imports_downward,
     is_short,
+    is_no_splinter,
     has_a_docstring,
     draws_from_a_source,
     never_prints,
@@ -287,6 +296,11 @@ def test_the_source_keeps_the_rule(rule, modules):
     assert not found, "\n" + "\n".join(found)
 
 
+def test_every_file_has_a_name_of_its_own(modules):
+    names = [Path(module.path).name for module in modules if not module.path.endswith(FACES)]
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
 def test_nothing_in_a_lazy_face_is_called_as_its_module():
     """Whoever imports something else of that module first would get the module in its place."""
     stubs = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / PACKAGE).rglob("*.pyi")}
@@ -334,6 +348,7 @@ BROKEN = [
         "class A:\n    async " + LONG_FUNCTION.replace("\n", "\n    ").rstrip(),
         "f has 61 lines",
     ),
+    (is_no_splinter, "core/flow.py", "x = 1\n" * (MIN_FILE_LINES - 1), "the file has 39 lines"),
     (has_a_docstring, "core/flow.py", "x = 1", "no docstring"),
     (has_a_docstring, "laws/__init__.py", "", "no docstring"),
     (draws_from_a_source, "core/flow.py", "import random", "predictable"),
@@ -372,6 +387,8 @@ KEPT = [
     (imports_downward, "cli/run.py", "import shuffledp.documents"),
     (is_short, "core/flow.py", "x = 1\n" * MAX_FILE_LINES),
     (is_short, "core/flow.py", LONG_DOCSTRING),
+    (is_no_splinter, "core/flow.py", "x = 1\n" * MIN_FILE_LINES),
+    (is_no_splinter, "laws/__init__.py", "x = 1\n"),
     (has_a_docstring, "core/flow.py", '"""What this is for."""'),
     (
         draws_from_a_source,

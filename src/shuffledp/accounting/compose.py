@@ -269,7 +269,7 @@ def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
 
 
 def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
-    """The loss of the dominating pair, with losses that are whole multiples of so many steps."""
+    """The loss of the dominating pair, with losses that are whole multiples of this number of steps."""
     last = math.ceil(reach / step) + stride
     pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
     above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]

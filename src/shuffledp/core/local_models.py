@@ -390,7 +390,7 @@ class ProtocolModel(Described):
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int) -> Self:
-        """The protocol where so many of the senders, but not all, are fake: the others alone hide each other."""
+        """The protocol where this number of the senders, but not all, are fake: the others alone hide each other."""
         if fakes >= self.shuffle.num_honest:
             raise invalid(f"below the number of senders, {self.shuffle.num_honest}", fakes=fakes)
         return replace(self, shuffle=self.shuffle.with_fakes(fakes), fakes=self.fakes + fakes) if fakes else self

@@ -108,7 +108,7 @@ def text_width(text: str, size: float = TEXT) -> float:
 
 
 def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[float, float], **style: Any) -> None:
-    """Text so many pixels from a place, inside the axes or not."""
+    """Text at an offset in pixels from a place, inside the axes or not."""
     placed: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "va": "center"} | style
     axes.annotate(text, place, xytext=offset, **placed)
 

@@ -26,7 +26,7 @@ from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, Task, Walked
 
-_FEW = 1 << 20  # people, so many that a graph takes little memory even if none of them has a neighbor
+_FEW = 1 << 20  # people: a graph of this number takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 _COLUMNS = ("group", "person")

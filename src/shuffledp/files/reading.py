@@ -251,7 +251,7 @@ class _CsvSource(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes: so many, or fewer where lines are short."""
+        """The next bytes: this number, or fewer where lines are short."""
         content: bytes = self._rest or self._file.read(size)
         line_end, stop = max(b"\n", b"\r", key=content.count), len(content)
         while content.count(line_end, 0, stop) > _ROWS_AT_A_TIME:

@@ -1,6 +1,6 @@
 """Bayes vulnerability: the probability that the best guess at a secret is right.
 
-The same verbs as in `shuffledp.leakage.gain`, of which this is the case of a gain of 1 for the right guess and 0 else.
+Verbs as in `shuffledp.leakage.gain`, of which this is the case of a gain of 1 for the right guess and 0 else.
 If channel and prior are fractions, so are all answers.
 """
 

@@ -1,6 +1,6 @@
 """Vulnerability for any gain function: the expected worth of the best action; and refinement of channels.
 
-The same verbs as in `shuffledp.leakage.bayes`. If channel, prior and gain are fractions or integers, so are all answers
+Verbs as in `shuffledp.leakage.bayes`. If channel, prior and gain are fractions or integers, so are all answers
 but `capacity`, which solves a program in floats.
 """
 

@@ -31,7 +31,7 @@ class SplitAndMixCertificate(Described):
 
     Args:
         num_users: people planned for.
-        num_honest: of whom so many are counted: they come, and tell nothing.
+        num_honest: how many of them are counted: they come, and tell nothing.
         imperfection: gamma, as the shuffles promise it.
         dimension: coordinates.
         num_shares: messages for each coordinate.

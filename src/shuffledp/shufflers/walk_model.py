@@ -130,7 +130,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
                 raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
 
     def with_fakes(self, fakes: int) -> Self:
-        """The shuffle with so many colluders at least, since fake people pass reports on too."""
+        """The shuffle with at least this number of colluders, since fake people pass reports on too."""
         return self if fakes <= self.num_colluding else self.counting(self.num_users - fakes)
 
     def num_reports(self, num_messages: int) -> range:

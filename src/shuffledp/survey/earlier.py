@@ -263,7 +263,7 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
 
 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
-    """Whether a protocol is that of a column, as far as the task tells it, with so many reports."""
+    """Whether a protocol is that of a column, as far as the task tells it, with this number of reports."""
     section, local = column.shuffler, column.randomizer.randomizer().model
     if section.needs_groups or section.needs_graph or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)

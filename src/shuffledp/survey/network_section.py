@@ -108,7 +108,7 @@ class NetworkSection(ShufflerSection):
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key != "fakes"}
 
     def within(self, fakes: int) -> Self:
-        """The section as part of a task with so many fake senders, who pass reports on as everybody does."""
+        """The section as part of a task with this number of fake senders, who pass reports on as everybody does."""
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
         return placed

@@ -67,7 +67,7 @@ class ShufflerSection(Section):
         return self
 
     def within(self, fakes: int) -> Self:
-        """The section as part of a task with so many fake senders."""
+        """The section as part of a task with this number of fake senders."""
         del fakes
         return self
 

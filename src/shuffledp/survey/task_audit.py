@@ -116,7 +116,7 @@ class TaskAudit:
 
     @property
     def audited(self) -> bool:
-        """True if a claim is refuted, or one stood that so many trials could have refuted; else nothing is known."""
+        """True if a claim is refuted, or one stood that the trials could have refuted; else nothing is known."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property
@@ -234,7 +234,7 @@ def audit_task(
 
     Raises:
         InvalidParameterError: if an argument is out of range, or it is not known how many people there will be.
-        BatchTooSmallError: if the noise of so many people is too little for the protocol.
+        BatchTooSmallError: if the noise of this number of people is too little for the protocol.
         UnsupportedModelError: if nothing is known about the privacy of the task, or no sufficient statistics are.
     """
     validate.open_probability(confidence=confidence)
@@ -304,7 +304,7 @@ def audit_leakage(
 
 
 def _would_be_found(found: Guessing, model: ProtocolModel) -> bool:
-    """Whether so many trials refute the claim with probability 90% if what is true is much more."""
+    """Whether this number of trials refutes the claim with probability 90% if what is true is much more."""
     broken = 2 * found.claimed - found.by_chance
     with suppress(UnsupportedModelError):
         unshuffled = replace(model, shuffle=IdentityShuffler().model(model.num_users))

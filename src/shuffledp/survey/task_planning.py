@@ -85,7 +85,7 @@ class Plan:
         task: the task.
         num_users: people planned for.
         columns: one for each private column.
-        statements: what will be stated about one person, if so many people take part.
+        statements: what will be stated about one person, if this number of people take part.
         groups: what the shuffle does to the groups, if it is about groups.
         warnings: what to know before anything is collected that way; empty if there is nothing.
     """
@@ -136,7 +136,7 @@ def plan(
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, ``grouping`` or ``graphs`` are missing, or no one
             number of people follows from all that is given.
-        BatchTooSmallError: if so many people are fewer than the task's smallest batch.
+        BatchTooSmallError: if this number of people is below the task's smallest batch.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
 
     Example:

@@ -42,8 +42,8 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
     """The fewest of the 2^64 words for the unlikely side of a coin whose loss may be ``epsilon0``.
 
-    With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), if there are so many such coins
-    and ``factor`` multiplies the odds of each. It may be neither below 1e-6, nor so large that one word more would
+    With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), where ``factor``
+    multiplies the odds of each coin. It may be neither below 1e-6, nor so large that one word more would
     change it by more.
     """
     validate.positive(epsilon0=epsilon0)
