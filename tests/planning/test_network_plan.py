@@ -7,6 +7,7 @@ import pytest
 
 from cli.networks import ring_with_chords
 from shuffledp.accounting import account, epsilon_of
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import NetworkShuffle, fewest_rounds, network_plan, plan_walk
 from shuffledp.planning.network_plan import shufflers_of_parts
@@ -121,3 +122,18 @@ def test_what_the_paper_prints_is_listed_in_both_versions(protocol, theorems):
         assert plain.epsilon < local.epsilon
         assert plain.delta == local.delta == DELTA
         assert plain.flag
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rounds": 2.5}, "rounds must be an integer that is 0 or more; got rounds=2.5"),
+        ({"rounds": -1}, "rounds must be"),
+        ({"delta": 1.0}, "delta must be"),
+    ],
+)
+def test_a_plan_refuses_what_is_no_number_of_rounds_or_no_delta(wrong, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        plan_walk(walk(COMPLETE), **{"rounds": 1, "delta": DELTA, **wrong})
+    with pytest.raises(InvalidParameterError, match="walk must be"):
+        plan_walk(COMPLETE, 1, delta=DELTA)

@@ -7,6 +7,7 @@ import numpy as np
 
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.accounting.theorems.network_limits import first_hop_delta
+from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress
@@ -224,7 +225,7 @@ def plan_walk(
         progress: told how many numbers of rounds have been accounted for.
 
     Raises:
-        InvalidParameterError: if no number of rounds is given, and none is found to be enough.
+        InvalidParameterError: if an argument is out of range, or no rounds are given and none are found to be enough.
 
     Example:
         >>> from shuffledp import Graph, KaryRandomizedResponse
@@ -234,11 +235,15 @@ def plan_walk(
         >>> plan.rounds, plan.epsilon <= 1.05 * plan.nearest
         (2, True)
     """
+    validate.instance_of(NetworkShuffle, walk=walk)
+    validate.open_probability(delta=delta)
+    if rounds is not None and not isinstance(rounds, RandomWalkShuffler):
+        validate.integer_at_least(0, rounds=rounds)
     if rounds is None:
         rounds, fewest_known = fewest_rounds(walk, delta=delta, progress=progress), True
     if rounds is None:
         raise InvalidParameterError(f"rounds must be given here: {why_no_rounds(walk, delta=delta)}; got None.")
-    shuffler = walk.shuffler(rounds) if isinstance(rounds, int) else rounds
+    shuffler = rounds if isinstance(rounds, RandomWalkShuffler) else walk.shuffler(rounds)
     first, local, everything = walk.graphs[0], walk.local, _all_edges(shuffler)
     uniform = epsilon_of_uniform(local, first.num_users, delta)
     fewest = shuffler.num_rounds if fewest_known else fewest_rounds(walk, delta=delta, progress=progress)
