@@ -21,7 +21,7 @@ from shuffledp.randomness.sources import RandomSource, bernoulli, resolve_source
 _WORDS = 2**64
 _LARGEST_DIMENSION = 2**20
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-6, 30.0
-_GUARD = 1e-9  # nats: the loss is evaluated to 1e-12, and stated this much higher
+_GUARD = 1e-9  # nats: the loss is evaluated to 1e-12 (1e-10 in a million dimensions), and stated this much higher
 _BATCH = 1 << 17  # coordinates handled at a time: they stay in the processor's cache
 
 
