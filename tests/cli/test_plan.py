@@ -16,6 +16,11 @@ def test_a_plan_says_what_to_expect_and_what_would_do_better(folder):
     assert result.out.splitlines()[-1].startswith("k-rr (yours)")
 
 
+def test_a_plan_says_that_nothing_would_do_better(folder):
+    text = " ".join(shuffledp("plan", "task.toml", "--users", 5000).out.split())
+    assert "No randomizer for such answers has a smaller standard error than yours; these are all: randomizer" in text
+
+
 def test_json_of_a_plan_is_that_of_the_library(folder):
     result = shuffledp("plan", "task.toml", "--users", 5000, "--json")
     assert result.json == plan(Task.read("task.toml"), 5000).to_dict()

@@ -1,5 +1,9 @@
 """One command for several private columns: what it prints, what it writes, and what it replaces."""
 
+import re
+
+import pytest
+
 from cli.running import refused, shuffledp, without_operator, write_csv
 
 TASK = """
@@ -31,6 +35,18 @@ def test_a_run_says_what_one_person_loses_and_then_what_came_of_each_column(fold
     assert text.index("One person") < text.index("local-dp upper-bound") < text.index("Page: out/smokes/release.html")
     assert "Page about all columns: out/release.html" in text
     assert text.endswith("Statement about one person, over all columns: out/statement.json")
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_every_lower_bound_says_of_which_column_it_is(folder, command):
+    run = prepared(folder)
+    arguments = run if command == "run" else ("plan", "both.toml", "--users", 500)
+    text = " ".join(shuffledp(*arguments).out.split())
+    bounds = re.findall(
+        r"central-dp lower-bound: epsilon = [0-9.e-]+[^(]*\([a-z-]+\)\. (\S+) alone loses at least", text
+    )
+    assert bounds == ["smokes", r"two\nlines"]
+    assert text.count("lower-bound") == 2
 
 
 def test_json_names_all_files(folder):

@@ -124,7 +124,7 @@ def _advice(column: ColumnPlan, chosen: Option) -> str:
         )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:
-        return "No other randomizer would have a smaller standard error:"
+        return "No randomizer for such answers has a smaller standard error than yours; these are all:"
     less = 1 - best.error.standard_error / chosen.error.standard_error
     return f"{best.kind} would have a standard error that is {less:.1%} smaller:"
 

@@ -125,7 +125,7 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     first, *others = statements
     dangers = tuple(each.text for each in first.trust if each.is_danger)
     lines = [f"  of which {part.label}: {in_short(part.statement)}" for part in first.parts]
-    lines += [f"  {in_short(statement)}" for statement in others]
+    lines += [f"  {in_short(statement)}{_whose(statement) if first.parts else ''}" for statement in others]
     headline: tuple[Block, ...] = (
         Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, bold=dangers, on=TERMINAL),
         *told(*lines, role=Role.NOTE, on=TERMINAL),
@@ -158,6 +158,11 @@ def in_short(statement: PrivacyStatement) -> str:
     loss = in_digits(getattr(claim, letter), statement.kind.relation)
     together = " of all together" if statement.parts else ""
     return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
+
+
+def _whose(statement: PrivacyStatement) -> str:
+    """Which column or release a lower bound is about, as its remarks say; other statements are about all together."""
+    return ". " + " ".join(statement.remarks) if statement.kind is Kind.LOWER_BOUND and statement.remarks else ""
 
 
 def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
