@@ -194,7 +194,7 @@ def test_what_is_stated_with_earlier_releases_is_not_audited(tmp_path):
     [
         (["--trials", "1"], "trials must be"),
         (["--confidence", "1"], "confidence must be"),
-        (["--users", "0"], "num_users must be"),
+        (["--users", "0"], "--users must be"),
         (["--input", "people.csv"], "--input must be left out"),
     ],
 )

@@ -18,7 +18,7 @@ from shuffledp.files.parquet import read_facts
 
 
 def test_a_negative_seed_is_refused(folder):
-    assert "seed must be an integer that is 0 or more; got seed=-1" in refused(
+    assert "--seed must be an integer that is 0 or more; got -1." in refused(
         2, "run", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", -1
     )
     assert not (folder / "out").exists()
@@ -26,7 +26,7 @@ def test_a_negative_seed_is_refused(folder):
 
 # ---- exit codes -----------------------------------------------------------------------------------------------------
 
-WRITTEN = "reports and views are written in no other format; got output="
+WRITTEN = "reports and views are written in no other format; got "
 NO_TASK = [
     ("absent.toml", "the task file must be readable; got absent.toml: No such file or directory"),
     (".", "the task file must be readable; got .: Is a directory"),

@@ -7,9 +7,11 @@ import pytest
 from cli.networks import PEOPLE, make_folder
 from cli.running import refused, shuffledp, write_csv, write_task
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.laws import DISTANCES
 from shuffledp.leakage import examine_target, target_vulnerability
 from shuffledp.randomizers import model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel, UniformShuffler
+from shuffledp.shufflers.shuffler_kinds import KINDS, Described, ShufflerKind
 from shuffledp.survey import Task
 
 THREE = ("leakage", "--categories", 3, "--epsilon0", 1)
@@ -210,7 +212,7 @@ def test_an_estimate_is_made_by_name_only(folder):
     [
         (("--users", 5, "--epsilon0", 0), "epsilon0 must be a finite number above 0"),
         (("--users", 5, "--epsilon0", -1), "epsilon0 must be a finite number above 0"),
-        (("--users", 0), "num_users must be an integer that is 1 or more"),
+        (("--users", 0), "--users must be an integer that is 1 or more"),
         ((), "--users must be given"),
         (("--users", 5, "--prior", "0.2,0.2,0.2"), "prior must sum to 1; got another sum"),
         (("--users", 5, "--prior", "0.5,0.5"), "prior must be 3 probabilities"),
@@ -286,7 +288,7 @@ def test_one_of_several_columns_is_named(tmp_path, monkeypatch):
     assert "--value COLUMN" in refused(2, "leakage", "task.toml", "--users", 9)
     said = text("leakage", "task.toml", "--users", 9, "--value", "drinks")
     assert "reports seen of a, b" in said
-    assert "value must be one of 'smokes', 'drinks'" in refused(2, "leakage", "task.toml", "--value", "km")
+    assert "--value must be one of 'smokes', 'drinks'" in refused(2, "leakage", "task.toml", "--value", "km")
     assert "--value must be left out without a task file" in refused(2, *THREE, "--users", 9, "--value", "km")
 
 
@@ -295,6 +297,22 @@ def test_a_comparison_says_why_no_sample_is_in_it(folder):
         said = text(*THREE, "--users", 20, "--shuffler", shuffler, "--compare")
         assert "Left out: a random sample: it is compared with a uniform shuffle only." in said
     assert "Left out" not in text(*THREE, "--users", 20, "--compare")
+
+
+def test_a_shuffler_of_the_registry_is_known_by_the_names_that_it_gives(folder, monkeypatch):
+    def hurried(num_users, haste):
+        assert haste == 0.5
+        return UniformShuffleModel(num_users=num_users)
+
+    row = ShufflerKind(lambda: UniformShuffler, described={"hurried": Described(hurried, "haste")})
+    monkeypatch.setitem(KINDS, "hurried", row)
+    assert text(*THREE, "--users", 6, "--shuffler", "hurried:0.5") == text(*THREE, "--users", 6)
+    assert "hurried:HASTE; got hurried." in refused(2, *THREE, "--users", 6, "--shuffler", "hurried")
+    assert "--shuffler must be one of" in refused(2, *THREE, "--users", 6, "--shuffler", "hasty")
+
+
+def test_every_distance_of_mallows_has_a_name():
+    assert set(KINDS["mallows"].described) == {"mallows", *(f"mallows-{distance}" for distance in DISTANCES)}
 
 
 def test_kendalls_distance_may_be_named(folder):

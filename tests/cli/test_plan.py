@@ -35,7 +35,7 @@ def test_what_cannot_be_is_listed_with_its_reason(folder):
 
 def test_a_plan_needs_a_number_of_people(folder):
     assert "--users N" in refused(2, "plan", "task.toml")
-    assert "num_users must be an integer that is 1 or more" in refused(2, "plan", "task.toml", "--users", 0)
+    assert "--users must be an integer that is 1 or more; got 0." in refused(2, "plan", "task.toml", "--users", 0)
     write_task(folder, people={"expected": 100})
     assert "Planned for 100 people" in shuffledp("plan", "task.toml").out
 

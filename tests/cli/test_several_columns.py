@@ -49,6 +49,26 @@ def test_every_lower_bound_says_of_which_column_it_is(folder, command):
     assert text.count("lower-bound") == 2
 
 
+def test_an_account_is_of_one_column_and_says_so(folder):
+    prepared(folder)
+    text = refused(2, "account", "both.toml", "--users", 500)
+    assert "--value COLUMN must be given for a task of several private columns ('smokes', 'two\\nlines')" in text
+    assert "`shuffledp plan` says what one person loses over all of them." in text
+    told = " ".join(shuffledp("account", "both.toml", "--users", 500, "--value", "smokes").out.split())
+    assert told.startswith(
+        "About column 'smokes' alone, whose loss is a part of what one person loses; `shuffledp plan`"
+    )
+    planned = shuffledp("plan", "both.toml", "--users", 500, "--json").json
+    share = planned["columns"][0]["statements"][0]["guarantee"]["epsilon"]
+    accounted = shuffledp("account", "both.toml", "--users", 500, "--value", "smokes", "--json").json
+    assert accounted["statements"][0]["guarantee"]["epsilon"] == share
+    assert "About column" not in shuffledp("account", "task.toml", "--users", 500).out
+    assert "--value must be one of 'cheated'" in refused(2, "account", "task.toml", "--users", 9, "--value", "x")
+    assert "--value must be left out without a task file" in refused(
+        2, "account", "--epsilon0", 1, "--users", 9, "--delta", 1e-6, "--value", "x"
+    )
+
+
 def test_json_names_all_files(folder):
     result = shuffledp(*prepared(folder), "--json").json
     found = {path.relative_to("out").as_posix() for path in (folder / "out").relative_to(folder).rglob("*.*")}

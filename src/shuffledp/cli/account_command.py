@@ -15,6 +15,7 @@ from shuffledp.cli.options import (
     Kind,
     LocalDelta,
     Matrix,
+    OfColumn,
     People,
     Published,
     TaskOrOptions,
@@ -70,6 +71,7 @@ def account(
     categories: Categories = None,
     channel: Matrix = None,
     local_delta: LocalDelta = None,
+    value: OfColumn = None,
     honest_fraction: Honest = 1.0,
     releases: Annotated[int, typer.Option(help="How often the same people take part in such a release.")] = 1,
     renyi: Annotated[str | None, typer.Option(metavar="ORDERS", help="Renyi privacy at these orders: 2,8,32.")] = None,
@@ -95,6 +97,7 @@ def account(
         categories=categories,
         channel=channel,
         local_delta=local_delta,
+        column=value,
     )
     if figure is not None:
         one_of(_ENDINGS, figure=figure.suffix.lower())
@@ -109,7 +112,7 @@ def account(
     )
     if figure is not None:
         _draw(found, figure, published_only=published_only)
-    show_result(found, lambda: account_document(found), as_json=json)
+    show_result(found, lambda: account_document(found, asked.share()), as_json=json)
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:
@@ -153,7 +156,7 @@ def calibrate(
 
     asked = Asked(
         randomizer=randomizer, epsilon0=epsilon0, users=users, delta=delta, categories=categories,
-        local_delta=local_delta,
+        local_delta=local_delta, takes_task=False,
     )  # fmt: skip
     wanted: dict[str, Any] = {
         "target_epsilon": target_epsilon,
@@ -192,9 +195,7 @@ def leakage(
     ] = False,
     method: Method = "auto",
     input: People = None,  # noqa: A002
-    value: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="For a task of several private columns: which one.")
-    ] = None,
+    value: OfColumn = None,
     json: Json = False,
 ) -> None:
     """What can be guessed about one person, before and after seeing what is released, without any data."""

@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_command import account, calibrate, leakage
+from shuffledp.cli.options import PARAMETERS, named
 from shuffledp.cli.plan_command import audit, graph_app, plan
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
@@ -47,7 +48,7 @@ def run_app(asked: Sequence[int] = ()) -> None:
     try:
         _run_quietly(asked)
     except ShuffleDPError as error:
-        _fail(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+        _fail(_in_options(str(error)), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
     except MemoryError:
         _fail("there is not enough memory for this.", 1)
     except OSError as error:
@@ -69,6 +70,15 @@ def _run_quietly(asked: Sequence[int]) -> None:
             raise
     if asked:
         sys.exit(128 + asked[0])
+
+
+def _in_options(message: str) -> str:
+    """An error of the library about what an option gave, in the words of the command line."""
+    name, must, rest = message.partition(" must ")
+    option = named({**PARAMETERS, "num_users": "users", "orders": "renyi"}.get(name, name))
+    if option in {each.partition("=")[0] for each in sys.argv}:
+        return f"{option}{must}{rest.replace(f'got {name}=', 'got ', 1)}"
+    return message
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -38,8 +38,13 @@ People = Annotated[
     Path | None,
     typer.Option(readable=False, help="For a task with [groups]: a table of the people with their public columns."),
 ]
+OfColumn = Annotated[
+    str | None, typer.Option("--value", metavar="COLUMN", help="For a task of several private columns: which one.")
+]
 Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
 
+# What parameters of randomizers are called here; all others are called as in the library.
+PARAMETERS = {"domain_size": "categories", "delta0": "local_delta"}
 # What describes a protocol without a task file.
 Kind = Annotated[
     str | None,
@@ -58,6 +63,11 @@ Matrix = Annotated[
 LocalDelta = Annotated[float | None, typer.Option(help="Local remainder, of any randomizer of loss epsilon0.")]
 Honest = Annotated[float, typer.Option(help="Share of the people who do not collude with the analyst.")]
 Published = Annotated[bool, typer.Option("--published-only", help="Leave out what only this project proves.")]
+
+
+def named(option: str) -> str:
+    """An option as it is typed."""
+    return f"--{option.replace('_', '-')}"
 
 
 def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool) -> None:

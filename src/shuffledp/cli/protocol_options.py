@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shuffledp.cli.options import PARAMETERS, named
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
     from shuffledp.survey import Column, Grouping, Task
 
 Progress = Callable[[str, int, int | None], None]
-
-_DISTANCES = {
-    "mallows": "kendall",
-    "mallows-kendall": "kendall",
-    "mallows-hamming": "hamming",
-    "mallows-cayley": "cayley",
-}
-_SHUFFLERS = {"uniform": None, "none": None, **dict.fromkeys(_DISTANCES, "CONCENTRATION"), "imperfect": "IMPERFECTION"}
-_OPTIONS = {"domain_size": "categories", "delta0": "local_delta"}  # what a randomizer's parameter is called here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +31,7 @@ class Asked:
         shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
         people: a table of the people with their public columns, for a task with groups.
         column: which one, of a task of several private columns; None where it must have one.
+        takes_task: whether the command takes a task file in place of options.
     """
 
     task: Path | None = None
@@ -52,6 +45,7 @@ class Asked:
     shuffler: str | None = None
     people: Path | None = None
     column: str | None = None
+    takes_task: bool = True
 
     @property
     def kind(self) -> str:
@@ -62,19 +56,20 @@ class Asked:
     def parameters(self) -> dict[str, float]:
         """What the kind takes besides epsilon0, as far as it was given; refused if it needs something else, or less."""
         known = parameters_of_kind(self.kind)
-        elsewhere = [name for name, required in known.items() if required and name not in _OPTIONS]
+        elsewhere = [name for name, required in known.items() if required and name not in PARAMETERS]
         if elsewhere:
+            way = "give a task file in place of options" if self.takes_task else "try epsilon0 in a task with `plan`"
             raise InvalidParameterError(
                 f"--randomizer must be a kind without parameters that only a task file gives ({', '.join(elsewhere)}): "
-                f"for this one, give a task file in place of options; got randomizer={self.kind!r}."
+                f"for this one, {way}; got randomizer={self.kind!r}."
             )
-        for name, option in _OPTIONS.items():
+        for name, option in PARAMETERS.items():
             given = getattr(self, option) is not None
             if given and name not in known:
                 raise _wrong(option, f"left out for randomizer {self.kind!r}", getattr(self, option))
             if not given and known.get(name):
                 raise _wrong(option, f"given for randomizer {self.kind!r}", None)
-        return {name: getattr(self, option) for name, option in _OPTIONS.items() if getattr(self, option) is not None}
+        return {name: getattr(self, option) for name, option in PARAMETERS.items() if getattr(self, option) is not None}
 
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
@@ -82,6 +77,9 @@ class Asked:
             self._require_only_a_task()
             column = self._column()
             return column.model(self._people(column.people.expected))
+        for name, option in (("people", "input"), ("column", "value")):
+            if (given := getattr(self, name)) is not None:
+                raise _wrong(option, "left out without a task file", given)
         return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
 
     def model_of_run(self) -> ProtocolModel:
@@ -90,9 +88,6 @@ class Asked:
         from shuffledp.survey import Task, shuffler_of
 
         if self.task is None:
-            for name, option in (("people", "input"), ("column", "value")):
-                if (given := getattr(self, name)) is not None:
-                    raise _wrong(option, "left out without a task file", given)
             return self.model()
         self._require_only_a_task()
         task, column = Task.read(self.task), self._column()
@@ -110,6 +105,19 @@ class Asked:
     def answers(self) -> tuple[str, ...]:
         """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
         return () if self.task is None else self._column().targets
+
+    def share(self) -> str:
+        """That all is about one of several columns; "" if there is only one."""
+        if self.task is None:
+            return ""
+        from shuffledp.survey import Task
+
+        if len(Task.read(self.task).columns) == 1:
+            return ""
+        return (
+            f"About column {self._column().value!r} alone, whose loss is a part of what one person loses; `shuffledp "
+            "plan` says how much that is over all columns."
+        )
 
     def remainder(self) -> float:
         """Delta: what the option says, or else the task."""
@@ -137,14 +145,14 @@ class Asked:
         from shuffledp.survey import Task
 
         task = Task.read(self.task or "")
+        columns = {column.value: column for column in task.columns}
         if self.column is not None:
-            columns = {column.value: column for column in task.columns}
             one_of(columns, value=self.column)
             return columns[self.column]
-        if task.in_blocks:
+        if len(task.columns) > 1:
             raise InvalidParameterError(
-                "the task must have one private column; for several, `shuffledp plan` adds their losses up, and "
-                "`shuffledp leakage` takes --value COLUMN."
+                f"--value COLUMN must be given for a task of several private columns ({', '.join(map(repr, columns))}"
+                "); `shuffledp plan` says what one person loses over all of them."
             )
         return task.column
 
@@ -164,50 +172,31 @@ class Asked:
     def _require_nothing(self, what: str, *names: str) -> None:
         for name in names:
             if getattr(self, name) is not None:
-                shown = f"{_named(name)} {getattr(self, name)}"
+                shown = f"{named(name)} {getattr(self, name)}"
                 raise _wrong(name, f"left out beside {what}, which says it all", shown)
 
 
 def _shuffle(asked: str, users: int) -> ShuffleModel:
-    """Of an option such as "uniform", "mallows:0.5" or "imperfect:0.5"."""
-    kind, _, parameter = asked.partition(":")
-    one_of(_SHUFFLERS, shuffler=kind)
-    if bool(parameter) != (_SHUFFLERS[kind] is not None):
-        raise _wrong("shuffler", f"of the form {_form(kind)}", asked)
-    from shuffledp.shufflers import IdentityShuffleModel, ImperfectShuffleModel, UniformShuffleModel
+    """Of an option such as "uniform", "mallows:0.5" or "imperfect:0.5", as the registry of shufflers knows it."""
+    from shuffledp.shufflers.shuffler_kinds import KINDS
 
-    if kind == "uniform":
-        return UniformShuffleModel(num_users=users)
-    if kind == "none":
-        return IdentityShuffleModel(num_users=users)
+    known = {name: each for kind in KINDS.values() for name, each in kind.described.items()}
+    name, _, parameter = asked.partition(":")
+    one_of(known, shuffler=name)
+    found = known[name]
+    form = f"{name}:{found.number.upper()}" if found.number else name
+    if bool(parameter) != bool(found.number):
+        raise _wrong("shuffler", f"of the form {form}", asked)
     try:
-        number = float(parameter)
+        numbers = [float(parameter)] if parameter else []
     except ValueError:
-        raise _wrong("shuffler", f"of the form {_form(kind)}, with a number", asked) from None
-    if kind == "imperfect":
-        return ImperfectShuffleModel(num_users=users, imperfection=number, construction="assumed")
-    import numpy as np
-
-    from shuffledp.people.groups import Groups
-    from shuffledp.shufflers import MallowsShuffler
-
-    everybody = Groups.from_labels(np.zeros(users, dtype=np.int64))
-    distance = _DISTANCES[kind]
-    return MallowsShuffler(groups=everybody, concentration=number, distance=distance, per_block=False).model(users)
-
-
-def _form(kind: str) -> str:
-    parameter = _SHUFFLERS[kind]
-    return kind if parameter is None else f"{kind}:{parameter}"
+        raise _wrong("shuffler", f"of the form {form}, with a number", asked) from None
+    return found.model(users, *numbers)
 
 
 def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
     shown = "none" if value is None else str(value)
-    return InvalidParameterError(f"{_named(option)} must be {condition}; got {shown}.")
-
-
-def _named(option: str) -> str:
-    return f"--{option.replace('_', '-')}"
+    return InvalidParameterError(f"{named(option)} must be {condition}; got {shown}.")
 
 
 def check_people(task: "Task", people: Path | None) -> None:

@@ -49,9 +49,11 @@ _SOLVED = {
 }
 
 
-def account_document(found: Examination) -> Document:
-    """The promise and the bracket, and every theorem if they were asked for."""
-    return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
+def account_document(found: Examination, share: str = "") -> Document:
+    """The promise and the bracket, and every theorem if they were asked for; first of what all of it is a ``share``."""
+    promise = _promise(found)
+    promise = replace(promise, headline=(*told(share), *promise.headline))
+    return Document(promise=promise, sections=(_theorems(found),) if found.theorems else ())
 
 
 def calibration_document(solved: "Calibration") -> Document:

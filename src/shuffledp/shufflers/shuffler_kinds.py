@@ -5,11 +5,26 @@ of a shuffler are the keys of the file. A module that is added to this package i
 imported when a task names it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
 from shuffledp import shufflers
 from shuffledp.core.flow import Shuffler
+from shuffledp.core.shuffle_models import ShuffleModel
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """How a shuffle of some people is described without a task: by a name, and by a number if it takes one.
+
+    Args:
+        model: the model of the number of people, and of that number.
+        number: what the number is called; "" if there is none.
+    """
+
+    model: Callable[..., ShuffleModel]
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +38,7 @@ class ShufflerKind:
         check: finds what refuses keyword arguments that do not go together, while what it is about is not known yet.
         without: keyword arguments that are no keys of a task file.
         best_for: when to choose it, in a few words.
+        described: by which names ``--shuffler`` knows it; by none if only a task says all that it needs.
     """
 
     find: Callable[[], Callable[..., Shuffler]]
@@ -31,6 +47,7 @@ class ShufflerKind:
     check: Callable[[], Callable[..., None]] | None = None
     without: tuple[str, ...] = ()
     best_for: str = ""
+    described: Mapping[str, Described] = field(default_factory=dict)
 
     @property
     def make(self) -> Callable[..., Shuffler]:
@@ -38,19 +55,54 @@ class ShufflerKind:
         return self.find()
 
 
+def _uniform(num_users: int) -> ShuffleModel:
+    return shufflers.UniformShuffleModel(num_users=num_users)
+
+
+def _none(num_users: int) -> ShuffleModel:
+    return shufflers.IdentityShuffleModel(num_users=num_users)
+
+
+def _worst(num_users: int, imperfection: float) -> ShuffleModel:
+    """The worst shuffle that is so imperfect."""
+    return shufflers.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
+
+
+def _in_one_block(num_users: int, concentration: float, *, distance: str) -> ShuffleModel:
+    """Mallows' shuffle of everybody together."""
+    import numpy as np
+
+    from shuffledp.people.groups import Groups
+
+    everybody = Groups.from_labels(np.zeros(num_users, dtype=np.int64))
+    return shufflers.MallowsShuffler(
+        groups=everybody, concentration=concentration, distance=distance, per_block=False
+    ).model(num_users)
+
+
+_DISTANCES = {
+    "mallows": "kendall",
+    "mallows-kendall": "kendall",
+    "mallows-hamming": "hamming",
+    "mallows-cayley": "cayley",
+}
+
 KINDS: dict[str, ShufflerKind] = {
     "uniform": ShufflerKind(
         lambda: shufflers.UniformShuffler,
         best_for="the most privacy, where a shuffler is trusted: every order is equally likely",
+        described={"uniform": Described(_uniform)},
     ),
     "none": ShufflerKind(
         lambda: shufflers.IdentityShuffler,
         keeps_public=True,
         best_for="for comparison: every report stays its sender's, and statements promise epsilon0",
+        described={"none": Described(_none)},
     ),
     "imperfect": ShufflerKind(
         lambda: shufflers.imperfect_shuffler,
         best_for="a shuffler for which every order is possible, and nearly equally likely",
+        described={"imperfect": Described(_worst, "imperfection")},
     ),
     # order inside groups of people
     "mallows": ShufflerKind(
@@ -59,6 +111,10 @@ KINDS: dict[str, ShufflerKind] = {
         True,
         lambda: shufflers.MallowsShuffler.check,
         best_for="hiding who said what inside every group, while reports stay near their senders",
+        described={
+            name: Described(partial(_in_one_block, distance=distance), "concentration")
+            for name, distance in _DISTANCES.items()
+        },
     ),
     "noisy-sort": ShufflerKind(
         lambda: shufflers.NoisySortShuffler,
