@@ -63,6 +63,16 @@ def test_a_report_stays_where_nothing_is_chosen():
     assert passed == (Passed(recipient=9, round=2, report="theirs"),)
 
 
+def test_a_message_that_comes_twice_is_held_twice_as_the_pages_say():
+    state = start_relay(4, (1, 9), 2, "mine")
+    state, _ = step(state, RoundStarted(round=1, choices=(None,)))
+    message = ReportsReceived(round=1, reports=("theirs",))
+    for _ in range(2):
+        state, _ = step(state, message)
+    assert state.held == ("mine", "theirs", "theirs")
+    assert "A message that arrives twice is held twice" in step.__doc__
+
+
 def held(*reports):
     state = start_relay(4, (1,), 1, reports[0])
     state, _ = step(state, RoundStarted(round=1, choices=(None,)))

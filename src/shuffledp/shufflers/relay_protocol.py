@@ -130,6 +130,11 @@ def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
 def step(state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue) -> tuple[RelayState, Output]:
     """State after an event, and what is to be sent.
 
+    A message that arrives twice is held twice, and both copies walk on: reports are opaque here, and equal ones of two
+    people look the same. Whoever can send a message again multiplies one person's report in the release, which tells
+    more about that person than any statement says. The transport must hand on each message once: it numbers messages,
+    and encrypts and authenticates them anew for each step.
+
     Args:
         state: as it was.
         event: what happened.
