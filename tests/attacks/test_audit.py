@@ -252,7 +252,7 @@ def test_the_report_survives_json_and_prints_claim_and_attack_side_by_side():
     assert [finding["verdict"] for finding in written["findings"]] == ["consistent", "not-audited", "consistent"]
     text = str(report)
     claimed = in_digits(claims[0].guarantee.epsilon, "exactly")
-    assert f"CONSISTENT: central-dp, epsilon exactly {claimed} at delta = 1e-06 (binary-worst)." in text
+    assert f"CONSISTENT: central-dp, epsilon at most {claimed} at delta = 1e-06 (binary-worst)." in text
     assert "NOT-AUDITED: central-dp, epsilon at least 0.1" in text
     assert "Consistent does not mean proven" in text
     evidence = report.findings[-1].evidence

@@ -63,7 +63,7 @@ def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle
     text = " ".join(result.out.split())
     assert "messages of 190 people released" in text
     assert "no guarantee, epsilon is infinite" in text
-    assert "whoever has all messages of one person reads the answer" in text
+    assert "nobody but the shuffler has all messages of one person" in text
     assert "Planned for 200 people; this is computed for the 190 people who came." in text
     (row,) = csv.DictReader((place / "out" / "estimates.csv").read_text().splitlines())
     assert float(row["estimate"]) == pytest.approx(np.mean(TRUTH), abs=6 * float(row["standard_error"]))
@@ -132,7 +132,7 @@ def test_a_plan_shows_the_certificate_and_what_others_say(place):
     found = planned["certificate"]
     assert f"Certificate: num_messages = {found['num_messages']}" in text
     assert "Lemma 4.13 as printed says nothing at this size" in text
-    assert "With fewer than 180 people nothing is released" in text
+    assert "minutes is released only if 180 to 200 people answer" in text
     assert "A trusted curator who adds Laplace noise" in text
     assert "one-bit-mean" in text
     assert f"{found['bits_per_user']:,} bits per person" in text

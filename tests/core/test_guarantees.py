@@ -150,12 +150,12 @@ def test_the_text_says_what_is_observed_how_much_and_how_sure():
     assert "1e-06 (delta)" in text
     local = LocalDP(epsilon=2.0).text("exactly")
     assert "the report that left that person's device" in local
-    assert "up to about 7.39 (epsilon = 2)" in local
+    assert "a factor of up to 7.39 (epsilon = 2)" in local
     assert "delta" not in local
 
 
 def test_the_text_of_an_exact_epsilon_does_not_call_rounded_digits_exact():
-    assert "(epsilon = about 1.099)" in LocalDP(epsilon=math.log(3)).text("exactly")
+    assert "(epsilon = 1.099, rounded up)" in LocalDP(epsilon=math.log(3)).text("exactly")
 
 
 def test_a_lower_bound_is_about_some_outcome():

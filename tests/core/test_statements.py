@@ -257,10 +257,10 @@ def test_a_statement_prints_as_a_paragraph_that_can_be_quoted():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (EXACT, ["a factor of up to about 1.35", "This is the exact value, by fmt23-closed"]),
+        (EXACT, ["a factor of up to 1.35", "This is the exact value, by fmt23-closed"]),
         (LOWER, ["a factor of at least 1.22", "(nothing better can be promised), not a promise, by"]),
         (ESTIMATE, ["a factor of up to about 1.35", "This is an estimate, not a promise, by"]),
-        (LOCAL, ["the report that left that person's device", "a factor of up to about 2.72"]),
+        (LOCAL, ["the report that left that person's device", "a factor of up to 2.72"]),
         (dataclasses.replace(UPPER, unit=Unit.REPORT), ["This is per report: somebody who sends several must add"]),
         (dataclasses.replace(UPPER, basis=dataclasses.replace(BASIS, status=Status.OWN_PROOF)), ["in this project."]),
         (

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.core.text import count_of, factor_in_digits, has_controls, in_digits, plural, printable
+from shuffledp.core.text import (
+    count_of,
+    factor_in_digits,
+    has_controls,
+    in_digits,
+    plural,
+    printable,
+    said_of,
+    shown_relation,
+)
 
 
 def read(shown: str) -> float:
@@ -23,6 +32,23 @@ def test_at_most_is_never_shown_too_small_and_at_least_never_too_large(value, di
 def test_rounding_changes_the_last_digit_by_at_most_one(value):
     up, down = (read(in_digits(value, relation, digits=4)) for relation in ("at most", "at least"))
     assert up - down <= 1.001e-3 * value * 1.01
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 6))
+def test_an_exact_loss_is_never_shown_too_small_and_called_exact_where_no_digit_is_lost(value, digits):
+    shown = in_digits(value, "exactly", digits=digits)
+    assert read(shown) >= value * (1 - 1e-9)
+    assert shown_relation(value, shown, "exactly") == ("exactly" if abs(read(shown) / value - 1) <= 1e-9 else "at most")
+
+
+def test_the_relation_stands_before_the_number():
+    assert [said_of(value, "exactly") for value in (1.5, 0.10151, 1 + 4e-10)] == [
+        "exactly 1.5",
+        "at most 0.1016",
+        "exactly 1",
+    ]
+    assert said_of(0.10159, "at least") == "at least 0.1015"
+    assert said_of(math.inf, "exactly") == "exactly inf"
 
 
 def test_a_number_of_few_digits_is_shown_as_it_is():

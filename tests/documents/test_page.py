@@ -194,7 +194,7 @@ def test_the_statement_is_said_before_all_else(survey, read):
     text = read.text_unfolded
     assert statement.guarantee.text(statement.kind.relation) in text
     epsilon = number(statement.guarantee.epsilon, "exactly")
-    assert text.index(f"epsilon, about {epsilon} a factor of about") < text.index("Estimate")
+    assert text.index(f"epsilon, at most {epsilon} a factor of at most") < text.index("Estimate")
     for trust in statement.trust:
         assert trust.text in text
     assert statement.basis.theorem in text

@@ -240,11 +240,11 @@ def test_a_share_of_which_nothing_is_known_leaves_nothing_to_promise(town):
     own = OrderShare(label="own", sent=release.order_share.sent, orders=release.order_share.orders)
     weak = release.local.weaken(type(release.local.guarantee)(epsilon=EPSILON0, delta=1e-9))
     other = OrderShare(label="other", sent=(Part(label="other", statement=weak),))
-    assert orders_together([own, other], LARGEST)[0] == ()
-    assert "other may tell any of it" in orders_together([own, other], LARGEST)[1][0]
+    assert orders_together([own, other], LARGEST, delta=1e-6)[0] == ()
+    assert "other may tell any of it" in orders_together([own, other], LARGEST, delta=1e-6)[1][0]
     unsized = OrderShare(label="other", sent=release.order_share.sent)
-    assert orders_together([own, unsized], 0)[0] == ()
-    assert orders_together([unsized], LARGEST) == ((), ())
+    assert orders_together([own, unsized], 0, delta=1e-6)[0] == ()
+    assert orders_together([unsized], LARGEST, delta=1e-6) == ((), ())
     assert order_in([release.local]) is None
 
 

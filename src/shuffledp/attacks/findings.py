@@ -13,7 +13,7 @@ from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPriv
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, in_digits, plural
+from shuffledp.core.text import count_of, in_digits, plural, said_of
 from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
 
 
@@ -179,9 +179,9 @@ class Finding(Described):
         if claim.is_trivial:
             shown = f"{claim.type}, without a bound"
         elif isinstance(claim, DSigmaPrivacy):
-            shown = f"{claim.type}, alpha {relation} {in_digits(claim.alpha, relation)} at delta = {claim.delta:g}"
+            shown = f"{claim.type}, alpha {said_of(claim.alpha, relation)} at delta = {claim.delta:g}"
         elif isinstance(claim, DifferentialPrivacy):
-            shown = f"{claim.type}, epsilon {relation} {in_digits(claim.epsilon, relation)} at delta = {claim.delta:g}"
+            shown = f"{claim.type}, epsilon {said_of(claim.epsilon, relation)} at delta = {claim.delta:g}"
         said = " ".join(filter(None, [self.evidence.told(self.symbol) if self.evidence else self.reason, self.power]))
         return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {said}"
 

@@ -161,17 +161,17 @@ class DifferentialPrivacy(Guarantee):
             return f"Not private: nothing limits what {observed} reveals about one person."
         remainder = f", apart from a remainder of {in_digits(self.delta, relation)} (delta)" if self.delta else ""
         factor, epsilon = factor_in_digits(self.epsilon, relation), in_digits(self.epsilon, relation)
-        approximate = "about " if shown_relation(self.epsilon, epsilon, relation) != relation else ""
+        rounded = ", rounded up" if shown_relation(self.epsilon, epsilon, relation) != relation else ""
         return (
             f"Whatever one person answered, replacing {replacing} changes the probability of "
             f"{_SEEN.get(relation, 'anything')} seen in {observed} by a factor of {_FACTORS.get(relation, relation)} "
-            f"{factor} (epsilon = {approximate}{epsilon}){remainder}."
+            f"{factor} (epsilon = {epsilon}{rounded}){remainder}."
         )
 
 
-# A lower bound is about some outcome; the factor of an exact epsilon is a rounded number.
+# A lower bound is about some outcome; the factor of an exact epsilon is a number that is rounded up.
 _SEEN = {"at least": "something"}
-_FACTORS = {"exactly": "up to about", "about": "up to about"}
+_FACTORS = {"exactly": "up to", "about": "up to about"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

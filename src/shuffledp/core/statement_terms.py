@@ -68,9 +68,9 @@ class Trust(StrEnum):
 
 
 _TRUST_IN_WORDS = {
-    Trust.ALL_SHARES: "whoever has all messages of one person reads the answer: only the shuffler has them, and looks "
-    "at none; and no device lies, for a single one moves the mean by any amount",
-    Trust.FIRST_ROUND: "whoever receives a report in the first round knows whose it is, and tells nobody",
+    Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
+    "and no device lies, for a single one moves the mean by any amount",
+    Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",

@@ -1,6 +1,6 @@
 """Text as people read it: numbers rounded so that a bound stays true, words in the plural, and no control characters.
 
-A number is rounded up after "at most" and down after "at least".
+A number is rounded up after "at most" and down after "at least"; an exact loss is a promise too, and rounded up.
 """
 
 import math
@@ -14,10 +14,11 @@ _MISLEADING = "\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_MISLEADING}\ufffe\uffff]")
 _BREAKS = "\n\t"
 
-_ROUNDING = {"at most": ROUND_CEILING, "at least": ROUND_FLOOR}
+_ROUNDING = {"at most": ROUND_CEILING, "exactly": ROUND_CEILING, "at least": ROUND_FLOOR}
 _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
 _ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
 _DIGITS_MEANT = 15  # what follows is how floats are added: 0.1 + 0.2 is 0.30000000000000004, and 0.3 is meant
+_DIGITS_EXACT = 9  # the same of what is called exact
 _LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is shown as a power
 
 
@@ -52,7 +53,7 @@ def count_of(count: int, one: str, many: str = "") -> str:
 
 
 def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
-    """A number of 0 or more in significant digits: after "at most" rounded up, "at least" down, else to nearest.
+    """A number of 0 or more in digits: after "at most" and "exactly" rounded up, "at least" down, else to nearest.
 
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
@@ -62,7 +63,8 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
     """
     if math.isinf(value) or value == 0:
         return f"{value:g}"
-    exact = Decimal(f"{float(value):.{_DIGITS_MEANT}g}")  # 0.1 is meant as it is written
+    meant = _DIGITS_EXACT if relation == "exactly" else _DIGITS_MEANT
+    exact = Decimal(f"{float(value):.{meant}g}")  # 0.1 is meant as it is written
     last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     rounded = (exact / last).to_integral_value(_ROUNDING.get(relation, ROUND_HALF_UP)) * last
     if 1000 <= rounded < _PLAIN_BELOW:
@@ -71,9 +73,15 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
 
 
 def shown_relation(value: float, shown: str, relation: str) -> str:
-    """Words before a shown number: "exactly" becomes "about" where the number is rounded."""
-    rounded = not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
-    return "about" if relation == "exactly" and rounded else relation
+    """Words before a shown number: "exactly" becomes "at most" where the number is rounded."""
+    rounded = not math.isinf(value) and not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
+    return "at most" if relation == "exactly" and rounded else relation
+
+
+def said_of(value: float, relation: str) -> str:
+    """The relation and the number: "exactly 1.5", "at most 0.1016"."""
+    shown = in_digits(value, relation)
+    return f"{shown_relation(value, shown, relation)} {shown}"
 
 
 def factor_in_digits(epsilon: float, relation: str) -> str:

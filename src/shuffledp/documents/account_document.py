@@ -12,7 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
-from shuffledp.core.text import in_digits
+from shuffledp.core.text import in_digits, shown_relation
 from shuffledp.core.validate import one_of
 from shuffledp.documents.curves import Curve, Curves
 from shuffledp.documents.document import (
@@ -160,7 +160,8 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
             rows.append((name, Cell(text=NOTHING), Cell(text=when, note=curve.reason)))
         else:
             relation = theorem.kind.relation
-            value = Cell(before=relation, text=number(curve.here, relation), bold=True)
+            shown = number(curve.here, relation)
+            value = Cell(before=shown_relation(curve.here, shown, relation), text=shown, bold=True)
             rows.append((name, value, Cell(text="yes")))
     heads = (Column("Theorem"), Column("Epsilon"), Column("Applies"))
     return Table(caption, heads, tuple(rows), look="theorems", label="Table of theorems", on=PAGE)
@@ -189,7 +190,7 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
 
 def _amplified(curves: Curves, people: int, delta: float, *, flat: bool) -> Iterable[Block]:
     """What shuffling makes of the local loss."""
-    epsilon0 = f"epsilon0 = {number(curves.epsilon0)}"
+    epsilon0 = f"epsilon0 = {number(curves.epsilon0, 'exactly')}"
     if flat:
         local = f"Whatever the number of users, only the local guarantee of {epsilon0} is known to hold for this task."
         return told(local, on=PAGE)
@@ -263,7 +264,7 @@ def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
 
 def _summary(found: Examination) -> str:
     return (
-        f"{found.model.local.kind}, epsilon0 = {number(found.model.local.epsilon0)}, "
+        f"{found.model.local.kind}, epsilon0 = {number(found.model.local.epsilon0, 'exactly')}, "
         f"{count(found.counted.num_users)} users, delta = {found.delta:g}"
     )
 

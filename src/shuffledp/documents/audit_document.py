@@ -7,7 +7,7 @@ from shuffledp.attacks import Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of, played
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.text import count_of, in_digits, plural
+from shuffledp.core.text import count_of, in_digits, plural, said_of
 from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.document import (
     PAGE,
@@ -213,7 +213,7 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
     guarantee = Cell(text=finding.statement.guarantee.type, note=finding.statement.basis.theorem, code=True)
     claim = Cell(text="no bound")
     if math.isfinite(claimed):
-        claim = Cell(text=f"{finding.symbol} {relation} {number(claimed, relation)}", note=f"delta {delta:g}")
+        claim = Cell(text=f"{finding.symbol} {said_of(claimed, relation)}", note=f"delta {delta:g}")
     shown = f"{finding.symbol} at least {number(evidence.epsilon_lower, 'at least')}" if evidence else ""
     return guarantee, claim, _shown(finding, shown, evidence.told(finding.symbol) if evidence else "")
 

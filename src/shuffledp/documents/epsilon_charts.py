@@ -39,7 +39,7 @@ _BELOW = {
 }
 _HERE: dict[Axis, Callable[[float], str]] = {
     Axis.USERS: lambda value: f"{count(int(value))} users",
-    Axis.EPSILON0: lambda value: f"epsilon0 = {value:.4g}",
+    Axis.EPSILON0: lambda value: f"epsilon0 = {number(value, 'exactly')}",
     Axis.DELTA: lambda value: f"delta = {value:g}",
 }
 _TICKS: dict[Axis, Callable[[float, Any], str]] = {

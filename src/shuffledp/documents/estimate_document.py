@@ -24,7 +24,7 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.estimate_charts import estimates_chart
-from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent
+from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent, small_sample
 from shuffledp.survey import ColumnOutcome, ProtocolSection, SplitAndMixSection
 
 _MOST_ROWS = 12  # on a terminal
@@ -104,7 +104,12 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(more, about, why, section.clipping, on=TERMINAL)
+    yield from told(more, few_people(outcome), about, why, section.clipping, on=TERMINAL)
+
+
+def few_people(outcome: ColumnOutcome) -> str:
+    """What so few people tell, where it is little; "" else."""
+    return small_sample(outcome.column.randomizer, outcome.model.num_senders, outcome.release.estimate.level)
 
 
 def why_unsampled(outcome: ColumnOutcome) -> str:
@@ -129,7 +134,7 @@ def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
     together = "Together the reports say how often each answer was given." if scale.is_share else ""
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
     covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."
-    found = [_one_report(outcome), together, covers]
+    found = [few_people(outcome), _one_report(outcome), together, covers]
     if estimate.sampling_error is None and isinstance(local, MeanModel):
         found.append(
             "It covers it more often than that where people's values differ: reports like these cannot tell "

@@ -87,7 +87,7 @@ def _received(flow: DataFlow) -> Step:
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
     users, messages = model.num_senders, model.local.num_messages
-    loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{model.local.epsilon0:.4g}"
+    loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(model.local.epsilon0, 'exactly')}"
     if model.local.guarantee.is_trivial:
         loss = "which hides nothing before the shuffle"
     randomized = f"by {model.local.kind}{',' * model.local.guarantee.is_trivial} {loss}"

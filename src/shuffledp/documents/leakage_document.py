@@ -114,7 +114,8 @@ def _measures(found: TargetExamination) -> Table:
 
 
 def _number(value: float, relation: str = "") -> str:
-    return "inf" if math.isinf(value) else in_digits(value, relation, digits=_DIGITS)
+    """To nearest where it is exact: what can be guessed is no promise."""
+    return "inf" if math.isinf(value) else in_digits(value, "" if relation == "exactly" else relation, digits=_DIGITS)
 
 
 def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Block]:
@@ -184,7 +185,7 @@ def _vulnerability(found: Vulnerability | None, *, counts_right: bool) -> str:
 
 
 def _cell(value: float, relation: str, *, counts_right: bool) -> str:
-    return as_share(value, relation, decimals=2) if counts_right else in_digits(value, relation)
+    return as_share(value, relation, decimals=2) if counts_right else _number(value, relation)
 
 
 def leakage_section(outcome: ColumnOutcome) -> Section:

@@ -276,7 +276,7 @@ def _trust(plan: NetworkPlan, epsilon0: float) -> Iterable[Block]:
     yield Text(
         "All of this holds as long as nobody on the way tells the analyst what came from whom, and nobody watches the "
         "messages. Whoever gets a report in the first round knows whose it is: against a neighbor who tells, only "
-        f"epsilon0 = {number(epsilon0)} is left, and so it is against somebody who watches all messages.",
+        f"epsilon0 = {number(epsilon0, 'exactly')} is left, and so it is against somebody who watches all messages.",
         on=PAGE,
     )
     if not plan.risks:

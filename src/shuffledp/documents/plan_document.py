@@ -10,6 +10,7 @@ from shuffledp.documents.document import Block, Column, Document, Role, Section,
 from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
+from shuffledp.documents.words import small_sample
 from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
 
@@ -23,7 +24,7 @@ _READING = (
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
     """The statements first, then what to expect; with ``table`` all numbers of rounds and all parts of a graph."""
-    people = told(f"Planned for {plan.num_users:,} people; nothing has been collected.")
+    people = told(*_people(plan))
     promise, sections = promise_of(plan.statements), list[Section]()
     if plan.groups is not None and plan.task.groups is not None:
         sections.append(groups_plan_section(plan.groups, plan.task.groups))
@@ -31,7 +32,9 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     for column in plan.columns:
         network, delta = column.network, plan.task.release.delta
         walks = () if network is None else network_plan_blocks(network, delta, column.chosen.report_bits, table=table)
-        blocks = (*walks, *_column(column))
+        own = next(each for each in plan.task.columns if each.value == column.value)
+        small = small_sample(own.randomizer, plan.num_users, own.release.level)
+        blocks = (*walks, *_column(column, f" {small}" if small else ""))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,
@@ -41,7 +44,21 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     )
 
 
-def _column(column: ColumnPlan) -> Iterable[Block]:
+def _people(plan: Plan) -> Iterable[str]:
+    """How many people are planned for, and of how many anything is released where that is not any number."""
+    yield f"Planned for {plan.num_users:,} people; nothing has been collected."
+    for column in plan.columns:
+        if column.protocol is None:
+            continue
+        least, most = column.protocol.least_people, plan.task.people.expected or plan.num_users
+        numbers = f"exactly {most:,}" if least == most else f"{least:,} to {most:,}"
+        yield (
+            f"{column.value} is released only if {numbers} people answer: with fewer the noise would be too little "
+            f"({most - least:,} may stay away, see dropout_fraction), and for more there is no room."
+        )
+
+
+def _column(column: ColumnPlan, small: str) -> Iterable[Block]:
     """What one person sends, how far estimates will be off, and what others would do."""
     chosen = column.chosen
     # What rounding adds depends on the values: only the most of it is known.
@@ -49,7 +66,7 @@ def _column(column: ColumnPlan) -> Iterable[Block]:
     yield Text(
         f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
         f"{about} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
-        "sampling people."
+        f"sampling people.{small}"
     )
     if column.protocol is not None:
         yield from _protocol(column.protocol, chosen)
@@ -84,7 +101,6 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
         f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
         f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
         f"{found.imperfection:g} in all rounds but one.",
-        f"With fewer than {protocol.least_people:,} people nothing is released (see dropout_fraction).",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
     )
     yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from shuffledp.core.text import count_of
+from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
 from shuffledp.documents.document import (
@@ -138,7 +138,7 @@ def _withdrawn(outcome: ColumnOutcome | Outcome) -> str | None:
 def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> Section:
     """One private column of several: its estimates, and the way to its own page in ``folder``, where all is said."""
     local, missing = outcome.model.local, outcome.flow.missing
-    epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{local.epsilon0:.4g}"
+    epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
     how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
     without = f"{count_of(missing, 'person', 'people')} without an answer left out." if missing else ""
     name, value = f"estimates-{folder}", outcome.column.label

@@ -105,7 +105,7 @@ class Loss:
             epsilon=epsilon,
             epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
             factor=factor_in_digits(guarantee.epsilon, relation),
-            factor_relation="about" if relation == "exactly" else relation,
+            factor_relation="at most" if relation == "exactly" else relation,
             delta=f"{Decimal(delta):f}" if guarantee.delta >= _LEAST_WRITTEN_OUT else delta,
             allowance=_one_in(guarantee.delta, relation),
         )

@@ -3,14 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.randomizers import SplitAndMixModel
 
+if TYPE_CHECKING:
+    from shuffledp.survey import RandomizerSection
+
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
+_WIDE = 0.05  # half the interval of a share, from which on it is said that people are few
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
 
 
@@ -49,6 +55,19 @@ def sent(model: ProtocolModel, num_reports: int) -> str:
     if model.local.num_messages == 1:
         return count_of(num_reports, "report", "reports")
     return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_senders, 'person', 'people')}"
+
+
+def small_sample(section: "RandomizerSection", people: int, level: float) -> str:
+    """What so few people tell of a share, in a sentence, where intervals will be wide; "" else."""
+    model = section.randomizer().model
+    if not isinstance(model, FrequencyModel):
+        return ""
+    half = NormalDist().inv_cdf((1 + level) / 2) * section.expected_error(people).standard_error
+    if half < _WIDE:
+        return ""
+    who = f"{count_of(people, 'person', 'people')} at epsilon0 = {in_digits(model.epsilon0, 'exactly')}"
+    points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"
+    return f"This is a small sample: {who} tell a share to about {points}."
 
 
 def listed(items: Sequence[str]) -> str:

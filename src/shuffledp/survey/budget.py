@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.accounting import account, compose_releases, d_sigma_of_reports, epsilon_of
+from shuffledp.accounting import account, compose_pure, compose_releases, d_sigma_of_reports, epsilon_of
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import Part, PrivacyStatement, combined, compose
-from shuffledp.core.text import in_digits
+from shuffledp.core.text import in_digits, sum_rounded_up
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.columns import Column
@@ -105,8 +105,8 @@ def composed_columns(
         return statements[0]
     observed, labels = [by_observer(each) for each in statements], [column.label for column in columns]
     shares = "; ".join(
-        f"{label} takes {loss_in_words(released[0])} (epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g})"
-        for label, column, (released, _) in zip(labels, columns, observed, strict=True)
+        f"{label} takes {loss_in_words(released[0])} (epsilon0 = {in_digits(model.local.epsilon0, 'exactly')})"
+        for label, model, (released, _) in zip(labels, models, observed, strict=True)
     )
     headline = composed(
         [
@@ -117,7 +117,8 @@ def composed_columns(
     ).remarking(f"One person answers in {len(columns)} columns, {_kept_apart(columns)}. By itself {shares}.")
     lower = [each for label, both in zip(labels, observed, strict=True) for each in _seen_in(label, both[0])]
     owns = [_own_share(label, *both) for label, both in zip(labels, observed, strict=True)]
-    order, unknown = orders_together(owns, largest_group, same_people=same_people)
+    delta = columns[0].release.delta
+    order, unknown = orders_together(owns, largest_group, delta=delta, same_people=same_people)
     sent = compose([devices[0] for _, devices in observed], labels=labels)
     sent = sent.remarking("This is about the reports of all columns.")
     return (headline.remarking(*unknown), *lower, *order, sent)
@@ -155,7 +156,8 @@ def composed_with(
     together = composed(shares, delta=task.release.delta)
     own = _own_share(label, released, devices)
     others = [release.order_share for release in earlier] if own.orders else []
-    order, unknown = orders_together([own, *others], largest_group, condition=_SAME_ROWS)
+    delta = task.release.delta
+    order, unknown = orders_together([own, *others], largest_group, delta=delta, condition=_SAME_ROWS)
     local = [share for release in earlier for share in release.shares(release.local)]
     sent = added_up(list(dict.fromkeys([Part(label=label, statement=devices[0]), *local]))).remarking(
         "This is about all that one person sent, for this release and the earlier ones."
@@ -288,16 +290,16 @@ def order_in(statements: Sequence[PrivacyStatement]) -> PrivacyStatement | None:
 
 
 def orders_together(
-    shares: Sequence[OrderShare], largest_group: int, *, same_people: bool = True, condition: str = ""
+    shares: Sequence[OrderShare], largest_group: int, *, delta: float, same_people: bool = True, condition: str = ""
 ) -> tuple[tuple[PrivacyStatement, ...], tuple[str, ...]]:
     """What all together lose of the order inside the groups of the first that tells of groups.
 
-    Losses about equal groups of the same people add up, since each shuffle is drawn by itself. A loss about other
+    Losses about equal groups of the same people compose, since each shuffle is drawn by itself. A loss about other
     groups gives way to what randomizing alone gives for as many people as are in the largest of them.
 
-    The ``shares`` are of all columns, or releases, of the ``same_people`` under a ``condition`` in words, and the
-    ``largest_group`` is 0 if it is not known. Returned are the sum, if there are such groups and a loss of everyone is
-    known; and if not, what to say of that.
+    The ``shares`` are of all columns, or releases, of the ``same_people`` under a ``condition`` in words; the
+    ``largest_group`` is 0 if it is not known, and ``delta`` is of all together. Returned is what all lose, if there are
+    such groups and a loss of everyone is known; and if not, what to say of that.
     """
     first = next((share for share in shares if share.orders), None)
     digest = None if first is None else first.groups_digest
@@ -310,11 +312,35 @@ def orders_together(
         return (), (f"Of the order inside groups nothing is promised over all together: {unknown} may tell any of it.",)
     parts = list(dict.fromkeys(part for _, losses in found for part in losses or ()))
     words = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
-    added = f"Losses of the order inside equal groups add up{condition}: {words}."
+    whole, added = orders_composed(parts, delta=delta), added_up(parts)
+    how = f"Losses of the order inside equal groups add up{condition}: {words}."
+    if whole.basis.theorem != added.basis.theorem:
+        how = (
+            f"Losses of the order inside equal groups compose, for releases planned beforehand{condition}: {words}. "
+            f"If results of one decided on another, only what they add up to holds: {loss_in_words(added)}."
+        )
     labels = " and ".join(part.label for part in parts if part.statement.basis.theorem == "d-sigma-local")
     each = f"epsilon0 for each of the {largest_group:,} people of the largest group"
     by_reports = [f"Of {labels} only randomizing is counted: {each}."] if labels else []
-    return (added_up(parts).remarking(added, *by_reports),), ()
+    return (whole.remarking(how, *by_reports),), ()
+
+
+def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
+    """What parts lose of the order together: as pure losses at this delta, or their sum where that is hardly more.
+
+    Remainders of parts come on top: each is a response of its alpha that shows the order outright with that chance.
+    """
+    added = added_up(parts)
+    claim: Any = added.claimed or added.guarantee
+    if len(parts) == 1 or claim.is_trivial or claim.delta + delta >= 1:
+        return added
+    claims: list[Any] = [part.statement.claimed or part.statement.guarantee for part in parts]
+    alpha = compose_pure([each.alpha for each in claims], delta=delta)
+    if alpha > claim.alpha * (1 - _NO_GAIN):
+        return added
+    found = replace(claim, alpha=alpha, delta=sum_rounded_up(claim.delta, delta))
+    citation = "composition of responses; Kairouz, Oh, Viswanath 2015"
+    return combined(tuple(parts), found, theorem="adding-losses", citation=citation)
 
 
 def added_up(parts: Sequence[Part]) -> PrivacyStatement:

@@ -12,12 +12,12 @@ from shuffledp._version import __version__
 from shuffledp.accounting import best_lower_bound, epsilon_of
 from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError, InvalidParameterError
-from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy
+from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
-from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, pair_of
+from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, orders_composed, pair_of
 from shuffledp.survey.columns import Column, digest
 from shuffledp.survey.section import one_line, read_whole, require_sha256
 from shuffledp.survey.task import Task
@@ -206,11 +206,18 @@ def _order(
 
 
 def _is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement is what its parts add up to, so that they may be counted one by one."""
+    """Whether a statement is no less than what its parts lose together, so that they may be counted one by one."""
+    claim, parts = statement.guarantee, statement.parts
     try:
-        return compose([part.statement for part in statement.parts]).guarantee == statement.guarantee
+        added = compose([part.statement for part in parts]).guarantee
     except IncomparableError:
         return False
+    if not isinstance(claim, DSigmaPrivacy) or not isinstance(added, DSigmaPrivacy) or claim.delta <= added.delta:
+        return claim == added
+    found = orders_composed(parts, delta=claim.delta - added.delta).guarantee
+    if not isinstance(found, DSigmaPrivacy) or found.groups_digest != claim.groups_digest:
+        return False
+    return claim.alpha >= found.alpha * (1 - _ROUNDING)
 
 
 def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:

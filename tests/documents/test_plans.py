@@ -1,0 +1,92 @@
+"""What a plan says first, and of how few people it says that they are few; a release says it once too."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from documents.outcomes import make_outcome
+from shuffledp.documents.document import PAGE, TERMINAL, Text
+from shuffledp.documents.estimate_document import estimates_section
+from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.terminal import show
+from shuffledp.survey import Task, plan
+
+SPLIT = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 10}
+
+
+def sums(*, dropout=0.0, expected=1000, fakes=0):
+    return Task.from_dict(
+        {
+            "name": "t", "value": "minutes", "people": {"expected": expected, "fakes": fakes},
+            "protocol": {**SPLIT, "dropout_fraction": dropout}, "release": {"delta": 1e-6, "minimum_batch": 500},
+        }
+    )  # fmt: skip
+
+
+def shares(epsilon0=1.0):
+    return Task.from_dict(
+        {
+            "name": "t", "value": "v", "release": {"delta": 1e-6},
+            "randomizer": {"kind": "k-rr", "epsilon0": epsilon0, "categories": ["No", "Yes"]},
+        }
+    )  # fmt: skip
+
+
+def lines(document):
+    return [block.text for block in document.promise.headline if isinstance(block, Text)]
+
+
+@pytest.mark.parametrize(
+    ("task", "numbers", "away"),
+    [
+        (sums(dropout=0.1), "900 to 1,000", "100"),
+        (sums(), "exactly 1,000", "0"),
+        (sums(dropout=0.1, fakes=20), "920 to 1,000", "80"),
+    ],
+)
+def test_of_how_many_people_a_sum_is_released_comes_before_all_else(task, numbers, away):
+    said = lines(plan_document(plan(task)))
+    assert said[0] == "Planned for 1,000 people; nothing has been collected."
+    assert said[1].startswith(f"minutes is released only if {numbers} people answer: ")
+    assert f"({away} may stay away, see dropout_fraction)" in said[1]
+    least = int(numbers.removeprefix("exactly ").split(" ")[0].replace(",", ""))
+    task.column.require_people(least)
+    with pytest.raises(ValueError, match="Nothing was released"):
+        task.column.require_people(least - 1)
+
+
+def test_its_one_danger_is_bold_on_a_screen():
+    screen = io.StringIO()
+    show(plan_document(plan(sums())), Console(file=screen, force_terminal=True, width=4000, color_system="standard"))
+    danger = "nobody but the shuffler has all messages of one person, for whoever has them reads the answer"
+    assert f"\x1b[1m{danger}" in screen.getvalue()
+
+
+def test_a_plan_of_reports_says_nothing_of_the_kind():
+    assert not any("released only" in line for line in lines(plan_document(plan(shares(), 500))))
+
+
+@pytest.mark.parametrize(("people", "points"), [(539, 8), (100, 19), (1360, 5)])
+def test_a_small_sample_is_said_plainly(people, points):
+    said = [block.text for section in plan_document(plan(shares(), people)).sections for block in section.blocks
+            if isinstance(block, Text)]  # fmt: skip
+    sentence = (
+        f"This is a small sample: {people:,} people at epsilon0 = 1 tell a share to about ±{points} percentage points."
+    )
+    assert sum(line.count(sentence) for line in said) == 1
+
+
+@pytest.mark.parametrize(("people", "epsilon0"), [(1450, 1.0), (539, 4.0)])
+def test_a_sample_that_tells_enough_is_not_called_small(people, epsilon0):
+    document = plan_document(plan(shares(epsilon0), people))
+    assert not any(
+        "small sample" in getattr(block, "text", "") for section in document.sections for block in section.blocks
+    )
+
+
+@pytest.mark.parametrize("medium", [PAGE, TERMINAL])
+def test_a_release_says_it_once(medium):
+    section = estimates_section(make_outcome([0, 1] * 60))
+    said = [block.text for block in section.blocks if isinstance(block, Text) and medium in block.on]
+    assert sum(line.count("This is a small sample: 120 people at epsilon0 = ") for line in said) == 1
