@@ -4,11 +4,13 @@ import numpy as np
 
 import shuffledp as sdp
 
-# 10,000 people choose one of four answers, numbered 0 to 3. Nobody but they themselves knows which.
-answers = np.random.default_rng(7).choice(4, size=10_000, p=[0.5, 0.3, 0.15, 0.05])
+CATEGORIES = ["never", "once", "some times", "often"]
+
+# 10,000 people choose one of four answers. Nobody but they themselves knows which.
+answers = np.random.default_rng(7).choice(CATEGORIES, size=10_000, p=[0.5, 0.3, 0.15, 0.05])
 
 pipeline = sdp.Pipeline(
-    randomizer=sdp.KaryRandomizedResponse(epsilon0=2.0, domain_size=4),
+    randomizer=sdp.KaryRandomizedResponse(epsilon0=2.0, categories=CATEGORIES),
     shuffler=sdp.UniformShuffler(),
     analyzer=sdp.FrequencyAnalyzer(),
 )

@@ -16,6 +16,7 @@ from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Trust, Withdrawal
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.core.table import Table
+from shuffledp.randomizers.inputs import names_of
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
@@ -95,6 +96,13 @@ class Pipeline:
         >>> release = pipeline.run([0, 1, 2, 3] * 250, delta=1e-6)
         >>> release.statements[0].guarantee.epsilon < 2.0
         True
+
+        With names for the answers:
+
+        >>> randomizer = KaryRandomizedResponse(epsilon0=2.0, categories=["No", "Yes"])
+        >>> pipeline = Pipeline(randomizer=randomizer, shuffler=UniformShuffler(), analyzer=FrequencyAnalyzer())
+        >>> pipeline.run(["No", "Yes", "No", "No"] * 250, delta=1e-6).estimate.target
+        ('No', 'Yes')
     """
 
     randomizer: Randomizer
@@ -108,6 +116,11 @@ class Pipeline:
         validate.instance_of(Analyzer, analyzer=self.analyzer)
         validate.integer_at_least(0, fakes=self.fakes)
 
+    @property
+    def in_numbers(self) -> "Pipeline":
+        """The pipeline that takes the numbers of categories in place of the categories, as attacks choose them."""
+        return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
+
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
         model = ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
@@ -119,7 +132,8 @@ class Pipeline:
         """Play every party in turn.
 
         Args:
-            values: one answer per person, as the randomizer takes them.
+            values: one answer per person, as the randomizer takes them: a list, or a numpy, Arrow, pandas or polars
+                column.
             delta: the remainder at which central guarantees are stated, strictly between 0 and 1.
             public: one row of public columns per person, for shufflers that keep them.
             source: randomness; None is the cryptographic source.
@@ -179,13 +193,21 @@ class Pipeline:
             raise validate.invalid("one part of a view or more", number_of_views=0)
         _require_everybody(model, num_reports)
         model = model.with_fakes(self.fakes)
-        estimate = self.analyzer.estimate(summary)
+        estimate = self._named(self.analyzer.estimate(summary))
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:
             statements = tuple(each.withdraw(Withdrawal.SEEDED) for each in statements)
         return Release(
             model=model, num_reports=num_reports, view=None, estimate=estimate, statements=statements, seeded=seeded
         )
+
+    def _named(self, estimate: Estimate) -> Estimate:
+        """The estimate with categories in place of their numbers, where the randomizer knows them."""
+        categories = getattr(self.randomizer, "categories", None)
+        if categories is None:
+            return estimate
+        names = dict(zip(map(str, range(len(categories))), names_of(categories), strict=True))
+        return estimate.with_targets(tuple(names.get(target, target) for target in estimate.target))
 
     def simulate(
         self, values: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None

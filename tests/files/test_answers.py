@@ -168,8 +168,8 @@ def test_rows_are_counted_over_all_batches_and_the_first_five_are_named():
     good, bad = pa.array(["Yes"] * 10), pa.array(["No", "SECRET", "No", "yes"])
     text = refusal(good, bad, good, bad, bad)
     assert text == (
-        "column 'cheated' must hold only the task's categories; 6 of 32 answers are something else: "
-        "rows 12, 14, 26, 28, 30, ... (counted from 1, without the header)."
+        "column 'cheated' must hold only the task's categories 'No', 'Yes', exactly; 6 of 32 answers are something "
+        "else: rows 12, 14, 26, 28, 30, ... (counted from 1, without the header)."
     )
 
 

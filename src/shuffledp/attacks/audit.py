@@ -135,6 +135,7 @@ def audit(
     claims = (statements,) if isinstance(statements, PrivacyStatement) else tuple(statements)
     pairs = (inputs,) if isinstance(inputs, NeighboringInputs) else tuple(inputs)
     _check(pipeline, claims, pairs, num_users=num_users, trials=trials, confidence=confidence)
+    pipeline = getattr(pipeline, "in_numbers", pipeline)
     validate.one_of([each.value for each in Mode], mode=str(mode))
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))

@@ -121,6 +121,7 @@ def guess_answers(
         if person >= num_users:
             raise validate.invalid(f"one of num_users={num_users} people", person=person)
     check_counting(claimed, trials, confidence)
+    pipeline = getattr(pipeline, "in_numbers", pipeline)
     model, source = pipeline.randomizer.model, resolve_source(source)
     law = _checked_prior(prior, _size_of(model))
     if others is not None:

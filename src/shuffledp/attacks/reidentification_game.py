@@ -70,7 +70,8 @@ class LearnedSlots:
         self, pipeline: TracedPipeline, *, num_runs: int = DEFAULT_NAMINGS, source: RandomSource | None = None
     ) -> None:
         validate.integer_at_least(1, num_runs=num_runs)
-        self._pipeline, self._num_runs, self._source = pipeline, num_runs, resolve_source(source)
+        self._pipeline = getattr(pipeline, "in_numbers", pipeline)
+        self._num_runs, self._source = num_runs, resolve_source(source)
         self._for: KnownAnswers | None = None
         self._chances = np.zeros(0)
 
@@ -148,6 +149,7 @@ def name_slots(
     validate.instance_of(TracedPipeline, pipeline=pipeline)
     validate.instance_of(KnownAnswers, known=known)
     check_counting(claimed, trials, confidence)
+    pipeline = getattr(pipeline, "in_numbers", pipeline)
     num_users, targets, source = len(known.answers), known.targets, resolve_source(source)
     messages = pipeline.randomizer.model.num_messages
     if pipeline.shuffler.model(num_users).labels is not LabelMeaning.SLOT or messages != 1:

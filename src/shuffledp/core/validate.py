@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import has_controls
 
 _LARGEST_INTEGER = 10**300
 _TOO_LONG_TO_SHOW = 10**40
@@ -103,6 +104,13 @@ def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
             kinds = kind if isinstance(kind, tuple) else (kind,)
             expected = " or ".join(each.__name__ for each in kinds)
             raise InvalidParameterError(f"{name} must be a {expected}; got {name} of type {type(value).__name__}.")
+
+
+def one_line(**values: str) -> None:
+    """Text that is not empty and has no control characters, of which some reverse text; they garble what shows it."""
+    for name, text in values.items():
+        if not text or has_controls(text):
+            raise invalid("text that is not empty, in one line and without control characters", **{name: text})
 
 
 def unmasked(**values: Any) -> None:

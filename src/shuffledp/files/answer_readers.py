@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError
 from shuffledp.files.reading import RowProblem, as_floats, is_number, is_text, plain, searchable, type_name
 from shuffledp.randomizers import NORM_TOLERANCE
-from shuffledp.survey import Category, Column, Missing, NumberSection, SplitAndMixSection
+from shuffledp.randomizers.inputs import Category, listed
+from shuffledp.survey import Column, Missing, NumberSection, SplitAndMixSection
 
 _NAN = r"^\s*[+-]?(?i:nan)\s*$"  # a missing answer in a text, as NaN is among numbers
 _TOLERANCE = 1e-9  # by which the sum of a list may exceed its limit, in units of it, unless it holds whole numbers
@@ -71,7 +72,8 @@ class CategoryReader(AnswerReader):
     def __init__(self, column: Column) -> None:
         super().__init__(column)
         self._categories = column.randomizer.categories_of_answers
-        self._unknown = RowProblem("hold only the task's categories")
+        written = listed(column.randomizer.targets[: len(self._categories)])
+        self._unknown = RowProblem(f"hold only the task's categories {written}, exactly")
         self._arrays: dict[pa.DataType, pa.Array] = {}
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

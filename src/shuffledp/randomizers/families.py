@@ -1,6 +1,8 @@
 """Families of randomizers: how a member is made and runs, and the facts that a task file takes from it."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -8,10 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.local_models import FrequencyModel, MeanModel
 from shuffledp.core.table import frozen
-from shuffledp.randomizers.inputs import as_answers, as_numbers, check_range
+from shuffledp.randomizers.inputs import (
+    Category,
+    as_answers,
+    as_categories,
+    as_numbers,
+    as_numbers_of,
+    check_range,
+    listed,
+)
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 Columns = dict[str, NDArray[Any]]
@@ -52,7 +63,11 @@ class Mechanism:
         return randomizer
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self.model, name)!r}' for name in self.shown)})"
+        return f"{type(self).__name__}({', '.join(self._shown())})"
+
+    def _shown(self) -> list[str]:
+        """The parameters in the ``repr``, each with its value."""
+        return [f"{name}={getattr(self.model, name)!r}" for name in self.shown]
 
     @abstractmethod
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
@@ -65,27 +80,67 @@ class Mechanism:
 
 
 class CategoryRandomizer(Mechanism):
-    """Family of the randomizers of categories, which are solved from a loss and the number of categories."""
+    """Family of the randomizers of categories, which are solved from a loss and the categories, or their number.
+
+    Attributes:
+        categories: the answers that people give, in the order of their numbers; None where they give the numbers.
+    """
 
     answers: ClassVar[str] = "category"
     shown: ClassVar[tuple[str, ...]] = ("epsilon0", "domain_size")
     model: FrequencyModel
+    categories: tuple[Category, ...] | None = None
 
-    def __init__(self, *, epsilon0: float, domain_size: int) -> None:
-        self.model = self.model_type.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size)
+    def __init__(
+        self, *, epsilon0: float, domain_size: int | None = None, categories: Iterable[Category] | None = None
+    ) -> None:
+        self._solve(domain_size, categories, epsilon0=epsilon0)
+
+    def _solve(self, domain_size: int | None, categories: Iterable[Category] | None, **parameters: Any) -> None:
+        """The model from the further parameters and either the number of categories or the categories themselves."""
+        if (domain_size is None) is (categories is None):
+            found = "neither" if categories is None else "both"
+            raise InvalidParameterError(f"domain_size must be given, or else the categories themselves; got {found}.")
+        if categories is not None:
+            self.categories = as_categories(categories)
+            domain_size = len(self.categories)
+        self.model = self.model_type.from_epsilon0(domain_size=domain_size, **parameters)
+
+    @property
+    def in_numbers(self) -> Self:
+        """The randomizer of the same model that takes the numbers of the categories."""
+        if self.categories is None:
+            return self
+        randomizer = copy(self)
+        randomizer.categories = None
+        return randomizer
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
         """One report per value, with the columns that the class states.
 
         Args:
-            values: integers in range(domain_size), shape (n,): a list, numpy array, Arrow, pandas or polars column.
+            values: the categories that were answered, or integers in range(domain_size) where only their number is
+                given, shape (n,): a list, numpy array, Arrow, pandas or polars column.
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if a value is not an integer in range(domain_size); the message gives places only.
+            InvalidParameterError: if a value is none of the categories, or missing; the message gives places only.
         """
         source = resolve_source(source)
-        return self._reports(self._randomized(as_answers(values, self.model.domain_size), source), source)
+        return self._reports(self._randomized(self._numbers(values), source), source)
+
+    def _numbers(self, values: ArrayLike) -> NDArray[Any]:
+        """A column of the numbers of categories."""
+        if self.categories is None:
+            return as_answers(values, self.model.domain_size)
+        return as_numbers_of(values, self.categories)
+
+    def _shown(self) -> list[str]:
+        """The categories, if there are not too many, in place of their number."""
+        shown = super()._shown()
+        if self.categories is None:
+            return shown
+        return [f"categories=[{listed(self.categories)}]" if "domain_size" in each else each for each in shown]
 
     @abstractmethod
     def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:

@@ -1,7 +1,10 @@
 """Checks of what people answer (categories, numbers in a range, vectors) and of report columns; values never shown."""
 
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,17 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 
+Category = str | int | bool
+
+_MOST_SHOWN = 10  # categories in a message
+# What each type of category is called, the kinds of numpy arrays that hold it, and the types of single entries. Whole
+# numbers also come as floats: so pandas holds them beside missing ones.
+_CATEGORIES: dict[type, tuple[str, str, tuple[type, ...]]] = {
+    str: ("text", "U", (str,)),
+    int: ("whole numbers", "iuf", (int, float, np.integer, np.floating)),
+    bool: ("true or false", "b", (bool, np.bool_)),
+}
+_TRUTH = (bool, np.bool_)  # which Python takes for the numbers 0 and 1
 _LARGEST = 1e100  # of either end of a range: what is squared stays far from the largest float
 _LEAST_WIDTH = 1e-100  # and from the subnormal ones, which hold no digits
 NORM_TOLERANCE = 1e-6  # how far the length of a unit vector may be from 1
@@ -35,16 +49,91 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
         kind = answers.dtype.type.__name__
         raise InvalidParameterError(
             f"values must be integers in range({domain_size}), one number for each category; got values of type {kind}."
+            " A randomizer that is made with categories=[...] takes the categories themselves."
         )
     check_categories(answers, domain_size, "values")
     return answers
 
 
-def _column(values: ArrayLike) -> NDArray[Any]:
+def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArray[np.int64]:
+    """The numbers of answers that are categories, shape (n,); a whole number may come as a float.
+
+    Anything else is refused; the message gives the categories, which are public, and places.
+    """
+    # numpy would make texts of numbers, and of what is missing, that stand beside texts.
+    answers = _column(values, dtype=object if isinstance(values, list | tuple) else None)
+    if len(answers) == 0:
+        return np.zeros(0, dtype=np.int64)
+    _refuse_missing(answers)
+    called, kinds, types = _CATEGORIES[type(categories[0])]
+    kind = answers.dtype.kind
+    if kind not in f"{kinds}OT":
+        raise InvalidParameterError(
+            f"values must be {called}, as the categories {listed(categories)} are; got values of type "
+            f"{answers.dtype.type.__name__}."
+        )
+    held = answers.tolist()
+    if kind == "O":
+        taken = bool in types
+        held = [each if isinstance(each, types) and isinstance(each, _TRUTH) is taken else None for each in held]
+    numbers: dict[Any, int] = {category: number for number, category in enumerate(categories)}
+    found = np.fromiter(map(numbers.get, held, repeat(-1)), dtype=np.int64, count=len(held))
+    others = np.flatnonzero(found < 0)
+    if len(others):
+        raise InvalidParameterError(
+            f"values must be among the categories {listed(categories)}, exactly; {len(others)} are not, first "
+            f"values[{others[0]}]."
+        )
+    return found
+
+
+def as_categories(categories: Iterable[Any]) -> tuple[Category, ...]:
+    """Categories from a list, a numpy array or a pandas index: two or more, all different and of one type."""
+    if isinstance(categories, str | bytes | Mapping | set | frozenset) or not isinstance(categories, Iterable):
+        raise InvalidParameterError(
+            f"categories must be a list, in the order of their numbers; got one of type {type(categories).__name__}."
+        )
+    plain = tuple(each.item() if isinstance(each, np.generic) else each for each in categories)
+    check_named(plain, names_of(plain))
+    return plain
+
+
+def names_of(categories: Iterable[Category]) -> tuple[str, ...]:
+    """Categories as text: true and false in lower case."""
+    return tuple(str(each).lower() if isinstance(each, bool) else str(each) for each in categories)
+
+
+def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
+    """Refuse categories that are fewer than two or of several types, or whose names are not different lines of text."""
+    if len(categories) < 2:
+        raise invalid("two or more", categories=list(categories))
+    kinds = sorted({type(category).__name__ for category in categories})
+    if kinds not in (["str"], ["int"], ["bool"]):
+        raise InvalidParameterError(
+            f"categories must be all of one type (text, whole numbers or true/false); got {' and '.join(kinds)}."
+        )
+    for name in names:
+        validate.one_line(categories=name)
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise InvalidParameterError(f"categories must be all different; got more than once: {listed(duplicates)}.")
+
+
+def listed(categories: Sequence[Category]) -> str:
+    """Categories for a message, the first of them if they are many."""
+    more = f", ... ({len(categories)} in all)" if len(categories) > _MOST_SHOWN else ""
+    return ", ".join(map(repr, categories[:_MOST_SHOWN])) + more
+
+
+def _column(values: Any, *, dtype: Any = None) -> NDArray[Any]:
     """The values as an array of one dimension, without masked entries."""
     validate.unmasked(values=values)
+    arrow: Any = sys.modules.get("pyarrow")  # which, unless it is there, no value is of
+    is_arrow = arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray)
+    if is_arrow and arrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)  # pyarrow gives numpy wrong values for nulls of a dictionary
     try:
-        column = np.asarray(values)
+        column = np.asarray(values, dtype=dtype)
     except (ValueError, TypeError):  # numpy's own message may quote a value
         raise InvalidParameterError("values must be one column, shape (n,); got rows of different lengths.") from None
     if column.ndim != 1:
@@ -62,11 +151,17 @@ def _refuse_missing(answers: NDArray[Any]) -> None:
         return
     if missing.any():
         count, first = int(missing.sum()), int(missing.argmax())
-        raise InvalidParameterError(f"values must be complete; {count} missing, first values[{first}].")
+        raise InvalidParameterError(
+            f"values must be complete; {count} missing, first values[{first}]. Leave such people out (values.dropna() "
+            "in pandas), or make a category of them."
+        )
 
 
 def _is_missing(answer: object) -> bool:
-    return answer is None or (isinstance(answer, float) and math.isnan(answer))
+    """None and NaN, and what pandas puts in their place."""
+    if isinstance(answer, float):
+        return math.isnan(answer)
+    return answer is None or type(answer).__name__ in ("NAType", "NaTType")
 
 
 def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:

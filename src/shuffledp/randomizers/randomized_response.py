@@ -155,6 +155,7 @@ class KaryRandomizedResponse(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5; the least is larger for more than four million answers.
         domain_size: number of possible answers k, from 2 to 2^31; answers are the integers 0..k-1.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

@@ -12,7 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import one_of, positive
 from shuffledp.randomizers.descriptions import LaplaceModel, LdpModel
-from shuffledp.randomizers.families import Mechanism
+from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing
@@ -60,7 +60,9 @@ def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
 
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword arguments of a randomizer or a description."""
+    """The keyword arguments of a randomizer or a description; categories are known by their number, ``domain_size``."""
+    if isinstance(made, type) and issubclass(made, CategoryRandomizer):
+        made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)
 
 

@@ -179,6 +179,7 @@ class SubsetSelection(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5 or, for large domains, more.
         domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

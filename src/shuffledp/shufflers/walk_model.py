@@ -298,6 +298,7 @@ def fresh_dummies(
         maker = _own_randomizer(model)
     if not isinstance(maker, Randomizer):
         return _made(maker, count, source)
+    maker = getattr(maker, "in_numbers", maker)
     dimension = getattr(maker.model, "dimension", 1)
     if dimension > 1:
         return maker.randomize(_directions(count, dimension, source), source=source)

@@ -11,7 +11,6 @@ from .task import Task as Task
 
 # kinds of randomizers and protocols
 from .randomizer_section import CategoricalSection as CategoricalSection
-from .randomizer_section import Category as Category
 from .randomizer_section import NumberSection as NumberSection
 from .randomizer_section import RandomizerSection as RandomizerSection
 from .protocol_section import ProtocolPlan as ProtocolPlan

@@ -13,12 +13,12 @@ from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidPar
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import printable
-from shuffledp.core.validate import invalid
+from shuffledp.core.validate import invalid, one_line
 from shuffledp.pipeline import Pipeline
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Circumstances, Section, one_line, require_sha256, some_text
+from shuffledp.survey.section import Circumstances, Section, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
 
 

@@ -17,9 +17,10 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
+from shuffledp.core.validate import one_line
 from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, orders_composed, pair_of
 from shuffledp.survey.columns import Column, digest
-from shuffledp.survey.section import one_line, read_whole, require_sha256
+from shuffledp.survey.section import read_whole, require_sha256
 from shuffledp.survey.task import Task
 
 _ROUNDING = 1e-6  # of the loss of a randomizer, between versions

@@ -5,7 +5,6 @@ what only a task knows: how the private column is read, how files hold reports, 
 """
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
@@ -15,21 +14,17 @@ import numpy as np
 from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Analyzer, Randomizer
-from shuffledp.core.validate import invalid
 from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.randomizers.families import Mechanism
+from shuffledp.randomizers.inputs import Category, check_named, names_of
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
-from shuffledp.survey.section import Circumstances, OutOfRange, Section, one_line
+from shuffledp.survey.section import Circumstances, OutOfRange, Section
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Category = str | int | bool
-
 MISSING_CATEGORY = "(missing)"
-
-_MOST_SHOWN = 5
 
 
 class RandomizerSection(Section):
@@ -152,20 +147,7 @@ class CategoricalSection(RandomizerSection):
     missing_category: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.categories) < 2:
-            raise invalid("two or more", categories=list(self.categories))
-        kinds = sorted({type(category).__name__ for category in self.categories})
-        if kinds not in (["str"], ["int"], ["bool"]):
-            raise InvalidParameterError(
-                f"categories must be all of one type (text, whole numbers or true/false); got {' and '.join(kinds)}."
-            )
-        targets = self.targets
-        for name in targets:
-            one_line(categories=name)
-        duplicates = [repr(name) for name, count in Counter(targets).items() if count > 1]
-        if duplicates:
-            shown = ", ".join(duplicates[:_MOST_SHOWN]) + (", ..." if len(duplicates) > _MOST_SHOWN else "")
-            raise InvalidParameterError(f"categories must be all different; got more than once: {shown}.")
+        check_named(self.categories, self.targets)
         self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
 
     @property
@@ -181,8 +163,7 @@ class CategoricalSection(RandomizerSection):
     def targets(self) -> tuple[str, ...]:
         """The categories as text."""
         extra = (MISSING_CATEGORY,) if self.missing_category else ()
-        names = (str(each).lower() if isinstance(each, bool) else str(each) for each in self.categories)
-        return (*names, *extra)
+        return (*names_of(self.categories), *extra)
 
     @property
     def categories_of_answers(self) -> tuple[Category, ...]:

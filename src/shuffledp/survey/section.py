@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.text import has_controls, is_misleading
+from shuffledp.core.text import is_misleading
 from shuffledp.core.validate import invalid
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -78,13 +78,6 @@ def some_text(**values: str) -> None:
     for name, text in values.items():
         if not text or is_misleading(text):
             raise invalid("text that is not empty, without controls of its direction", **{name: text})
-
-
-def one_line(**values: str) -> None:
-    """Text that is not empty and has no control characters, of which some reverse text; they garble what shows it."""
-    for name, text in values.items():
-        if not text or has_controls(text):
-            raise invalid("text that is not empty, in one line and without control characters", **{name: text})
 
 
 def require_sha256(**values: str | None) -> None:

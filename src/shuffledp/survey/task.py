@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.validate import invalid
+from shuffledp.core.validate import invalid, one_line
 from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_none
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Section, one_line, read_whole, some_text
+from shuffledp.survey.section import Section, read_whole, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
 
 _NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
