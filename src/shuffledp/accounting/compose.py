@@ -114,8 +114,8 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
         InvalidParameterError: if a parameter is out of range.
 
     Example:
-        >>> round(compose_pure([0.1] * 52, delta=1e-6), 4)
-        3.2412
+        >>> round(compose_pure([0.1] * 52, delta=1e-6), 3)
+        3.241
     """
     open_probability(delta=delta)
     for loss in losses:

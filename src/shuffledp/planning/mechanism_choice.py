@@ -269,6 +269,7 @@ def least_displacement(
         InvalidParameterError: if an argument is out of range.
 
     Example:
+        >>> from shuffledp.people.groups import Groups
         >>> found = least_displacement(Groups.from_radius(np.arange(300), 12), alpha=1.0)
         >>> list(found.displacements)
         ['mallows', 'noisy-sort, laplace', 'noisy-sort, laplace, refined']
