@@ -78,6 +78,12 @@ def test_tails_are_right_to_within_the_stated_error(trials):
         assert abs(tail_ratio(count, trials, odds) / exact - 1) < binomial_error(trials) / 2
 
 
+@pytest.mark.parametrize("trials", [10**3, 10**6, 10**12])
+def test_the_tail_of_a_law_that_hardly_leaves_zero_is_next_to_nothing(trials):
+    # Even the square of the slope that Newton's method starts with underflows.
+    assert tail_ratio(0, trials, 1e-305) == pytest.approx(trials * 1e-305, rel=1e-9, abs=0)
+
+
 @pytest.mark.parametrize("odds", [Fraction(1), Fraction(1, 3), Fraction(5, 2)])
 def test_small_binomial_laws_agree_with_fractions(odds):
     for trials in range(12):

@@ -50,7 +50,7 @@ def early():
     return played, account(played.model(30), delta=0.05), 30
 
 
-def shares(randomizer=shares.HONEST, shuffler=None):
+def split(randomizer=shares.HONEST, shuffler=None):
     shuffler = shuffler or sdp.ParallelShuffler(shares.MIXED, randomizer.model.num_messages)
     played = sdp.Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=sdp.SumAnalyzer())
     return (
@@ -69,9 +69,9 @@ CASES = [
     pytest.param(lambda: rows(InArrivalOrder()), id="uniform: order of arrival", **DEEP),
     pytest.param(lambda: rows(InOneOrder(lambda people: np.arange(people)[::-1])), id="uniform: reversed", **DEEP),
     pytest.param(early, id="network: the only round skipped", **DEEP),
-    pytest.param(lambda: shares(NoNoise.from_model(shares.HONEST.model)), id="shares: no noise", **DEEP),
+    pytest.param(lambda: split(NoNoise.from_model(shares.HONEST.model)), id="shares: no noise", **DEEP),
     pytest.param(
-        lambda: shares(shuffler=SameOrderInEveryRound(shares.MIXED, shares.HONEST.num_messages)),
+        lambda: split(shuffler=SameOrderInEveryRound(shares.MIXED, shares.HONEST.num_messages)),
         id="shares: one permutation in every round",
         **DEEP,
     ),

@@ -73,7 +73,7 @@ def test_what_is_not_guaranteed_or_too_large_is_not_audited():
     assert audited(claim=local).reason == "The statement promises nothing."
     large = sdp.SplitAndMix(num_users=PEOPLE, epsilon=1.0, lower=0, upper=1, num_shares=9, modulus=2**23)
     central = audited(trials=100).statement
-    assert "modulus of at most 4194304" in audited(large, claim=central).reason
+    assert "modulus of at most 4,194,304" in audited(large, claim=central).reason
 
 
 # ---- what the attacks know ------------------------------------------------------------------------------------------

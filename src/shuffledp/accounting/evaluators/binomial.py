@@ -199,7 +199,7 @@ def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
     """Where the integrand has fallen by e^-38, or a little beyond: Newton's method from the right, on a concave log."""
     slope = counts - rest * odds
     reach = 2 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * counts) + 1e-300)
-    outside = ~(reach < 1 - 1e-9)
+    outside = ~((reach > 0) & (reach < 1 - 1e-9))  # below 0 where the square of the slope underflows
     reach = np.where(outside, 0.5, reach)
     for _ in range(_NEWTON_STEPS if odds != 1 else 2):
         value = counts * np.log1p(-reach) + rest * np.log1p(odds * reach) + _NEGLIGIBLE

@@ -180,8 +180,8 @@ class BinaryWorst(Theorem):
         return self.least <= model.num_users <= self.most and _binary(model.local, stated_above=_LATE_DIGITS).holds
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Where the largest delta is known to be at most the one given, to nine digits."""
-        return self._counts(model).epsilon(delta)
+        """Where the largest delta is known to be at most the one given, to nine digits; else epsilon0."""
+        return self._counts(model).epsilon(delta) if self.applies(model, delta=delta) else model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The largest delta, where the theorem applies."""
