@@ -32,7 +32,7 @@ def test_it_prints_claims_beside_attacks_and_draws_a_page(tmp_path):
     assert (found.code, found.err) == (0, "")
     printed = " ".join(found.out.split())
     assert "Audit of k-rr through uniform with 5 people" in printed
-    assert "CONSISTENT: central-dp, epsilon exactly" in printed
+    assert "CONSISTENT: central-dp, epsilon at most" in printed
     assert "NOT-AUDITED: central-dp, epsilon at least" in printed
     assert "CONSISTENT: local-dp, epsilon exactly 1 at delta = 0" in printed
     html = page.read_text(encoding="utf-8")
@@ -290,7 +290,7 @@ def test_a_stated_vulnerability_is_refuted_in_both_directions(tmp_path, factor):
         return replace(found, **dict.fromkeys(("value", "lower", "upper"), factor * found.value), excess=None)
 
     task = write_task(tmp_path, **SMALL)
-    with patch("shuffledp.survey.task_audit.target_vulnerability", wrong):
+    with patch("shuffledp.survey.task_audit.guaranteed_vulnerability", wrong):
         found = shuffledp("audit", task, "--trials", 4000, "--seed", 1, "--leakage", "--json")
     assert found.code == 5
     assert found.json["columns"][0]["leakage"]["verdict"] == "refuted"
@@ -343,7 +343,7 @@ def test_a_guess_claim_refuted_from_below_shows_the_upper_limit(tmp_path):
         true = target_vulnerability(model)
         return replace(true, value=0.95, lower=0.95, upper=0.95)
 
-    with patch("shuffledp.survey.task_audit.target_vulnerability", larger):
+    with patch("shuffledp.survey.task_audit.guaranteed_vulnerability", larger):
         found = shuffledp("audit", task, "--trials", 1000, "--seed", 1, "--leakage", "--output", page)
     assert found.code == 5
     assert ", less than claimed (99%)" in found.out

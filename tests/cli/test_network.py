@@ -145,8 +145,8 @@ def test_a_plan_says_guarantee_and_cost_against_rounds(friends):
     assert result.code == 0, result.err
     text = " ".join(result.out.split())
     assert "After 12 rounds epsilon = " in text
-    assert "Mixing time by the gap, log(n) / gap: " in text
-    assert "Mixing time by distance, until all laws are within 0.01 of the stationary one: " in text
+    assert "Mixing time by the gap, log(people) / gap: " in text
+    assert "Mixing time by distance, until all laws are within 0.01 of one in total variation: " in text
     assert "12 (yours)" in text
     for theorem in ("5.3", "5.4"):
         assert f"To compare with, not to rely on: Theorem {theorem}" in text
