@@ -1,6 +1,7 @@
 """What is remembered of objects goes with them, and with what comes later."""
 
 import gc
+import sys
 
 from shuffledp.core.caching import WeakCache, compiled, plain_until_worth_compiling, with_disk_cache
 
@@ -23,6 +24,12 @@ def test_the_plain_function_serves_the_first_items_and_the_compiled_one_the_rest
     choose = plain_until_worth_compiling("plain", "compiled", items=10)
     assert [choose(size) for size in (4, 6, 1, 0)] == ["plain", "plain", "compiled", "compiled"]
     assert plain_until_worth_compiling("plain", "compiled", items=10)(11) == "compiled"
+
+
+def test_without_numba_kernels_run_as_they_are_written_and_plain_functions_serve_all_items(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert compiled(lambda number: [number], calls=(double,))(20) == [20]
+    assert plain_until_worth_compiling("plain", "compiled", items=10)(10**9) == "plain"
 
 
 def test_a_kernel_is_compiled_without_a_cache_where_none_can_be_written():

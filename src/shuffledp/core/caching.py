@@ -1,9 +1,11 @@
 """Caches: kernels that numba compiles once and keeps on disk, and results about objects that are forgotten with them.
 
-Kernels are compiled at their first call: importing numba takes most of a second.
+Kernels are compiled at their first call: importing numba takes most of a second. Where there is no numba, as in a
+browser, they run as they are written: the same results, later.
 """
 
 import functools
+import importlib.util
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -22,12 +24,16 @@ def compiled(
 ) -> Callable[_Parameters, _Result]:
     """The function, in the part of Python that numba compiles, compiled when first called, and kept on disk.
 
+    Without numba it is the function itself.
+
     ``calls`` are the plain functions that it calls. (What is kept on disk follows changes of the function's own file
     only: after editing one that lies elsewhere, remove ``__pycache__``.)
     """
 
     @functools.cache
     def kernel() -> Any:
+        if not _can_compile():
+            return function
         import numba
 
         for helper in calls:
@@ -46,16 +52,21 @@ def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items:
     """Choice between a plain and a compiled function: small runs never load numba, and long ones soon do.
 
     The choice, given the number of items of the next call, is ``plain`` for the first ``items`` items of a process: as
-    many as it does in about half the time that loading numba takes.
+    many as it does in about half the time that loading numba takes. Without numba it is ``plain`` for all.
     """
     done = 0
 
     def choose(num_items: int) -> _Function:
         nonlocal done
         done += num_items
-        return plain if done <= items else compiled
+        return plain if done <= items or not _can_compile() else compiled
 
     return choose
+
+
+def _can_compile() -> bool:
+    """Whether numba is there; it is not imported for that."""
+    return importlib.util.find_spec("numba") is not None
 
 
 def with_disk_cache(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:

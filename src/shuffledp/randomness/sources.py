@@ -93,11 +93,16 @@ class RandomSource(ABC):
         thread that made the source, and never in a parallel loop of a kernel: that is noticed at the next block only.
 
         Raises:
-            LocalProtocolError: in another thread than the one that made the source.
+            LocalProtocolError: in another thread than the one that made the source; or where there is no numba.
         """
         self._buffer.check()
         if self._bit_generator is None:
-            from shuffledp.randomness.numpy_face import KeystreamBitGenerator
+            try:
+                from shuffledp.randomness.numpy_face import KeystreamBitGenerator
+            except ImportError:
+                raise LocalProtocolError(
+                    "numpy's face of a source must be asked for where numba is installed; it is not here."
+                ) from None
 
             self._bit_generator = KeystreamBitGenerator(self._buffer)
         return self._bit_generator
