@@ -3,10 +3,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, hypergeom, norm
 
 from attacks.seen import town, view_of
 from shuffledp.attacks import InferenceEvaluation, MajorityVote, SideInformation, evaluate, similar_people
+from shuffledp.attacks.audit_statistics import clopper_pearson
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.groups import Groups
 from shuffledp.randomizers import KaryRandomizedResponse
@@ -198,6 +199,47 @@ def test_the_vulnerable_are_guessed_right_in_nine_of_ten_runs():
     assert abs(played(repetitions=10).vulnerable - expected) < 6 * np.sqrt(expected * (1 - expected) / 10_000)
 
 
+@pytest.mark.parametrize("reproducible", [True, False])
+def test_a_fixed_permutation_is_that_of_all_runs_of_a_repetition_and_of_no_other(reproducible):
+    """Reports are true answers here: what a slot shows tells which permutation was drawn."""
+    attack = Recorded()
+    found = played(
+        attack,
+        randomizer=KaryRandomizedResponse(epsilon0=30.0, domain_size=2),
+        shuffler=UniformShuffler(),
+        permutations="fixed",
+        control_runs=2,
+        source=SeededSource(1) if reproducible else None,
+    )
+    runs = np.array(attack.guesses[:30]).reshape(3, 10, 1000)
+    assert (runs == runs[:, :1]).all()
+    assert len(np.unique(np.array(attack.guesses), axis=0)) == 3 + 2
+    assert found.vulnerable == pytest.approx(found.success) == pytest.approx((runs == ANSWERS).mean())
+    shares = (runs[:, 0] == ANSWERS).mean(axis=1)
+    assert found.success_error == pytest.approx(shares.std(ddof=1) / np.sqrt(3))
+    possible = [clopper_pearson(hits, 3, tail=0.025) for hits in range(4)]
+    assert found.success_limits in [pytest.approx((float(low), float(high))) for low, high in possible]
+    assert found.seeded is reproducible
+    assert "10 runs with one permutation" in str(found)
+
+
+def test_one_permutation_leaves_people_vulnerable_whom_fresh_ones_do_not():
+    """A uniform shuffle of 1,000 people with even answers: who has how many of 25 slots by chance is hypergeometric."""
+    near = SideInformation(neighbors=(np.arange(1000)[:, None] + np.arange(25)) % 1000)
+    given = {"answers": np.arange(1000) % 2, "side_information": near, "shuffler": UniformShuffler(), "num_runs": 20}
+    given["randomizer"] = KaryRandomizedResponse(epsilon0=2.5, domain_size=2)
+    truth, alike = 1 / (1 + np.exp(-2.5)), np.arange(26)
+    votes = [np.convolve(binom.pmf(alike, k, truth), binom.pmf(alike, 25 - k, 1 - truth)) for k in alike]
+    win = np.array([each[13:].sum() for each in votes])
+    law = hypergeom.pmf(alike, 1000, 500, 25)
+    fixed = played(**given, permutations="fixed", control_runs=1)
+    assert fixed.vulnerable == pytest.approx(law @ binom.sf(17, 20, win), abs=0.03)
+    assert fixed.vulnerable > 0.1
+    fresh = played(**given, control_runs=1)
+    assert fresh.vulnerable == pytest.approx(binom.sf(17, 20, law @ win), abs=0.003)
+    assert fresh.vulnerable < 0.01
+
+
 def test_guessing_the_commonest_answer_makes_exactly_its_share_vulnerable():
     found = played(Always())
     assert [found.success, found.vulnerable] == pytest.approx([found.naive] * 2)
@@ -257,6 +299,7 @@ def test_what_is_no_attack_is_refused(attack):
         {"answers": ANSWERS[:-1]},
         {"side_information": None},
         {"level": 1.0},
+        {"permutations": "one"},
         {"answers": [0.5, 0.5]},
         {"answers": [1]},
     ],

@@ -1,6 +1,7 @@
 """Evaluation of inference attacks: success beside a control group, who is vulnerable; and the majority vote."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,16 +16,18 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
-from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.randomness.sources import RandomSource, SecureSource, resolve_source
 
 _MOST_RUNS = 10_000_000
+_PERMUTATIONS = {"fresh": "a fresh permutation each", "fixed": "one permutation"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceEvaluation(Described):
     """Success of an inference attack over fresh randomizations and shuffles of the same answers.
 
-    Errors are about this randomness; the people are these people. A single run tells no error: it is None.
+    Errors are about this randomness; the people are these people. A single run tells no error: it is None. With fixed
+    permutations, "runs" in what is said of errors and limits means repetitions: only these are independent.
 
     Args:
         success: share of right guesses, over all people and runs.
@@ -43,6 +46,7 @@ class InferenceEvaluation(Described):
             of a repetition, on average over repetitions.
         vulnerable_error: its standard error over repetitions.
         vulnerable_from: the share of right guesses that makes a person vulnerable.
+        permutations: "fixed" if all runs of a repetition had one permutation, "fresh" if each had its own.
         level: coverage of the limits.
         num_runs: runs of each repetition.
         repetitions: how often rho was measured.
@@ -62,6 +66,7 @@ class InferenceEvaluation(Described):
     vulnerable: float
     vulnerable_error: float | None
     vulnerable_from: float
+    permutations: str
     level: float
     num_runs: int
     repetitions: int
@@ -76,7 +81,7 @@ class InferenceEvaluation(Described):
             f"data. People's own reports give away {self.advantage:.2%} ({_known(self.advantage_error)}, "
             f"{_between(self.advantage_limits, self.level)}). {self.vulnerable:.2%} of people "
             f"({_known(self.vulnerable_error)}) are guessed right in at least {self.vulnerable_from:.0%} of "
-            f"{self.num_runs} runs."
+            f"{self.num_runs} runs with {_PERMUTATIONS[self.permutations]}."
         )
 
 
@@ -98,6 +103,7 @@ def evaluate(
     num_runs: int = 50,
     repetitions: int = 10,
     vulnerable_from: float = 0.9,
+    permutations: str = "fresh",
     control_runs: int | None = None,
     level: float = 0.95,
     source: RandomSource | None = None,
@@ -122,6 +128,8 @@ def evaluate(
         num_runs: of each repetition, 1 or more; 50 in [MRCJ22].
         repetitions: 1 or more; at most 10,000,000 runs in all.
         vulnerable_from: above 0, at most 1.
+        permutations: "fresh" draws one for each run, so that rho is about the shuffle; "fixed" draws one for each
+            repetition, as [MRCJ22] does, so that rho is about one release: larger, and above 0 after a uniform shuffle.
         control_runs: runs with one person's report replaced, 1 to 10,000,000; None is as many as the other
             runs, ``num_runs * repetitions``.
         level: of the limits, strictly between 0 and 1.
@@ -137,48 +145,63 @@ def evaluate(
     """
     _check_players(attack, randomizer, shuffler)
     runs, repeated, controls = _times(num_runs, repetitions, control_runs)
-    _check_shares(vulnerable_from, level)
+    _check_measure(vulnerable_from, permutations, level)
     truth, source = _answers(answers, side_information), resolve_source(source)
     draw = np.random.Generator(cast("np.random.BitGenerator", source.substream("evaluation").bit_generator))
     values, done = getattr(randomizer.model, "domain_size", None), 0
 
-    def right(sent: Integers) -> NDArray[np.bool_]:
+    def right(sent: Integers, kept: RandomSource | None = None) -> NDArray[np.bool_]:
         nonlocal done
-        view = shuffler.shuffle(randomizer.randomize(sent, source=source), source=source)
+        reports = randomizer.randomize(sent, source=source)
+        view = shuffler.shuffle(reports, source=source if kept is None else kept.substream("permutation"))
         found: NDArray[np.bool_] = _guesses(attack.infer(view, side_information), truth.size, values) == truth
         done += 1
         if progress is not None:
             progress(done, runs * repeated + controls)
         return found
 
-    total, shares, vulnerable, thinned = np.zeros(truth.size, dtype=np.int64), [], [], 0
+    total, trials, vulnerable = np.zeros(truth.size, dtype=np.int64), list[tuple[float, int]](), list[float]()
     for _ in range(repeated):
-        times = np.zeros_like(total)
-        for _ in range(runs):
-            hits = right(truth)
-            times += hits
-            shares.append(float(hits.mean()))
-            thinned += int(hits[draw.integers(truth.size)])
+        kept = SecureSource(source.words(4).tobytes()) if permutations == "fixed" else None
+        times, each = _repetition((right(truth, kept) for _ in range(runs)), permutations == "fixed", draw)
         total += times
+        trials += each
         vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
+    shares, thinned = (list(column) for column in zip(*trials, strict=True))
     left_out = draw.integers(truth.size, size=controls)
     alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
     return InferenceEvaluation(
         **_mean_and_error("success", shares),
-        success_limits=_limits(thinned, len(shares), (1 - level) / 2),
+        success_limits=_limits(sum(thinned), len(shares), (1 - level) / 2),
         naive=float(np.bincount(truth).max() / truth.size),
-        **_compared(shares, total[left_out] / len(shares), alone),
+        **_compared(shares, total[left_out] / (runs * repeated), alone),
         advantage_limits=_apart(
-            _limits(thinned, len(shares), (1 - level) / 4), _limits(int(alone.sum()), controls, (1 - level) / 4)
+            _limits(sum(thinned), len(shares), (1 - level) / 4), _limits(int(alone.sum()), controls, (1 - level) / 4)
         ),
         **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
+        permutations=permutations,
         level=float(level),
         num_runs=runs,
         repetitions=repeated,
         control_runs=controls,
         seeded=source.reproducible,
     )
+
+
+def _repetition(
+    runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
+) -> tuple[Integers, list[tuple[float, int]]]:
+    """How often everybody is right, and for each independent trial the share who are and whether one person, drawn, is.
+
+    Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
+    """
+    times: Any = 0
+    trials: list[tuple[float, int]] = []
+    for hits in runs:
+        times = times + hits
+        trials.append((float(hits.mean()), int(hits[draw.integers(hits.size)])))
+    return times, [(float(np.mean([share for share, _ in trials])), trials[0][1])] if fixed else trials
 
 
 def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
@@ -257,7 +280,8 @@ def _check_players(attack: InferenceAttack, randomizer: Randomizer, shuffler: Sh
     validate.instance_of(Shuffler, shuffler=shuffler)
 
 
-def _check_shares(vulnerable_from: float, level: float) -> None:
+def _check_measure(vulnerable_from: float, permutations: str, level: float) -> None:
+    validate.one_of(tuple(_PERMUTATIONS), permutations=permutations)
     validate.open_probability(level=level)
     validate.probability(vulnerable_from=vulnerable_from)
     if vulnerable_from == 0:
