@@ -231,6 +231,23 @@ def test_the_fiedler_order_sorts_a_path_on_both_sides_of_the_dense_limit(monkeyp
         assert found.tolist() in (path.tolist(), path[::-1].tolist())
 
 
+@pytest.mark.parametrize("people", [60, 400])
+@pytest.mark.parametrize("lengths", [(8, 9), (2, 30)])
+def test_groups_that_can_all_stand_in_a_row_do(people, lengths):
+    """Atkins, Boman and Hendrickson: the order is found from shared groups alone, and no order is better."""
+    rng = np.random.default_rng(people)
+    hidden, lists = rng.permutation(people), []
+    for rank in np.argsort(hidden).tolist():
+        length = int(rng.integers(*lengths))
+        first = min(max(rank - length // 2, 0), people - length)
+        lists.append(hidden[first : first + length])
+    groups = Groups.from_lists(lists)
+    for method in ("fiedler", "auto"):
+        order = reference_order(groups, method=method)
+        assert order_sensitivity(groups, order) == comb(int(groups.sizes.max()), 2)
+    assert order_width(groups, reference_order(groups, method="fiedler")) == groups.sizes.max() - 1
+
+
 def test_the_best_coordinate_is_taken():
     rng = np.random.default_rng(2)
     x = rng.random(300)
@@ -241,10 +258,12 @@ def test_the_best_coordinate_is_taken():
 
 def test_groups_of_very_many_links_are_ordered_without_the_graph(monkeypatch):
     monkeypatch.setattr(orders, "_MOST_LINKS", 10)
+    monkeypatch.setattr(orders, "_MOST_SHARED", 10)
     groups = Groups.from_radius(np.random.default_rng(3).random(100), 0.1)
     assert order_sensitivity(groups, reference_order(groups)) == comb(int(groups.sizes.max()), 2)
-    with pytest.raises(InvalidParameterError, match="method must be 'coordinate' or 'local-search' for graphs of more"):
-        reference_order(groups, method="rcm")
+    for method in ("rcm", "fiedler"):
+        with pytest.raises(InvalidParameterError, match="method must be 'coordinate' or 'local-search' for graphs of"):
+            reference_order(groups, method=method)
 
 
 def test_people_of_one_place_are_near_in_number():

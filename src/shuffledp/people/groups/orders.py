@@ -1,6 +1,6 @@
 """Reference orders of people before the shuffle, along which groups lie close together."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,8 @@ from shuffledp.randomness.permutations import invert
 METHODS = ("auto", "bfs", "rcm", "fiedler", "coordinate", "local-search")
 
 _MOST_LINKS = 30_000_000
-_FIEDLER_SITES = 1000  # up to here the portfolio tries it: a second at most
+_MOST_SHARED = 300_000_000
+_FIEDLER_SITES = 1000  # up to here the portfolio tries it: some seconds at most
 _DENSE_SITES = 200
 
 
@@ -33,7 +34,8 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
       everybody with the members of their group; neighbors in ascending order. It folds a line in two, which about
       doubles the sensitivity there.
     * "rcm": reverse Cuthill-McKee from an end of each component, found as George and Liu do.
-    * "fiedler": by the eigenvector of the second smallest eigenvalue of the graph's Laplacian; slow on expanders.
+    * "fiedler": by the eigenvector of the second smallest eigenvalue of the Laplacian, where people are linked as often
+      as groups hold both. If all groups can stand in a row at once, they do [ABH98]; slow on expanders.
     * "coordinate": along the best of the coordinates.
     * "local-search": the local search alone, from the order in which the sites are numbered (along a line, or along the
       leaves of a k-d tree).
@@ -48,11 +50,14 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
 
     Raises:
         InvalidParameterError: for another method, "coordinate" without coordinates, coordinates that are not finite or
-            not one row per person, or a method that needs the graph where that has more than 3 * 10^7 links.
+            not one row per person, or a method that needs a graph where that has more than 3 * 10^7 links (of
+            "fiedler", 3 * 10^8, counted as often as groups make them).
 
     References:
         [MRCJ22], Algorithm 1. A. George and J. Liu, "An Implementation of a Pseudoperipheral Node Finder", ACM TOMS 5,
-        1979. E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969.
+        1979. E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969. [ABH98] J. Atkins,
+        E. Boman, B. Hendrickson, "A Spectral Algorithm for Seriation and the Consecutive Ones Problem", SIAM Journal on
+        Computing 28, 1998.
 
     Example:
         >>> groups = Groups.from_lists([[3, 0], [0, 4], [4, 1], [1, 2], [2]])
@@ -70,8 +75,10 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
         sites = _best(groups, _along(groups, columns))
     elif method == "local-search":
         sites = _improved(groups, np.arange(groups.site_sizes.size))
+    elif method == "fiedler":
+        sites = _fiedler(groups)
     else:
-        sites = _BY_GRAPH[method](groups, _links(groups))
+        sites = {"bfs": _breadth_first, "rcm": _cuthill_mckee}[method](groups, _links(groups))
     return _people_along(groups, sites)
 
 
@@ -88,8 +95,8 @@ def _portfolio(groups: Groups, columns: Floats | None) -> Iterator[Integers]:
         links = _links(groups)
         yield _breadth_first(groups, links)
         yield _cuthill_mckee(groups, links)
-        if groups.site_sizes.size <= _FIEDLER_SITES:
-            yield _fiedler(groups, links)
+    if groups.site_sizes.size <= _FIEDLER_SITES and _num_shared(groups) <= _MOST_SHARED:
+        yield _fiedler(groups)
 
 
 def _best(groups: Groups, orders: Iterator[Integers]) -> Integers:
@@ -127,6 +134,25 @@ def _num_links(groups: Groups) -> int:
     return 2 * int(np.diff(groups.sets.runs, axis=1).sum())
 
 
+def _check_links(count: int, most: int) -> None:
+    if count > most:
+        raise InvalidParameterError(
+            f"method must be 'coordinate' or 'local-search' for graphs of more than {most} links; "
+            f"these groups have {count}."
+        )
+
+
+def _sites_held(groups: Groups) -> Integers:
+    """How many sites each group has."""
+    lengths = np.diff(groups.sets.runs, axis=1)[:, 0].astype(np.int64)
+    return np.add.reduceat(lengths, groups.sets.starts[:-1])
+
+
+def _num_shared(groups: Groups) -> int:
+    """Pairs of sites that a group holds, counted for each group."""
+    return int((_sites_held(groups) ** 2).sum())
+
+
 class _Links(NamedTuple):
     """The neighbors of every site, in the order in which they are visited: those of s are from starts[s] on."""
 
@@ -136,16 +162,11 @@ class _Links(NamedTuple):
 
 def _links(groups: Groups) -> _Links:
     """Stars, not cliques; neighbors ascending by the sites' first people."""
-    if _num_links(groups) > _MOST_LINKS:
-        raise InvalidParameterError(
-            f"method must be 'coordinate' or 'local-search' for graphs of more than {_MOST_LINKS} links; "
-            f"these groups have {_num_links(groups)}."
-        )
+    _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
     first = _first_people(groups)
     within = members(groups.sets.runs)
-    lengths = np.add.reduceat(np.diff(groups.sets.runs, axis=1)[:, 0].astype(np.int64), groups.sets.starts[:-1])
-    center = np.repeat(_centers(groups), lengths)
+    center = np.repeat(_centers(groups), _sites_held(groups))
     number = np.empty(size, dtype=np.int64)
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
@@ -241,13 +262,15 @@ def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
 _visit_kernel = compiled(_visit)
 
 
-def _fiedler(groups: Groups, links: _Links) -> Integers:
+def _fiedler(groups: Groups) -> Integers:
     """Each component by its eigenvector, components by their first site."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components, laplacian
 
-    size = groups.site_sizes.size
-    graph = sp.csr_array((np.ones(links.neighbors.size), links.neighbors, links.starts), shape=(size, size))
+    _check_links(_num_shared(groups), _MOST_SHARED)
+    within, ends = members(groups.sets.runs), np.append(0, np.cumsum(_sites_held(groups)))
+    held = sp.csr_array((np.ones(within.size), within, ends), shape=(len(groups), groups.site_sizes.size))
+    graph = (held.T @ held).tocsr()
     graph.setdiag(0.0)
     component = connected_components(graph, directed=False)[1]
     parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
@@ -267,10 +290,3 @@ def _along_eigenvector(laplacian: Any) -> Integers:
         start = np.cos(np.arange(size))  # fixed, and with a part of every eigenvector that matters
         vector = eigsh(laplacian.tocsc(), k=2, sigma=-1e-3, which="LM", v0=start)[1][:, 1]
     return np.argsort(vector, kind="stable")
-
-
-_BY_GRAPH: dict[str, Callable[[Groups, _Links], Integers]] = {
-    "bfs": _breadth_first,
-    "rcm": _cuthill_mckee,
-    "fiedler": _fiedler,
-}
