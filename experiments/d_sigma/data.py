@@ -1,6 +1,7 @@
 """The people of each figure: private answers, public places, what is privileged, and groups at several scales."""
 
 import csv
+import functools
 import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from experiments.running import DATA
 from shuffledp.demo import make_survey
 from shuffledp.people.groups import Groups
 
+WHOLE = " whole"  # after the name of a data set that is not balanced
 FILES = {
     "adult": "adult/adult.data.gz",
     "acs": "nist_acs_excerpts/nist_acs_2019.csv.gz",
@@ -23,9 +25,10 @@ FILES = {
 }
 
 
-def files_of(name: str | None) -> list[Path]:
-    """What is read for a data set; nothing for one that is drawn."""
-    return [DATA / FILES[name]] if name in FILES else []
+def files_of(*names: str | None) -> list[Path]:
+    """What is read for data sets; nothing for one that is drawn."""
+    kinds = [name.removesuffix(WHOLE) for name in names if name is not None]
+    return [DATA / FILES[kind] for kind in kinds if kind in FILES]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +41,7 @@ class People:
         privileged: what only the attacker knows, or None.
         groups: the groups of the shuffle, by scale.
         near: the groups that the attacker looks at (r*), and at whose scale there is something to learn.
+        cells: the number of everybody's smallest group, where those do not overlap, or None.
         coordinates: for the reference order, or None.
     """
 
@@ -46,11 +50,15 @@ class People:
     privileged: NDArray[np.float64] | None
     groups: Callable[[Any], Groups]
     near: Groups
+    cells: NDArray[np.int64] | None = None
     coordinates: Any = None
 
 
 def people_of(name: str, size: int | None = None) -> People:
-    """The people of a data set; with ``size`` that many of them, the first in a fixed random order."""
+    """The people of a data set; with ``size`` that many of them, the first in a fixed random order.
+
+    Adult and ACS have as many people of each answer; "adult whole" and "acs whole" have everybody.
+    """
     return _SETS[name](size)
 
 
@@ -59,19 +67,21 @@ def _lines(name: str) -> Iterator[list[str]]:
         yield from (row for row in csv.reader(file, skipinitialspace=True) if row)
 
 
-def _balanced(answers: NDArray[np.int64], size: int | None) -> NDArray[np.int64]:
+def _kept(answers: NDArray[np.int64], size: int | None, whole: bool) -> NDArray[np.int64]:
     """As many people of each answer, drawn with a fixed seed: else the commonest answer is right about most people."""
     draw = np.random.default_rng(0)
+    if whole:
+        return np.sort(draw.permutation(answers.size)[:size])
     least = int(np.bincount(answers).min()) if size is None else size // 2
     kept = [draw.permutation(np.flatnonzero(answers == value))[:least] for value in np.unique(answers)]
     return np.sort(np.concatenate(kept))
 
 
-def _adult(size: int | None) -> People:
+def _adult(size: int | None, *, whole: bool) -> People:
     """Income above 50K, by age; marital status is privileged."""
     rows = list(_lines("adult"))
     answers = np.array([row[14].startswith(">") for row in rows]).astype(np.int64)
-    kept = _balanced(answers, size)
+    kept = _kept(answers, size, whole)
     ages = np.array([float(row[0]) for row in rows])[kept]
     marital = np.unique([row[5] for row in rows], return_inverse=True)[1][kept].astype(float)
     return People(
@@ -80,18 +90,19 @@ def _adult(size: int | None) -> People:
         privileged=marital,
         groups=lambda years: Groups.from_radius(ages, years),
         near=Groups.from_radius(ages, 5),
+        cells=np.unique(ages, return_inverse=True)[1],
         coordinates=ages,
     )
 
 
-def _acs(size: int | None) -> People:
+def _acs(size: int | None, *, whole: bool) -> People:
     """Owned or rented homes, by place (PUMA); the decile of income is privileged. Without group quarters."""
     rows = _lines("acs")
     header = next(rows)
     excerpt, place, tenure, decile = (header.index(name) for name in ("excerpt", "PUMA", "OWN_RENT", "PINCP_DECILE"))
     kept = [row for row in rows if row[tenure] in "12" and row[decile] != "N"]
     answers = np.array([int(row[tenure]) - 1 for row in kept])
-    chosen = _balanced(answers, size)
+    chosen = _kept(answers, size, whole)
     places = np.array([row[place] for row in kept])[chosen]
     deciles = np.array([float(row[decile]) for row in kept])[chosen]
     labels: dict[str, Any] = {
@@ -99,13 +110,14 @@ def _acs(size: int | None) -> People:
         "state": [each.split("-")[0] for each in places],
         "excerpt": np.array([row[excerpt] for row in kept])[chosen],
     }
-    numbers = np.unique(places, return_inverse=True)[1].astype(float)
+    numbers = np.unique(places, return_inverse=True)[1]
     return People(
         answers=answers[chosen],
-        points=numbers,
+        points=numbers.astype(float),
         privileged=deciles,
         groups=lambda scale: Groups.from_labels(labels[scale]),
         near=Groups.from_labels(places),
+        cells=numbers,
     )
 
 
@@ -152,4 +164,11 @@ def _syn(size: int | None) -> People:
     )
 
 
-_SETS: dict[str, Callable[[int | None], People]] = {"adult": _adult, "acs": _acs, "twitch": _twitch, "syn": _syn}
+_SETS: dict[str, Callable[[int | None], People]] = {
+    "adult": functools.partial(_adult, whole=False),
+    "adult whole": functools.partial(_adult, whole=True),
+    "acs": functools.partial(_acs, whole=False),
+    "acs whole": functools.partial(_acs, whole=True),
+    "twitch": _twitch,
+    "syn": _syn,
+}

@@ -42,7 +42,7 @@ def draw(rows: list[Row]) -> Any:
             _alphas(axes, by_alpha[1:], name, labeled, span)
         low, high = (f(row["lambda"] for row in here) for f in (min, max))
         part = f" ({low:.2f} to {high:.2f})" if high - low < NARROW else ""
-        axes.set(xlabel=f"lambda: error of laws{part}", ylabel="rho: share vulnerable", ylim=(-0.03, None))
+        axes.set(xlabel=f"lambda: error of laws{part}", ylabel="rho (one permutation)", ylim=(-0.03, None))
         lettered(axes, place, NAMES[data])
     panels[0].errorbar([], [], fmt="o", color="#56606b", label="filled: alpha = 4, groups of any scale")
     panels[0].errorbar([], [], fmt="-o", color="#56606b", mfc="white", label="hollow: one scale, alpha as written")

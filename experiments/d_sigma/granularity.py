@@ -27,7 +27,7 @@ NAMES = {
     "none": "randomized, no shuffle",
     "paper": "paper",
     "mallows": "ours: Mallows",
-    "noisy sort": "ours: noisy sort",
+    "noisy sort": "ours: Laplace sort",
     "uniform": "uniform shuffle",
 }
 

@@ -9,17 +9,19 @@ import shuffledp as sdp
 from experiments.showing import COLORS
 from shuffledp.people.groups import Groups, order_width, reference_order
 
+DELTA = 1e-6  # of the Gaussian sort; the guarantees of the others are pure
 MECHANISMS = {
     "none": "no shuffle",
     "paper": "paper: one concentration, width, BFS",
-    "mallows": "ours: exact, best order, by block",
-    "noisy sort": "ours: noisy sort",
+    "mallows": "ours: Mallows, by block",
+    "noisy sort": "ours: Laplace sort",
+    "gaussian sort": f"ours: Gaussian sort (delta {DELTA:.0e})",
     "uniform": "uniform shuffle",
 }
 STYLES: dict[str, dict[str, Any]] = {
     name: {"fmt": fmt, "color": color, "label": MECHANISMS[name]}
     for name, fmt, color in zip(
-        MECHANISMS, ("--", "-s", "-o", "-D", ":"), [COLORS[i] for i in (5, 1, 0, 2, 3)], strict=True
+        MECHANISMS, ("--", "-s", "-o", "-D", "-^", ":"), [COLORS[i] for i in (5, 1, 0, 2, 3, 4)], strict=True
     )
 }
 
@@ -45,8 +47,10 @@ def shuffler_of(name: str, groups: Groups | None, alpha: float, coordinates: Any
             groups=groups, concentration=alpha / (width * (width + 1) / 2), order=order, per_block=False
         )
     order = _order(groups, "auto", None if coordinates is None else np.asarray(coordinates, dtype=float).tobytes())
-    kind = sdp.MallowsShuffler if name == "mallows" else sdp.NoisySortShuffler
-    return kind(groups=groups, alpha=alpha, order=order)
+    if name == "mallows":
+        return sdp.MallowsShuffler(groups=groups, alpha=alpha, order=order)
+    noise: dict[str, Any] = {"noise": "gaussian", "delta": DELTA} if name == "gaussian sort" else {}
+    return sdp.NoisySortShuffler(groups=groups, alpha=alpha, order=order, spacing="refined", **noise)
 
 
 @functools.lru_cache(maxsize=16)

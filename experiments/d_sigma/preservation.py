@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.checking import Drawn
-from experiments.d_sigma.mechanisms import STYLES
-from experiments.showing import legend_in, lettered, new_chart, series
+from experiments.showing import COLORS, lettered, new_chart, series
 from shuffledp.laws import kendall_kept_in_interval, preserved_shares, sample_mallows, sample_noisy_sort
 from shuffledp.people.groups import Groups
 from shuffledp.shufflers import NoisySortShuffler
@@ -22,14 +21,26 @@ DRAWN = {
 COLUMNS = [column for name, each in DRAWN.items() for column in (name, each.error)]
 _RARE = 0.01  # the chance that less is kept
 PANELS = {"alpha": "alpha", "width": "width of the groups (ranks)", "size": "size of the subset"}
+SHORT = {"alpha": "alpha", "width": "width", "size": "subset"}
+LINES = {"paper": "-o", "noisy sort": "--", "uniform": ":"}
+NAMES = {
+    "paper": "Mallows: paper and ours (equal here)",
+    "noisy sort": "ours: Laplace sort",
+    "uniform": "uniform shuffle",
+}
 
 
 def cases(settings: Row) -> list[Row]:
-    """One for each point of the three panels."""
+    """One for each point of the three panels; of each panel there is a family of curves."""
     given = {name: settings[name] for name in ("alpha", "width", "size")}
+    widths = [given | {"width": width} for width in settings["family_widths"]]
+    sizes = [given | {"size": size} for size in settings["family_sizes"]]
+    others = [each for each in sizes if each not in widths]
+    families = {"alpha": widths + others, "width": sizes, "size": widths}
     return [
-        {"people": settings["people"], "draws": settings["draws"], "panel": panel} | given | {panel: value}
-        for panel in PANELS
+        {"people": settings["people"], "draws": settings["draws"], "panel": panel} | curve | {panel: value}
+        for panel, family in families.items()
+        for curve in family
         for value in settings[f"{panel}s"]
     ]
 
@@ -83,15 +94,31 @@ def _row(case: Row, name: str, found: Row) -> Row:
 
 
 def draw(rows: list[Row]) -> Any:
-    """One panel for each parameter that changes, and the names in a fourth."""
-    figure, panels = new_chart(4, width=3.55, height=2.9, columns=2)
+    """One panel for each parameter that changes, with a curve for each value of the others, and names in a fourth."""
+    from matplotlib.lines import Line2D
+
+    figure, panels = new_chart(4, width=4.2, height=3.3, columns=2)
     for place, (axes, (panel, label)) in enumerate(zip(panels[:3], PANELS.items(), strict=True)):
-        here = [row for row in rows if row["panel"] == panel]
-        for name in dict.fromkeys(row["mechanism"] for row in here):
-            style = STYLES[name] | ({"label": "Mallows: paper and ours (equal here)"} if name == "paper" else {})
-            series(axes, [row for row in here if row["mechanism"] == name], panel, "eta", **style)
-        others = [f"{other} = {here[0][other]:g}" for other in PANELS if other != panel]
-        axes.set(xscale="log", ylim=(-0.03, 1.03), xlabel=label, ylabel="share kept")
-        lettered(axes, place, ", ".join(others))
-    legend_in(panels[3], panels[0], f"share kept with probability 0.99,\n1 % quantile of {rows[0]['draws']:,} draws")
+        here = [row for row in rows if row["panel"] == panel and row["mechanism"] in LINES]
+        others = [name for name in PANELS if name != panel]
+        varied = [name for name in others if len({row[name] for row in here}) > 1]
+        curves = list(dict.fromkeys(tuple(row[name] for name in others) for row in here))
+        for number, curve in enumerate(curves):
+            line = [row for row in here if tuple(row[name] for name in others) == curve]
+            named = ", ".join(f"{SHORT[name]} {line[0][name]:g}" for name in varied)
+            for mechanism, fmt in LINES.items():
+                style = {"fmt": fmt, "color": COLORS[number], "label": named if mechanism == "paper" else None}
+                series(axes, [row for row in line if row["mechanism"] == mechanism], panel, "eta", **style)
+        fixed = ", ".join(f"{name} = {here[0][name]:g}" for name in others if name not in varied)
+        axes.set(xscale="log", ylim=(-0.03, 1.45), yticks=np.arange(6) / 5, xlabel=label, ylabel="share kept")
+        if varied:
+            axes.legend(loc="upper center", frameon=False, fontsize=8, ncols=2)
+        lettered(axes, place, fixed or "width and size vary")
+    styles: list[dict[str, Any]] = [
+        {"linestyle": fmt.rstrip("o"), "marker": fmt.lstrip("-:")} for fmt in LINES.values()
+    ]
+    lines = [Line2D([], [], color="#56606b", **style) for style in styles]
+    panels[3].set_axis_off()
+    note = f"share kept with probability 0.99,\n1 % quantile of {rows[0]['draws']:,} draws"
+    panels[3].legend(lines, NAMES.values(), loc="upper left", frameon=False, title=note, alignment="left")
     return figure

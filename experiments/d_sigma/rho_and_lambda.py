@@ -7,18 +7,20 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.checking import Drawn
-from experiments.d_sigma.data import People, people_of
+from experiments.d_sigma.data import WHOLE, People, people_of
 from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
 from experiments.d_sigma.neighborhoods import NeighborhoodBayes
+from experiments.d_sigma.vulnerability import Vote
 from experiments.showing import lettered, limits, new_chart, series
 from shuffledp.attacks import MajorityVote, SideInformation, evaluate, placement, similar_people
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]
 KEY = ("data", "mechanism", "scale", "alpha")
+MEASURED = {"rho": "fixed", "rho fresh": "fresh", "vote": "right", "control": "control"}
 DRAWN = {
-    **{name: Drawn(f"{name} error", "repetitions", most=1.0) for name in ("rho", "vote", "control")},
+    **{name: Drawn(f"{name} error", "repetitions", most=1.0) for name in ("rho", "rho fresh", "vote", "control")},
     "bayes": Drawn("bayes error", "learned", most=1.0),
     "lambda": Drawn("lambda error", "learned"),
 }
@@ -49,36 +51,29 @@ def _groups(name: str, size: int | None, scale: Any) -> Any:
 
 
 def compute(case: Row) -> list[Row]:
-    """Rho of the majority vote, how often the vote and the Bayesian attack are right, and lambda."""
+    """Rho of the vote by both protocols, how often it and the Bayesian attack are right, and lambda."""
     people, near = _people(case["data"], case["size"])
     values = int(people.answers.max()) + 1
     groups = None if case["scale"] is None else _groups(case["data"], case["size"], case["scale"])
     shuffler = shuffler_of(case["mechanism"], groups, case["alpha"] or 0.0, people.coordinates)
     randomizer = sdp.KaryRandomizedResponse(epsilon0=case["epsilon0"], domain_size=values)
     source = SeededSource(1)
-    options = {
-        "randomizer": randomizer,
-        "shuffler": shuffler,
-        "answers": people.answers,
-        "num_runs": case["num_runs"],
-        "source": source,
-    }
-    vote = evaluate(
-        MajorityVote(),
-        side_information=SideInformation(neighbors=near),
-        repetitions=case["repetitions"],
-        control_runs=case["controls"],
-        **options,
-    )
-    known = _placement(case["mechanism"], shuffler, near, source)
+    attacked = _by_simulation if values > 2 else _by_permutations
+    vote = attacked(people, near, randomizer, shuffler, case)
     bayes = evaluate(
         NeighborhoodBayes(),
-        side_information=SideInformation(neighbors=near, placement=known),
+        side_information=SideInformation(
+            neighbors=near, placement=_placement(case["mechanism"], shuffler, near, source)
+        ),
+        randomizer=randomizer,
+        shuffler=shuffler,
+        answers=people.answers,
+        num_runs=max(2, case["num_runs"] // 5),
         repetitions=1,
         control_runs=1,
-        **options | {"num_runs": max(2, case["num_runs"] // 5)},
+        source=source,
     )
-    errors = _lambda(people, values, randomizer, shuffler, case)
+    learned = _lambda(people, values, randomizer, shuffler, case)
     return [
         {
             "data": case["data"],
@@ -90,19 +85,61 @@ def compute(case: Row) -> list[Row]:
             "people": int(people.answers.size),
             "repetitions": case["repetitions"],
             "learned": case["learned"],
-            "naive": vote.naive,
-            "rho": vote.vulnerable,
-            "rho error": vote.vulnerable_error,
-            "vote": vote.success,
-            "vote error": vote.success_error,
-            "control": vote.control,
-            "control error": vote.control_error,
+            "naive": bayes.naive,
+            **vote,
             "bayes": bayes.success,
             "bayes error": bayes.success_error,
-            "lambda": float(np.mean(errors)),
-            "lambda error": float(np.std(errors, ddof=1) / np.sqrt(len(errors))),
+            **_means({"lambda": learned}),
         }
     ]
+
+
+def _by_permutations(people: People, near: Any, randomizer: Any, shuffler: Any, case: Row) -> Row:
+    """The vote on two answers: exact given the permutations, and without a shuffle or after a uniform one exact."""
+    vote = Vote(answers=people.answers, neighbors=near, truth=float(randomizer.model.p), runs=case["num_runs"])
+    if case["mechanism"] == "uniform":
+        found = [vote.in_cells(np.zeros(len(near), dtype=np.int64))]
+    elif not hasattr(shuffler, "draw"):
+        found = [vote.by_permutations([np.arange(len(near))] * vote.runs)]
+    else:
+        sources = [SeededSource(1).substream("repetition", number) for number in range(case["repetitions"])]
+        found = [vote.by_permutations([shuffler.draw(source=each) for _ in range(vote.runs)]) for each in sources]
+    return _means({name: [getattr(each, of) for each in found] for name, of in MEASURED.items()})
+
+
+def _by_simulation(people: People, near: Any, randomizer: Any, shuffler: Any, case: Row) -> Row:
+    """The vote on several answers, with reports drawn again and again."""
+    one, many = (
+        evaluate(
+            MajorityVote(),
+            randomizer=randomizer,
+            shuffler=shuffler,
+            answers=people.answers,
+            side_information=SideInformation(neighbors=near),
+            num_runs=case["num_runs"],
+            repetitions=case["repetitions"],
+            permutations=permutations,
+            control_runs=controls,
+            source=SeededSource(1).substream(permutations),
+        )
+        for permutations, controls in (("fixed", 1), ("fresh", case["controls"]))
+    )
+    values = (one.vulnerable, many.vulnerable, many.success, many.control)
+    errors = (one.vulnerable_error, many.vulnerable_error, many.success_error, many.control_error)
+    return {
+        column: value
+        for name, mean, error in zip(MEASURED, values, errors, strict=True)
+        for column, value in ((name, mean), (f"{name} error", error))
+    }
+
+
+def _means(found: dict[str, list[float]]) -> Row:
+    """Means and their standard errors; what is exact has none."""
+    row: Row = {}
+    for name, values in found.items():
+        row[name] = float(np.mean(values))
+        row[f"{name} error"] = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return row
 
 
 def _placement(mechanism: str, shuffler: Any, near: Any, source: SeededSource) -> Any:
@@ -133,18 +170,22 @@ SCALES = {
     "acs": ("groups (people in one, median)", "groups by {}"),
     "syn": ("radius of the groups", "radius {}"),
 }
-LABELS = {"rho": "rho: share vulnerable", "lambda": "lambda: error of laws"}
+LABELS = {
+    "rho": "rho (one permutation)",
+    "rho fresh": "rho (fresh ones)",
+    "lambda": "lambda: error of laws",
+}
 
 
 def draw(rows: list[Row]) -> Any:
-    """Rho and lambda against the scale above, and both against alpha below."""
-    data = rows[0]["data"]
+    """Rho by both protocols and lambda: against the scale above, and against alpha below."""
+    data = rows[0]["data"].removesuffix(WHOLE)
     label, title = SCALES[data]
     moving = [row for row in rows if row["alpha"] is not None]
     alpha, scale = _commonest(moving, "alpha"), _commonest(moving, "scale")
     by_scale = [row for row in moving if row["alpha"] == alpha]
     by_alpha = [row for row in moving if row["scale"] == scale]
-    figure, panels = new_chart(4, width=3.55, height=3.0, columns=2)
+    figure, panels = new_chart(6, width=3.3, height=3.2, columns=3)
     parts = [(part, x, y) for part, x in ((by_scale, "scale"), (by_alpha, "alpha")) for y in LABELS]
     for place, (axes, (part, x, y)) in enumerate(zip(panels, parts, strict=True)):
         named = isinstance(part[0][x], str)
@@ -157,8 +198,9 @@ def draw(rows: list[Row]) -> Any:
             _ticks(axes, sorted({row["scale"] for row in part}))
         lettered(axes, place, title.format(scale) if x == "alpha" else f"alpha = {alpha:g}")
     first = rows[0]
+    name = NAMES[data] + (", everybody" if first["data"].endswith(WHOLE) else "")
     figure.suptitle(
-        f"{NAMES[data]}: {first['people']:,} people, epsilon0 = {first['epsilon0']:g}; bars: 95% by Student's t,\n"
+        f"{name}: {first['people']:,} people, epsilon0 = {first['epsilon0']:g}; bars: 95% by Student's t,\n"
         f"{first['repetitions']} repetitions of rho and {first['learned']} of lambda",
         fontsize=10,
     )
@@ -204,10 +246,14 @@ def _commonest(rows: list[Row], column: str) -> Any:
 
 
 def _ends(axes: Any, rows: list[Row], y: str) -> None:
-    """No shuffle and a uniform one as level lines, with their limits."""
-    for name in ("none", "uniform"):
+    """No shuffle and a uniform one as level lines, with their limits; and what the commonest answer is right about."""
+    labels = {"none": STYLES["none"]["label"], "uniform": "uniform shuffle: chance level of rho"}
+    for name, label in labels.items():
         row = next(row for row in rows if row["mechanism"] == name)
         style = STYLES[name]
-        axes.axhline(row[y], color=style["color"], linestyle=style["fmt"], linewidth=1.6, label=style["label"])
+        axes.axhline(row[y], color=style["color"], linestyle=style["fmt"], linewidth=1.6, label=label)
         low, high = (row[y] + sign * limits(row, f"{y} error", DRAWN[y].count) for sign in (-1, 1))
         axes.axhspan(low, high, color=style["color"], alpha=0.12, linewidth=0)
+    if y != "lambda":
+        naive = {"linestyle": "-.", "linewidth": 1.0, "label": "base rate: always the commonest answer"}
+        axes.axhline(rows[0]["naive"], color="#8a8f95", **naive)

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.d_sigma import accuracy, frontier, granularity, preservation, rho_and_lambda, widths
+from experiments.d_sigma import (
+    accuracy,
+    displacement,
+    frontier,
+    granularity,
+    preservation,
+    protocols,
+    rho_and_lambda,
+    widths,
+)
 from experiments.d_sigma.data import files_of
 from experiments.running import Family
 
@@ -13,16 +22,20 @@ FAMILY = Family(
         "fig-1": granularity,
         "fig-4-twitch": rho_and_lambda,
         "fig-4-acs": rho_and_lambda,
+        "fig-4-acs-whole": rho_and_lambda,
         "fig-5": accuracy,
         "fig-7": preservation,
         "fig-8": rho_and_lambda,
+        "fig-8-whole": rho_and_lambda,
+        "fig-8-displacement": displacement,
         "fig-9": widths,
         "fig-10": widths,
+        "rho": protocols,
         "frontier-syn": rho_and_lambda,
         "frontier": frontier,
     },
     several={"fig-4": ("fig-4-twitch", "fig-4-acs"), "fig-11": ("fig-4-twitch", "fig-8")},
-    files=lambda settings: files_of(settings.get("data")),
+    files=lambda settings: files_of(settings.get("data"), *settings.get("sets", ())),
 )
 
 

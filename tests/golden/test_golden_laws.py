@@ -96,6 +96,20 @@ def test_the_mean_share_that_an_interval_keeps(row):
     assert found / row["l"] == near(row["exact_mean"], 1e-9)
 
 
+DISPLACED = VALUES["kendall_displacement"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, marks=pytest.mark.deep if row["n"] > 10_000 else ()) for row in DISPLACED],
+    ids=[f"{row['n']} {row['theta']:.3g}" for row in DISPLACED],
+)
+def test_the_mean_displacement_of_kendalls_law(row):
+    """By the q-hypergeometric law of how many cross each place."""
+    found = laws.kendall_mean_displacement(row["n"], row["theta"])
+    assert found == pytest.approx(row["displacement"], abs=row["tolerance"])
+
+
 @rows("laplace_two")
 def test_two_positions_change_places(row):
     assert laws.noisy_sort_law([0.0, row["d"]])[1, 0] == near(row["p_swap"])

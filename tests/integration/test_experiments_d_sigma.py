@@ -94,52 +94,92 @@ def test_preservation_is_that_of_the_exact_laws():
     for row in rows:
         here = of(rows, **{name: row[name] for name in ("panel", "alpha", "width", "size")})
         assert here["uniform"]["mean"] - 0.01 < here["paper"]["mean"] < here["noisy sort"]["mean"]
+    kept = {(row["panel"], row["width"], row["size"]): row["eta"] for row in rows if row["mechanism"] == "paper"}
+    assert kept["size", 30, 2500] - kept["size", 30, 500] > 0.2
+    assert kept["size", 30, 5000] - kept["size", 30, 2500] < 0.04
+    assert kept["width", 300, 8000] == pytest.approx(0.8, abs=0.005)
 
 
-def test_breadth_first_orders_are_up_to_three_times_as_wide_as_planted_and_ours_is_nearly_the_best():
+def test_breadth_first_orders_exceed_the_printed_factor_and_ours_are_the_best():
     rows = expected("fig-9")
-    ratios = [row["width"] / (row["x"] - 1) for row in rows if row["order"] == "bfs" and row["x"] >= 20]
-    assert max(ratios) > 3
-    best = [row["sensitivity"] / (row["x"] * (row["x"] - 1) / 2) for row in rows if row["order"] == "auto"]
-    assert min(best) == 1
-    assert np.mean(best) < 1.02
+    ratios = [row["width"] / row["best width"] for row in rows if row["order"] == "bfs"]
+    assert max(ratios) > 3.4
+    assert all(row["best width"] == row["x"] - 1 for row in rows)
+    for row in rows:
+        if row["order"] == "auto":
+            assert row["sensitivity"] == row["best sensitivity"]
 
 
-def test_on_geometric_graphs_our_order_has_the_least_sensitivity_and_not_the_least_width():
+def test_on_an_interval_our_order_is_the_best_and_breadth_first_twice_as_wide():
     rows = expected("fig-10")
-    for instance in range(5):
-        for x in (0.04, 0.08, 0.16):
-            here = of(rows, x=x, instance=instance)
-            assert here["auto"]["sensitivity"] == min(row["sensitivity"] for row in here.values())
-    assert any(
-        row["width"] > of(rows, x=row["x"], instance=row["instance"])["bfs"]["width"]
-        for row in rows
-        if row["order"] == "auto"
-    )
+    for row in rows:
+        assert row["width"] >= row["best width"] >= row["mean group"] - 1
+        if row["order"] == "auto":
+            assert (row["width"], row["sensitivity"]) == (row["best width"], row["best sensitivity"])
+    for people, width, least in ((1000, 0.08, 2.3), (500, 0.16, 1.9)):
+        here = [row for row in rows if (row["people"], row["x"]) == (people, width)]
+        means = {order: np.mean([row["width"] for row in here if row["order"] == order]) for order in ("bfs", "random")}
+        assert least * here[0]["best width"] < means["bfs"] < means["random"]
 
 
-def test_shuffling_inside_ages_halves_rho_and_costs_no_learning():
+def test_shuffling_inside_ages_leaves_two_thirds_of_the_vulnerable_and_costs_no_learning():
+    """Rho with one permutation; with fresh ones it is halved, and after a uniform shuffle chance is left or nothing."""
     rows = expected("fig-8")
     ends = {name: of(rows, mechanism=name)[name] for name in ("none", "uniform")}
+    assert ends["none"]["rho"] == pytest.approx(0.728, abs=1e-3)
+    assert ends["uniform"]["rho"] == pytest.approx(0.2318, abs=1e-4)
+    assert ends["uniform"]["rho fresh"] < 1e-8
     at_once = of(rows, scale=0, alpha=4)
-    for name in ("mallows", "noisy sort"):
-        assert at_once[name]["rho"] < 0.55 * ends["none"]["rho"]
+    for name in ("mallows", "noisy sort", "gaussian sort"):
+        assert at_once[name]["rho"] == pytest.approx(0.511, abs=3e-3)
+        assert at_once[name]["rho fresh"] == pytest.approx(0.368, abs=3e-3)
         assert at_once[name]["lambda"] == pytest.approx(ends["none"]["lambda"], abs=0.03)
     assert at_once["paper"]["lambda"] == pytest.approx(1, abs=0.03)
-    assert ends["uniform"]["rho"] == 0
     assert ends["uniform"]["lambda"] == pytest.approx(1, abs=0.03)
-    assert of(rows, scale=2, alpha=1024)["noisy sort"]["lambda"] < 0.3
-    assert of(rows, scale=2, alpha=16384)["paper"]["lambda"] > 0.8
+    later = {alpha: of(rows, scale=2, alpha=alpha) for alpha in (256, 1024, 16384)}
+    assert later[256]["gaussian sort"]["lambda"] < later[1024]["noisy sort"]["lambda"] + 0.05 < 0.3
+    assert later[16384]["paper"]["lambda"] > 0.8
+
+
+def test_of_everybody_on_adult_a_uniform_shuffle_makes_more_people_vulnerable_than_none():
+    rows = {(row["data"], row["shuffle"]): row for row in expected("rho")}
+    assert rows["adult whole", "uniform"]["rho"] == pytest.approx(0.743, abs=1e-3)
+    assert rows["adult whole", "uniform"]["rho fresh"] == pytest.approx(0.759, abs=1e-3)
+    assert rows["adult whole", "none"]["rho"] < 0.7 < rows["adult whole", "none"]["naive"]
+    for data, none, cells, fresh in (("adult", 0.728, 0.511, 0.368), ("acs", 0.590, 0.532, 0.418)):
+        assert rows[data, "none"]["rho"] == pytest.approx(none, abs=1e-3)
+        assert rows[data, "cells"]["rho"] == pytest.approx(cells, abs=1e-3)
+        assert rows[data, "cells"]["rho fresh"] == pytest.approx(fresh, abs=1e-3)
+
+
+def test_algorithm_1_displaces_the_people_of_adult_nearly_as_far_as_a_uniform_shuffle():
+    """The erratum; the displacements themselves are golden values."""
+    rows = expected("fig-8-displacement")
+    shares = {(row["radius"], row["alpha"]): row["share"] for row in rows if row["figure"] == "fig-8"}
+    golden = {0: 0.967452, 1: 0.996314, 2: 0.998649, 5: 0.999710}
+    assert {radius: shares[radius, 4] for radius in golden} == pytest.approx(golden, abs=1e-6)
+    places = {row["places"]: row["share"] for row in rows if row["figure"] == "fig-4"}
+    assert places == pytest.approx({50: 0.930, 100: 0.729, 200: 0.318, 400: 0.091}, abs=1e-3)
 
 
 def test_groups_by_place_keep_what_is_to_be_learned_of_places():
     rows = expected("fig-4-acs")
     none = of(rows, mechanism="none")["none"]
     here = of(rows, scale="place", alpha=4)
-    for name in ("mallows", "noisy sort"):
-        assert here[name]["rho"] < 0.75 * none["rho"]
+    for name in ("mallows", "noisy sort", "gaussian sort"):
+        assert here[name]["rho"] == pytest.approx(0.532, abs=3e-3)
+        assert here[name]["rho fresh"] < 0.75 * none["rho fresh"]
         assert here[name]["lambda"] == pytest.approx(none["lambda"], abs=0.03)
     assert here["paper"]["lambda"] == pytest.approx(1, abs=0.03)
+
+
+def test_what_is_exact_agrees_with_what_permutations_were_drawn_for():
+    """Groups of one year of age and of one place are shuffled nearly uniformly at alpha = 4."""
+    exact = {(row["data"], row["shuffle"]): row for row in expected("rho")}
+    for name, scale in (("fig-8", 0), ("fig-4-acs", "place")):
+        row = of(expected(name), scale=scale, alpha=4)["mallows"]
+        for column in ("rho", "rho fresh", "vote"):
+            assert row[column] == pytest.approx(exact[row["data"], "cells"][column], abs=2e-3)
 
 
 def test_coarse_labels_survive_radii_that_hide_fine_ones():
@@ -147,14 +187,21 @@ def test_coarse_labels_survive_radii_that_hide_fine_ones():
     none, sort = of(rows, mechanism="none")["none"], of(rows, radius=0.1)["noisy sort"]
     assert sort["2 ways"] > none["2 ways"] - 0.05
     assert sort["8 ways"] < none["8 ways"] / 2
+    wide = of(rows, radius=0.2)
+    assert wide["gaussian sort"]["2 ways"] > 0.8
+    assert wide["gaussian sort"]["8 ways"] < 0.4
+    assert wide["paper"]["2 ways"] < 0.55
 
 
-def test_a_surface_through_a_release_tells_warm_from_cool_but_not_the_shades():
+def test_a_surface_through_a_release_loses_shades_first_then_crescents_and_keeps_warm_apart_from_cool():
     rows = expected("fig-1")
-    for name in ("mallows", "noisy sort"):
-        row = of(rows, radius=0.05)[name]
-        assert row["2 ways"] > 0.88
-        assert row["8 ways"] < 0.65
+    small, large = (of(rows, radius=radius)["noisy sort"] for radius in (0.05, 0.1))
+    assert small["8 ways"] < 0.65
+    assert small["4 ways"] > 0.7
+    assert large["4 ways"] < 0.55
+    assert min(small["2 ways"], large["2 ways"]) > 0.85
+    assert of(rows, radius=0.05)["mallows"]["2 ways"] > 0.88
+    assert of(rows, radius=0.05)["paper"]["2 ways"] < 0.6
     assert of(rows, mechanism="uniform")["uniform"]["8 ways"] < 0.2
 
 
@@ -162,4 +209,4 @@ def test_without_a_shuffle_the_bayesian_attack_is_right_as_often_as_reports_are_
     for row in expected("frontier"):
         if row["mechanism"] == "none" and row["data"] != "syn":  # its neighbors tell more than a report of eight values
             assert row["bayes"] == pytest.approx(np.exp(2.5) / (1 + np.exp(2.5)), abs=0.005)
-        assert row["bayes"] > row["vote"] - 3 * np.hypot(row["bayes error"], row["vote error"]) - 1e-4
+        assert row["bayes"] > row["vote"] - 0.02

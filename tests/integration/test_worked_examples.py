@@ -1,8 +1,9 @@
 """Small examples that the papers work out by hand come out of the library, and what they print wrongly does not."""
 
-import gzip
 import itertools
+import json
 import sys
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -110,18 +111,20 @@ def test_strings_and_sets_of_appendix_a13():
 
 
 @needs_data
-@pytest.mark.deep
-def test_algorithm_1_displaces_the_people_of_adult_nearly_as_far_as_a_uniform_shuffle():
-    with gzip.open(data.files_of("adult")[0], "rt", encoding="utf-8") as lines:
-        ages = np.bincount([int(line.split(",")[0]) for line in lines if line.strip()])
-    people = int(ages.sum())
-    assert people == 32_561
-    for radius, share in ((0, 0.96745), (1, 0.996314), (5, 0.99971)):
-        largest = int(np.convolve(ages, np.ones(2 * radius + 1, dtype=int)).max())
-        width = largest - 1  # of any order: the members of a group have places of their own
-        displaced = kendall_mean_displacement(people, 4 / (width * (width + 1) / 2))
-        assert displaced / ((people**2 - 1) / (3 * people)) == pytest.approx(share, abs=1e-6 if radius == 1 else 1e-4)
-    assert largest > 9_000
+def test_the_largest_groups_of_adult_bound_the_concentration_of_algorithm_1():
+    """Those within a radius of one age stand in a row at best; golden values have the displacement that follows."""
+    people = data.people_of("adult whole")
+    assert people.answers.size == 32_561
+    golden = json.loads((ROOT / "tests" / "golden" / "laws.json").read_text(encoding="utf-8"))["kendall_displacement"]
+    thetas = [row["theta"] for row in golden if row["n"] == 32_561]
+    largest = {radius: int(people.groups(radius).sizes.max()) for radius in (0, 1, 2, 5)}
+    assert largest == {0: 898, 1: 2_660, 2: 4_393, 5: 9_485}
+    assert [4 / comb(largest[radius], 2) for radius in (1, 0)] == pytest.approx(thetas, rel=1e-12)
+    falling = [kendall_mean_displacement(200, theta) for theta in np.linspace(0, 1, 30)]
+    assert (np.diff(falling) < 0).all()  # with the concentration, so that a lesser one displaces farther
+    uniform = (32_561**2 - 1) / (3 * 32_561)
+    shares = [row["displacement"] / uniform for row in golden if row["n"] == 32_561]
+    assert shares == pytest.approx([0.996314, 0.967452], abs=1e-6)
 
 
 @needs_data
