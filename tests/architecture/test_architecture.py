@@ -15,12 +15,16 @@ from typing import TypeGuard
 
 import pytest
 
+from shuffledp.core.shown import ABOVE, above
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = "shuffledp"
 MAX_FILE_LINES = 400
 MIN_FILE_LINES = 40
 FACES = ("__init__.py", "__main__.py", "_version.py", "testing.py")
 MAX_FUNCTION_LINES = 60
+# The only files that name what lies above them, in texts: where models of all kinds live, and who shows values.
+MAY_NAME_ABOVE = {"core/described.py", "core/shown.py"}
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,17 @@ def imports_downward(module: Module) -> Iterator[Found]:
             yield Found(line, f"{module.unit} imports its sibling {target}")
 
 
+def names_nothing_above(module: Module) -> Iterator[Found]:
+    """No module is named in a text, to be loaded by it, that could not be imported: but in the files that may."""
+    if module.path in MAY_NAME_ABOVE:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and re.fullmatch(rf"{PACKAGE}(\.\w+)+", str(node.value)):
+            target = str(node.value).split(".")[1]
+            if HEIGHT.get(target, -1) > HEIGHT.get(module.unit, len(LEVELS)):
+                yield Found(node.lineno, f"{module.unit} names {target} in a text, which lies above it")
+
+
 def is_short(module: Module) -> Iterator[Found]:
     """Files and functions fit on a few screens; a function's docstring is not counted."""
     length = len(module.source.splitlines())
@@ -238,6 +253,7 @@ Rule = Callable[[Module], Iterator[Found]]
 RULES: tuple[Rule, ...] = (
     has_its_place,
     imports_downward,
+    names_nothing_above,
     is_short,
     is_no_splinter,
     has_a_docstring,
@@ -311,6 +327,11 @@ def test_nothing_in_a_lazy_face_is_called_as_its_module():
     assert named == []
 
 
+def test_what_is_named_above_is_there():
+    for what in ABOVE:
+        assert callable(above(what))
+
+
 def test_no_modules_import_each_other_in_a_circle(modules):
     assert import_circles(modules) == []
 
@@ -332,6 +353,7 @@ BROKEN = [
         "import importlib\nimportlib.import_module('shuffledp.laws')",
         "which lies above it",
     ),
+    (names_nothing_above, "core/flow.py", 'ABOVE = "shuffledp.documents.page"', "names documents in a text"),
     (imports_downward, "randomizers/bounded.py", "from ..shufflers import uniform", "imports its sibling shufflers"),
     (imports_downward, "leakage/bayes.py", "import shuffledp.accounting.numerics", "bring bounds and attacks together"),
     (imports_downward, "attacks/infer.py", "from shuffledp.accounting import account", "bring bounds and attacks"),
@@ -373,6 +395,8 @@ BROKEN = [
 ]
 
 KEPT = [
+    (names_nothing_above, "core/shown.py", 'ABOVE = "shuffledp.documents.page"'),
+    (names_nothing_above, "documents/page.py", 'FOLDER = "shuffledp.documents"'),
     (has_its_place, "__init__.py", ""),
     (has_its_place, "accounting/theorems/meehan22.py", ""),
     (

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import reader_for
 from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import (
+    Input,
     RowProblem,
     Watch,
     as_floats,
@@ -39,7 +39,7 @@ class RandomizedReports:
     Public columns come along only where the shuffler will keep them.
     """
 
-    def __init__(self, column: Column, answers: Path, source: RandomSource, watch: Watch) -> None:
+    def __init__(self, column: Column, answers: Input, source: RandomSource, watch: Watch) -> None:
         self._column, self._answers, self._source, self._watch = column, answers, source, watch
         self._randomizer = column.randomizer.randomizer()
         self._reader, self._people = reader_for(column), PeopleCheck(column.people.id)

@@ -38,6 +38,21 @@ _SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
+@dataclass(frozen=True, slots=True)
+class TableInMemory:
+    """Table in memory, in the place of a file; no message shows more of it than that it is one."""
+
+    columns: pa.Table
+
+    def __str__(self) -> str:
+        return "the table"
+
+    __repr__ = __str__
+
+
+Input = Path | TableInMemory
+
+
 class Watch:
     """Listener to a stage at work: how far it is, and what no output may tell; this one does nothing with it."""
 
@@ -63,7 +78,7 @@ def counted(
 
 
 def read_batches(
-    path: Path,
+    path: Input,
     columns: Sequence[str],
     *,
     encoded: Sequence[str] = (),
@@ -77,7 +92,7 @@ def read_batches(
     file of a single column it is an empty field. Parquet columns come in their own types.
 
     Args:
-        path: the file.
+        path: the file, or a table in memory, whose columns come in their own types too.
         columns: what to read.
         encoded: those of them whose texts repeat, and are dictionary-encoded where that saves reading them.
         present: further columns that must be there; they are not read.
@@ -87,14 +102,7 @@ def read_batches(
         InvalidParameterError: if there is no such file, or it may not be read.
         InputDataError: if the file is empty, damaged, or lacks or repeats a column.
     """
-    beginning = _first_bytes(path)
-    if not beginning:
-        raise InputDataError(f"{path} is empty.")
-    is_parquet = beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
-    if is_parquet:
-        total, batches = _parquet_batches(path, columns, encoded, present)
-    else:
-        total, batches = None, _csv_batches(path, columns, present)
+    total, batches = _batches(path, columns, encoded, present)
     done = 0
     while (batch := guarded(path, lambda: next(batches, None))) is not None:
         yield batch
@@ -105,7 +113,23 @@ def read_batches(
         raise InputDataError(f"{path} is empty: it has no rows.")
 
 
-def guarded(path: Path, step: Callable[[], Result]) -> Result:
+def _batches(
+    path: Input, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
+) -> tuple[int | None, Iterator[pa.RecordBatch]]:
+    """How many rows there are, if that is known, and the batches."""
+    if isinstance(path, TableInMemory):
+        check_columns(path, path.columns.column_names, [*columns, *present])
+        read = path.columns.select(list(dict.fromkeys(columns)))
+        return read.num_rows, iter(read.to_batches(max_chunksize=_ROWS_AT_A_TIME))
+    beginning = _first_bytes(path)
+    if not beginning:
+        raise InputDataError(f"{path} is empty.")
+    if beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq"):
+        return _parquet_batches(path, columns, encoded, present)
+    return None, _csv_batches(path, columns, present)
+
+
+def guarded(path: Input, step: Callable[[], Result]) -> Result:
     """The result of a step that reads from a file, whose own errors may quote a row.
 
     What the step raises is replaced by an `InputDataError` without its text, raised after the old one is gone, so that
@@ -172,7 +196,7 @@ def _first_bytes(path: Path) -> bytes:
     raise InvalidParameterError(f"input must be a file that can be read; got input={str(path)!r}: {problem}.")
 
 
-def _check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], hint: str) -> None:
+def check_columns(path: object, names: Sequence[str], wanted: Sequence[str], hint: str = "") -> None:
     """Refuse absent and repeated columns.
 
     Only what the task names is named: without a header line, the names in the file would be somebody's answers.
@@ -192,7 +216,7 @@ def _parquet_batches(
     path: Path, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int, Iterator[pa.RecordBatch]]:
     schema = open_parquet(path).schema_arrow
-    _check_columns(path, schema.names, [*columns, *present], hint="")
+    check_columns(path, schema.names, [*columns, *present])
     file = open_parquet(path, as_dictionaries=[name for name in encoded if is_text(schema.field(name).type)])
     return file.metadata.num_rows, parquet_batches(file, columns)
 
@@ -202,7 +226,7 @@ def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> 
     if not header:
         return
     hint = " (its first line must name the columns, separated by commas or semicolons)"
-    _check_columns(path, header, [*columns, *present], hint)
+    check_columns(path, header, [*columns, *present], hint)
     with pa.input_stream(str(path), compression="detect") as file:
         source = _CsvSource(file)
         yield from pyarrow.csv.open_csv(

@@ -16,7 +16,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
 from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, step_of
-from shuffledp.files.reading import Watch, counted
+from shuffledp.files.reading import Input, Watch, counted
 from shuffledp.files.shuffling import ShuffledParts, shuffled
 from shuffledp.files.writing import write_outcome, write_places, write_statement
 from shuffledp.pipeline import Release
@@ -151,7 +151,7 @@ def analyze(
 
 def run(
     task: Task,
-    answers: Path,
+    answers: Input,
     folder: Path,
     *,
     source: RandomSource | None = None,
@@ -164,7 +164,8 @@ def run(
     The input is read once for each column. Memory: what `randomize` and `shuffle` take; the raw answers are never held
     together, and nothing is kept of one column for the next but its estimate.
 
-    The arguments are as of the stages; in ``folder`` each column of a task with blocks gets a folder of its own.
+    The arguments are as of the stages, and ``answers`` may be a table in memory; in ``folder`` each column of a task
+    with blocks gets a folder of its own.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.

@@ -2,20 +2,25 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
+from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_none
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_protocol
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.section import Section, read_whole, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
+
+if TYPE_CHECKING:
+    from shuffledp.survey.outcome import Outcome
 
 _NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
 _LONGEST_FOLDER = 60
@@ -231,6 +236,32 @@ class Task:
     def stage_files(self, output: Path) -> tuple[Path, ...]:
         """The file of each column between two stages: the output itself, or files in it where there are blocks."""
         return tuple(output / f"{name}.parquet" if name else output for name in self.folders)
+
+    def run(
+        self,
+        answers: Any,
+        *,
+        source: RandomSource | None = None,
+        earlier: Sequence[str | Path] = (),
+        beside: str | Path = ".",
+    ) -> "Outcome":
+        """All stages on a table in memory, as the command ``run`` does them on a file; nothing is left on any disk.
+
+        Whoever runs this sees the raw answers, and the statements say so.
+
+        Args:
+            answers: one row per person: a pandas or polars data frame, an Arrow table, or a dictionary of columns.
+            source: randomness; None is the cryptographic source.
+            earlier: the ``statement.json`` of earlier releases about the same people that the task names.
+            beside: the folder of the task file, which paths in the task are relative to.
+
+        Raises:
+            InvalidParameterError: if ``earlier`` is not as the task says, or ``answers`` is no table.
+            InputDataError: for answers that do not fit the task; the message tells rows, and no answer.
+            BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+        """
+        done = above("run")(self, answers, source=source, earlier=[Path(each) for each in earlier], beside=Path(beside))
+        return cast("Outcome", done)
 
     def expecting(self, num_users: int) -> "Task":
         """The task with this number of people, where a protocol needs it and the task does not say it."""

@@ -1,0 +1,62 @@
+"""Tables in memory in the place of files: answers of pandas, polars, Arrow or plain Python, and tasks run on them."""
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.files import stages
+from shuffledp.files.reading import TableInMemory, check_columns
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.survey import Column, Outcome, Task
+
+
+def run(task: Task, answers: Any, *, source: RandomSource | None, earlier: Sequence[Path], beside: Path) -> Outcome:
+    """All stages of a task on a table; what `Task.run` says.
+
+    What a stage would hand on in files lies in a private folder, which is gone in the end.
+    """
+    table = _as_table(answers, dict.fromkeys(name for column in task.columns for name in _named(column)))
+    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
+        outcome = stages.run(task, table, Path(folder), source=source, earlier=earlier, beside=beside)
+    columns = {name: replace(column, files={}) for name, column in outcome.columns.items()}
+    return replace(outcome, columns=columns, files={})
+
+
+def _named(column: Column) -> Iterable[str]:
+    """The columns of the input that a private column needs."""
+    return [column.value, *column.public, *filter(None, [column.people.id])]
+
+
+def _as_table(answers: Any, wanted: Iterable[str]) -> TableInMemory:
+    """The columns that a task names, of whatever holds columns; an error shows nothing of what they hold."""
+    if isinstance(answers, pa.Table | pa.RecordBatch):
+        names = answers.column_names
+    elif isinstance(answers, Mapping) or hasattr(answers, "columns"):
+        names = list(answers if isinstance(answers, Mapping) else answers.columns)
+    else:
+        raise InvalidParameterError(
+            "answers must be a table: a pandas or polars data frame, an Arrow table, or a dictionary of columns; got "
+            f"one of type {type(answers).__name__}."
+        )
+    check_columns("the table", names, list(wanted))
+    columns = {name: _as_arrow(name, answers[name]) for name in wanted}
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise InputDataError("the table must have columns of one length.")
+    return TableInMemory(pa.table(columns))
+
+
+def _as_arrow(name: str, column: Any) -> pa.ChunkedArray:
+    """A column as Arrow has it."""
+    try:
+        if hasattr(column, "__arrow_c_stream__"):
+            return pa.chunked_array(column)
+        return pa.chunked_array([pa.array(column, from_pandas=True)])
+    except Exception:  # noqa: S110 (its text may quote an answer)
+        pass
+    raise InputDataError(f"column {name!r} of the table must hold values of one type, or be missing in some rows.")
