@@ -13,6 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import DISTINCT_LABELS, Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust, Withdrawal
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.core.table import Table
@@ -20,8 +21,8 @@ from shuffledp.randomizers.inputs import names_of
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Release:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Release(Saved):
     """What may be published: the view, the estimate from it, and what is guaranteed about both.
 
     Args:
@@ -46,6 +47,11 @@ class Release:
 
     def __str__(self) -> str:
         return f"{self.estimate}\n\n{self.statements}"
+
+    @property
+    def in_short(self) -> str:
+        """The estimate, and the headline."""
+        return f"{self.estimate.in_short}; {Statements(self.statements).in_short}"
 
     def to_dict(self) -> dict[str, Any]:
         """Estimates and statements in their schemas; the view is left to files."""

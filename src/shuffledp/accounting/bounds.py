@@ -25,6 +25,7 @@ from shuffledp.core.described import Described, encode
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import RenyiDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Basis, Kind, Status
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
@@ -35,8 +36,8 @@ _LARGEST_EPSILON = 700.0
 Information = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bracket:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Bracket(Shown):
     """Bracket of the central epsilon at one delta.
 
     Args:

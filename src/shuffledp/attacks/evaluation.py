@@ -14,6 +14,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
+from shuffledp.core.shown import Shown
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.randomness.sources import RandomSource, SecureSource, resolve_source
@@ -22,8 +23,8 @@ _MOST_RUNS = 10_000_000
 _PERMUTATIONS = {"fresh": "a fresh permutation each", "fixed": "one permutation"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferenceEvaluation(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class InferenceEvaluation(Described, Shown):
     """Success of an inference attack over fresh randomizations and shuffles of the same answers.
 
     Errors are about this randomness; the people are these people. A single run tells no error: it is None. With fixed

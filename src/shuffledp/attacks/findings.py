@@ -11,6 +11,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shown import Shown
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, plural, said_of
@@ -119,8 +120,8 @@ class Evidence(Described):
         return self.told("epsilon")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Finding(Described, Shown):
     """Finding: the verdict on one claim, with its evidence.
 
     Args:
@@ -173,6 +174,11 @@ class Finding(Described):
             )
         return said
 
+    @property
+    def in_short(self) -> str:
+        """The verdict, and on what."""
+        return f"{self.verdict}: {self.statement.in_short}"
+
     def __str__(self) -> str:
         claim = self.statement.guarantee
         shown, relation = claim.type, self.statement.kind.relation
@@ -186,8 +192,8 @@ class Finding(Described):
         return f"{self.verdict.upper()}: {shown} ({self.statement.basis.theorem}). {said}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditReport(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AuditReport(Described, Shown):
     """Audit report: all findings. ``print`` gives a paragraph for each, ``to_dict`` everything.
 
     Args:
@@ -235,12 +241,17 @@ class AuditReport(Described):
             opening += " Views were drawn from the law that the models imply: central claims were tested, the code not."
         return opening
 
+    @property
+    def in_short(self) -> str:
+        """What came of it."""
+        return outcome_of(self.verdicts, self.weak)
+
     def __str__(self) -> str:
         return "\n\n".join([self.opening, *map(str, self.findings)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Success(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Success(Described, Shown):
     """Success rate of an attacker in independent runs, and what that says about a claim.
 
     Args:

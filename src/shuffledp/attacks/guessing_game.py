@@ -31,7 +31,7 @@ from shuffledp.shufflers import IdentityShuffler
 DEFAULT_GUESSES = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Guessing(Success):
     """Success rate of guesses of one person's answer.
 

@@ -39,7 +39,7 @@ class TracedPipeline(Protocol):
         """A run of both, with a ``view`` and for each of its rows the person it came from, ``origins``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Naming(Success):
     """Success rate of naming the slots of given people, the ``targets``, all correctly."""
 

@@ -1,7 +1,10 @@
 """Estimated numbers with their errors, in the one schema that every command prints."""
 
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from statistics import NormalDist
 from typing import Any
 
@@ -10,12 +13,16 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import encode
-from shuffledp.core.text import is_misleading
+from shuffledp.core.shown import Shown, above
+from shuffledp.core.text import count_of, is_misleading
 from shuffledp.core.validate import invalid
 
+_FRAMES = ("pandas", "polars")
+_MOST_SHOWN = 4
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Estimate:
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Estimate(Shown):
     """Estimated numbers with their errors: one row per target.
 
     Args:
@@ -118,6 +125,42 @@ class Estimate:
         if self.where is not None:
             return [row | {"where": dict(place)} for row, place in zip(ordered, self.where, strict=True)]
         return ordered
+
+    def to_frame(self) -> Any:
+        """The rows as a data frame: of pandas or polars, whichever is imported already, or else installed.
+
+        Covariances are left out; what is public about the region of a row has columns of its own.
+
+        Raises:
+            ModuleNotFoundError: if neither is installed.
+        """
+        rows = []
+        for row in self.rows():
+            row.pop("covariance", None)
+            rows.append(row | {f"where_{name}": value for name, value in row.pop("where", {}).items()})
+        names = sorted(_FRAMES, key=lambda name: name not in sys.modules)  # what is imported comes first
+        for name in names:
+            with suppress(ModuleNotFoundError):
+                return import_module(name).DataFrame(rows)
+        raise ModuleNotFoundError("to_frame needs pandas or polars; neither is installed.", name=names[0])
+
+    def plot(self) -> Any:
+        """A picture of the estimates with their intervals: shown by a notebook, written by ``save``.
+
+        Returns:
+            The `shuffledp.documents.drawing.Drawn`; its ``figure`` is matplotlib's own.
+
+        Raises:
+            ModuleNotFoundError: if the extra ``cli`` is not installed.
+        """
+        return above("picture")(self)
+
+    @property
+    def in_short(self) -> str:
+        """What is estimated of what, and the first numbers."""
+        shown = [f"{name} {value:.4g}" for name, value in zip(self.target[:_MOST_SHOWN], self.estimate, strict=False)]
+        more = [f"{len(self.target) - len(shown)} more"] if len(self.target) > len(shown) else []
+        return f"{self.statistic} from {count_of(self.num_reports, 'report')}: {', '.join([*shown, *more])}"
 
     def with_targets(self, names: tuple[str, ...]) -> "Estimate":
         """The estimate with other names of its targets, such as categories in place of their numbers.

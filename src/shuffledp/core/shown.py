@@ -1,20 +1,102 @@
 """The one arrow upward: tasks run, and values show and save themselves, by what lies above them and is named here.
 
-Nothing is loaded before it is asked for. What a value is worth knows nothing of how it is shown.
+Nothing is loaded before it is asked for, and no value knows how it is shown.
 """
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 # What can be asked for, and the function that does it.
 ABOVE = {
     "run": "shuffledp.files.tables.run",
+    "html": "shuffledp.documents.page.top_of",
+    "picture": "shuffledp.documents.estimate_charts.picture_of",
+    "folder": "shuffledp.files.writing.new_folder",
 }
+# The document of a value, by the name of its class or the nearest base of it: what a notebook shows.
+DOCUMENTS = {
+    "Release": "shuffledp.documents.release_document.release_top",
+    "Outcome": "shuffledp.documents.release_document.outcome_top",
+    "Estimate": "shuffledp.documents.estimate_document.estimate_document",
+    "PrivacyStatement": "shuffledp.documents.statement_document.statement_document",
+    "Statements": "shuffledp.documents.statement_document.statements_document",
+    "Bracket": "shuffledp.documents.account_document.bracket_document",
+    "Graph": "shuffledp.documents.document.facts_document",
+    "Groups": "shuffledp.documents.document.facts_document",
+    "AuditReport": "shuffledp.documents.audit_document.report_document",
+    "TaskAudit": "shuffledp.documents.audit_document.audit_document",
+    "TargetExamination": "shuffledp.documents.leakage_document.leakage_document",
+    "Comparison": "shuffledp.documents.leakage_document.leakage_document",
+    "Shown": "shuffledp.documents.document.text_document",
+}
+# What writes the data of a value into a folder, and what writes its page beside them.
+SAVED = {
+    "Release": ("shuffledp.files.writing.write_memory", "shuffledp.documents.release_document.write_memory_page"),
+    "Outcome": ("shuffledp.files.writing.write_all", "shuffledp.documents.release_document.write_release"),
+}
+_OURS = "shuffledp"
+
+
+class Shown:
+    """Base of values that a notebook shows as the top of their page, and everything else on one line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_short})"
+
+    @property
+    def in_short(self) -> str:
+        """What it says, on one line: unless a class knows it shorter, what it prints."""
+        return " ".join(str(self).split())
+
+    def _repr_html_(self) -> str | None:
+        """HTML for a notebook; None, for which it shows the ``repr``, where the extra ``cli`` is not installed."""
+        try:
+            html: str = above("html")(_named(_of_class(DOCUMENTS, self))(self))
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(_OURS):
+                raise
+            return None
+        return html
+
+
+class Saved(Shown):
+    """Base of values that are written as a folder, with the page that people read."""
+
+    __slots__ = ()
+
+    def save(self, folder: str | Path, *, png: bool = False) -> None:
+        """Write what the command writes, as far as it is in memory: the page, its pictures, estimates and statements.
+
+        The view is not written. The folder appears when it is whole, or not at all.
+
+        Args:
+            folder: a folder that does not exist yet.
+            png: whether pictures are written as PNG too, beside SVG.
+
+        Raises:
+            InvalidParameterError: if the folder exists, or cannot be made.
+            ModuleNotFoundError: if the extra ``cli`` is not installed.
+        """
+        data, page = map(_named, _of_class(SAVED, self))
+        with above("folder")(Path(folder)) as place:
+            page(data(self, place), place, png=png)
 
 
 def above(what: str) -> Callable[..., Any]:
-    """The function that does it."""
-    module, _, name = ABOVE[what].rpartition(".")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function
+    """The function that does what is asked for."""
+    return _named(ABOVE[what])
+
+
+def _named(function: str) -> Callable[..., Any]:
+    module, _, name = function.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def _of_class(table: dict[str, Any], value: object) -> Any:
+    """The entry of the value's class, or of the nearest base that has one."""
+    return next(table[each.__name__] for each in type(value).__mro__ if each.__name__ in table)

@@ -6,11 +6,14 @@ theorem.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError
-from shuffledp.core.guarantees import CentralDP, Guarantee, LocalDP
+from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy, Guarantee, LocalDP
+from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Basis, Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid
 
 
@@ -22,8 +25,8 @@ class Part(Described):
     statement: "PrivacyStatement"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyStatement(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PrivacyStatement(Described, Shown):
     """A privacy guarantee as a value that travels with the result.
 
     ``print(statement)`` is a paragraph that may be quoted; ``to_dict()`` is the schema of ``docs/schema.json``.
@@ -88,6 +91,20 @@ class PrivacyStatement(Described):
             *(" ".join([f"About {whom}:", *about]) for whom, about in self._remarks_of_parts().items()),
         ]
         return " ".join(sentence for sentence in sentences if sentence)
+
+    @property
+    def in_short(self) -> str:
+        """On one line; that it is a sum is said, so that it is not taken for a part."""
+        claim: Any = self.claimed or self.guarantee
+        state = "withdrawn; would have been " if self.withdrawn else ""
+        delta = f", delta = {in_digits(claim.delta, self.kind.relation)}" if claim.delta else ""
+        theorem = self.basis.theorem
+        if claim.is_trivial and self.kind is Kind.EXACT:
+            return f"{state}{claim.type} {self.kind}: no guarantee, epsilon is infinite ({theorem})"
+        letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
+        loss = in_digits(getattr(claim, letter), self.kind.relation)
+        together = " of all together" if self.parts else ""
+        return f"{state}{claim.type} {self.kind}{together}: {letter} = {loss}{delta} ({theorem})"
 
     def sentence_of(self, guarantee: Guarantee) -> str:
         """A guarantee in one sentence, about the subject of this statement."""
@@ -209,7 +226,7 @@ class PrivacyStatement(Described):
         return replace(self, guarantee=_central(self.guarantee), kind=Kind.UPPER_BOUND, claimed=claimed)
 
 
-class Statements(tuple[PrivacyStatement, ...]):
+class Statements(Shown, tuple[PrivacyStatement, ...]):
     """Several statements about one release, headline first; a tuple that prints as paragraphs."""
 
     __slots__ = ()
@@ -217,7 +234,11 @@ class Statements(tuple[PrivacyStatement, ...]):
     def __str__(self) -> str:
         return "\n\n".join(str(statement) for statement in self)
 
-    __repr__ = __str__
+    @property
+    def in_short(self) -> str:
+        """The headline, and how many others there are."""
+        others = f"; {len(self) - 1} more" if len(self) > 1 else ""
+        return f"{self[0].in_short}{others}" if self else "none"
 
 
 _COMPOSITION = "basic-composition"

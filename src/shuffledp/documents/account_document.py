@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shuffledp.accounting import THEOREMS, Examination, Finding
+from shuffledp.accounting import THEOREMS, Bracket, Examination, Finding
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
@@ -54,6 +54,19 @@ def account_document(found: Examination, share: str = "") -> Document:
     promise = _promise(found)
     promise = replace(promise, headline=(*told(share), *promise.headline))
     return Document(promise=promise, sections=(_theorems(found),) if found.theorems else ())
+
+
+def bracket_document(found: Bracket) -> Document:
+    """Both ends of a bracket, and what each rests on."""
+    sides = (("at least", found.lower, found.lower_basis), ("at most", found.upper, found.upper_basis))
+    rows = tuple(
+        (Cell(text=side, before="epsilon"), Cell(text=in_digits(value, side), bold=True), basis.theorem, basis.citation)
+        for side, value, basis in sides
+        if basis is not None
+    )
+    heads = (Column("", left=True), Column("Value"), Column("Theorem", left=True), Column("Source", left=True))
+    table = Table("Between what no theorem can beat, and what is promised", heads, rows, look="")
+    return Document(sections=(Section(anchor="bracket", title="", blocks=(table,)),))
 
 
 def calibration_document(solved: "Calibration") -> Document:

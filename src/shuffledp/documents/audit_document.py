@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from shuffledp.attacks import Finding, Mode, Verdict
+from shuffledp.attacks import AuditReport, Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of, played
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
@@ -51,6 +51,12 @@ def audit_document(audited: TaskAudit) -> Document:
         promise=Promise(title="What was audited", headline=tuple(_outcome(audited)), grounds=tuple(_about(audited))),
         sections=(*columns, *((left_out,) if reasons else ()), task_section(audited.task)),
     )
+
+
+def report_document(report: AuditReport) -> Document:
+    """What came of the claims about a pipeline, which no task describes."""
+    blocks = (*told(report.opening), _claims(ColumnAudit(value="", report=report)))
+    return Document(sections=(Section(anchor="claims", title="", blocks=blocks),))
 
 
 def _kicker(audited: TaskAudit) -> str:

@@ -7,7 +7,7 @@ made of blocks. A block says on which media it belongs: a terminal has room for 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -379,3 +379,14 @@ def _unfolded(blocks: tuple[Block, ...]) -> Iterator[Block]:
 def told(*texts: str, on: Medium = Medium.BOTH, role: Role = Role.PLAIN) -> tuple[Text, ...]:
     """Paragraphs of the texts that are not empty."""
     return tuple(Text(text, role, on=on) for text in texts if text)
+
+
+def text_document(value: object) -> Document:
+    """What a value prints, in paragraphs."""
+    return Document(sections=(Section(anchor="text", title="", blocks=told(*str(value).split("\n\n"))),))
+
+
+def facts_document(value: Any) -> Document:
+    """The facts that a value tells of itself, under the name of its class."""
+    pairs = Pairs(tuple(value.facts.items()))
+    return Document(title=type(value).__name__, sections=(Section(anchor="facts", title="", blocks=(pairs,)),))

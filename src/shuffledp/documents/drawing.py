@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from shuffledp.core import validate
 from shuffledp.core.text import printable
 from shuffledp.documents.document import Chart
 
@@ -127,12 +129,26 @@ class Drawn:
         both = (("wide", self.wide), ("narrow", self.narrow))
         return "\n".join(_embeddable(document, self.chart, variant) for variant, document in both)
 
+    def _repr_svg_(self) -> str:
+        """For a notebook: the picture on white, under its own title."""
+        return self.as_file(".svg", heading="").decode()
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture, on white, as SVG or PNG.
+
+        Raises:
+            InvalidParameterError: if the name ends in something else.
+        """
+        ending = Path(path).suffix.lower()
+        validate.one_of((".svg", ".png"), ending=ending)
+        Path(path).write_bytes(self.as_file(ending, heading=""))
+
     def as_file(self, ending: str, *, heading: str, mark: str | None = None) -> bytes:
         """The chart on white, with what a picture must say when it travels alone: whose it is, and a mark.
 
         ``ending`` is ".svg" or ".png"; the mark are words that must not get lost, such as that the run is withdrawn.
         """
-        title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}"
+        title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}" if heading else self.chart.title
         if ending == ".svg":
             return _framed(self.wide, title, mark)
         options = {

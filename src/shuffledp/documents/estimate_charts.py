@@ -12,7 +12,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.table import Floats
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, text_width
+from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, Drawn, annotate, draw, new_figure, text_width
 from shuffledp.documents.words import MINUS, Scale, count, shortened
 from shuffledp.survey import Regional
 
@@ -54,6 +54,11 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
         caption=caption,
         draw=partial(_draw, estimate, scale, shown, label),
     )
+
+
+def picture_of(estimate: Estimate) -> Drawn:
+    """The picture of an estimate by itself."""
+    return draw(estimates_chart(estimate, Scale.of(estimate), estimate.statistic))
 
 
 def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str, width: int) -> "Figure":

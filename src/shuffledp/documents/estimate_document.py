@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
 from shuffledp.core.text import count_of, factor_in_digits
 from shuffledp.documents.document import (
@@ -15,6 +16,7 @@ from shuffledp.documents.document import (
     Block,
     Cell,
     Column,
+    Document,
     Fold,
     Picture,
     Role,
@@ -25,6 +27,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent, small_sample
+from shuffledp.pipeline import Release
 from shuffledp.survey import ColumnOutcome, ProtocolSection, SplitAndMixSection
 
 _MOST_ROWS = 12  # on a terminal
@@ -35,25 +38,34 @@ _DRAWN = ("Standard error", "Drawn")
 
 def estimates_section(outcome: ColumnOutcome) -> Section:
     """How to read the estimates, their picture and their table; on a terminal, the first rows."""
-    estimate, scale = outcome.release.estimate, scale_of(outcome)
+    estimate, scale = outcome.release.estimate, scale_of(outcome.release)
     from_reports = f"From {sent(outcome.model, estimate.num_reports)}."
     blocks = (
         Text(" ".join([from_reports, *_sentences(outcome, scale)]), on=PAGE),
         Picture(estimates_chart(estimate, scale, outcome.column.value), on=PAGE),
-        estimates_table(outcome),
+        estimates_table(outcome.release),
         *_on_terminal(outcome),
     )
     return Section(anchor="estimates", title="Estimates", blocks=blocks)
 
 
-def scale_of(outcome: ColumnOutcome) -> Scale:
+def estimate_document(estimate: Estimate) -> Document:
+    """What an estimate says by itself."""
+    table = _table(estimate, Scale.of(estimate), "")
+    return Document(sections=(Section(anchor="estimates", title="", blocks=(table,)),))
+
+
+def scale_of(release: Release) -> Scale:
     """How the numbers of a release are written."""
-    return Scale.of(outcome.release.estimate, outcome.model.local)
+    return Scale.of(release.estimate, release.model.local)
 
 
-def estimates_table(outcome: ColumnOutcome, whose: str = "") -> Table:
+def estimates_table(release: Release, whose: str = "") -> Table:
     """Every estimate with its interval and its standard error."""
-    estimate, scale = outcome.release.estimate, scale_of(outcome)
+    return _table(release.estimate, scale_of(release), whose)
+
+
+def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
     errors_in = f"; standard errors in {scale.unit_of_errors}" if scale.unit_of_errors else ""
     heads = (scale.noun, "Estimate", "From", "To", "Standard error")
     columns = (estimate.estimate, estimate.lower, estimate.upper, estimate.standard_error)
@@ -102,7 +114,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     left_out = len(estimate.target) - _MOST_ROWS
     more = f"... and {left_out} more in estimates.csv" if left_out > 0 else ""
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
-    unknown = why_unsampled(outcome)
+    unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
     yield from told(more, few_people(outcome), about, why, section.clipping, on=TERMINAL)
 
@@ -112,9 +124,9 @@ def few_people(outcome: ColumnOutcome) -> str:
     return small_sample(outcome.column.randomizer, outcome.model.num_senders, outcome.release.estimate.level)
 
 
-def why_unsampled(outcome: ColumnOutcome) -> str:
+def why_unsampled(release: Release) -> str:
     """Why a sampling error is not shown, if one is not; "" if all are."""
-    sampling, local = outcome.release.estimate.sampling_error, outcome.model.local
+    sampling, local = release.estimate.sampling_error, release.model.local
     if isinstance(local, SumModel):
         return "how much another sample of people would differ is not known, since sums tell nothing of it"
     if sampling is None:
@@ -188,13 +200,13 @@ def _one_report(outcome: ColumnOutcome) -> str:
     )
 
 
-def errors_section(outcome: ColumnOutcome) -> Section | None:
+def errors_section(release: Release) -> Section | None:
     """Typical errors as bars, how many people without randomizing would do, and each row; None without sampling."""
-    estimate = outcome.release.estimate
+    estimate = release.estimate
     sampling = estimate.sampling_error
     if sampling is None:
         return None
-    people, errors_in = outcome.model.num_senders, scale_of(outcome).unit_of_errors
+    people, errors_in = release.model.num_senders, scale_of(release).unit_of_errors
     kinds = (sampling, estimate.standard_error, estimate.population_error)
     worth = _worth(people, [_typical(each) for each in kinds])
     lead = (
@@ -208,28 +220,28 @@ def errors_section(outcome: ColumnOutcome) -> Section | None:
     )
     blocks = (
         *((Text(lead, Role.LEAD, bold=(f" {worth} ",), on=PAGE),) if worth else ()),
-        Bars(caption, ("Source", *_DRAWN), tuple(_bars(outcome, kinds)), on=PAGE),
+        Bars(caption, ("Source", *_DRAWN), tuple(_bars(release, kinds)), on=PAGE),
         Text(f"For these {count(people)} people alone, only the error from randomizing counts.", on=PAGE),
-        _every_error(outcome, kinds),
+        _every_error(release, kinds),
     )
     return Section(anchor="errors", title="The price of privacy", blocks=blocks)
 
 
-def _every_error(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...]) -> Fold:
+def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Fold:
     """The errors of each row, and of how many people an open survey errs as much."""
-    scale, estimate = scale_of(outcome), outcome.release.estimate
+    scale, estimate = scale_of(release), release.estimate
     rows = []
     for name, *errors in zip(estimate.target, *kinds, strict=True):
         shown = [scale.text(each, unit=False) for each in errors]
         if errors[0] <= 0:  # an error that is estimated as zero is not known to be zero, and neither is the sum
             shown[0] = shown[2] = NOTHING
-        rows.append((name, *shown, _worth(outcome.model.num_senders, errors) or NOTHING))
+        rows.append((name, *shown, _worth(release.model.num_senders, errors) or NOTHING))
     errors_in = f" in {scale.unit_of_errors}" if scale.unit_of_errors else ""
     heads = tuple(map(Column, (scale.noun, "Sampling", "Randomizing", "Both", "Worth")))
     each = f"or each {scale.noun.lower()}"
     caption = f"Standard errors{errors_in}, and the open survey that errs as much"
     table = Table(caption, heads, tuple(rows), label=f"Errors f{each}")
-    unknown = why_unsampled(outcome)
+    unknown = why_unsampled(release)
     why = told(f"{NOTHING}: {unknown}." if unknown else "", role=Role.NOTE)
     return Fold(f"F{each}", (table, *why), len(rows) <= _MOST_OPEN, on=PAGE)
 
@@ -250,13 +262,13 @@ def _typical(errors: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def _bars(outcome: ColumnOutcome, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[Bar]:
+def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[Bar]:
     named = (
         ("Asking a sample", "the error of a survey without randomizing", "sampling"),
         ("Randomizing", "the error that privacy adds", "randomizing"),
         ("Both together", "the error of this release, for the whole population", "both"),
     )
-    scale, longest = scale_of(outcome), _typical(kinds[2]) or 1.0
+    scale, longest = scale_of(release), _typical(kinds[2]) or 1.0
     for (name, note, style), errors in zip(named, kinds, strict=True):
         if kinds[0].any() or style == "randomizing":  # else nothing is known of sampling
             value, length = scale.text(_typical(errors), unit=False), 100 * _typical(errors) / longest

@@ -67,13 +67,15 @@ _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 
 
 def leakage_document(
-    found: TargetExamination | Comparison, answers: tuple[str, ...], *, counts_right: bool
+    found: TargetExamination | Comparison, answers: tuple[str, ...] = (), *, counts_right: bool | None = None
 ) -> Document:
     """What somebody learns: a sentence first, then the numbers, best guesses, and the comparison of protections.
 
     ``answers`` are the names of the values, as far as there are any; unless ``counts_right``, a table says what guesses
-    are worth.
+    are worth. None is what an examination says itself.
     """
+    if counts_right is None:
+        counts_right = getattr(found, "counts_right", True)
     if isinstance(found, Comparison):
         alone = "The protocol's own number is not known; it is at most that of randomizing only."
         comparison = Section(anchor="ways", title="", blocks=tuple(_ways(found, counts_right=counts_right)))

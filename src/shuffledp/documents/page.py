@@ -61,6 +61,12 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
     return printable(html, lines=True).encode("utf-8")  # names of columns may hold what turns text around
 
 
+def top_of(document: Document) -> str:
+    """The top of a document for a notebook: the promise, without its pictures, and the sections; styles stay inside."""
+    template = _environment({}, ()).get_template("notebook.html.j2")
+    return printable(template.render(page=document, light=LIGHT, dark=DARK), lines=True)
+
+
 def is_audit_page(file: Path) -> bool:
     """Whether a file is the page of an audit."""
     try:

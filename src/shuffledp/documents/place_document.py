@@ -242,7 +242,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     regional, section = outcome.regional, outcome.column.groups
     if regional is None or section is None:
         return None
-    scale, mixing = scale_of(outcome), regional.mixing
+    scale, mixing = scale_of(outcome.release), regional.mixing
     drawn = most_varied(regional, outcome.release.estimate, scale, outcome.column.value)
     opening = _opening(mixing, section, len(drawn.where))
     ratio = float(np.median(drawn.margin / np.maximum(drawn.unshuffled, 1e-300)))

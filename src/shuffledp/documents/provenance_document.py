@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp._version import __version__
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Role, Section, Text, told
@@ -36,6 +37,12 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
         ),
     )
     return Section(anchor="reproduction", title="How it was made", blocks=blocks)
+
+
+def model_section(model: ProtocolModel) -> Section:
+    """The public description of what was run, where no task fixed it."""
+    blocks: tuple[Block, ...] = (Pairs(tuple(parameters_of(model.to_dict())), on=PAGE),)
+    return Section(anchor="provenance", title="How it was made", blocks=blocks)
 
 
 def task_section(task: Column | Task) -> Section:

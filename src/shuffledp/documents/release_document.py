@@ -31,9 +31,10 @@ from shuffledp.documents.estimate_document import (
 )
 from shuffledp.documents.flow_document import flow_section
 from shuffledp.documents.leakage_document import leakage_section
-from shuffledp.documents.provenance_document import provenance_section
+from shuffledp.documents.provenance_document import model_section, provenance_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import sent
+from shuffledp.pipeline import Release
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
 
 RELEASE_PAGE = "release.html"
@@ -59,7 +60,8 @@ def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """What only a page has room for."""
-    for make in (errors_section, beside_section, accounting_section, leakage_section, provenance_section):
+    yield errors_section(outcome.release)
+    for make in (beside_section, accounting_section, leakage_section, provenance_section):
         yield make(outcome)
 
 
@@ -77,6 +79,44 @@ def column_document(outcome: ColumnOutcome) -> Document:
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
     summary = f"{sent(outcome.model, outcome.flow.released)} about the private column"
     return _document(outcome, outcome.column, sections, summary, [outcome.column.value])
+
+
+def release_top(release: Release) -> Document:
+    """A release that no task describes, as far as a notebook has room for it: the promise and the estimates."""
+    return _untitled(release, [_in_short(release)])
+
+
+def outcome_top(outcome: Outcome) -> Document:
+    """The release of a task, as far as a notebook has room for it."""
+    columns = outcome.columns.values()
+    sections = [_in_short(each.release, each.column.label if len(columns) > 1 else "") for each in columns]
+    values = [column.value for column in outcome.task.columns]
+    return _document(outcome, outcome.task, sections, "About the private column:", values)
+
+
+def _in_short(release: Release, column: str = "") -> Section:
+    heading = told(column, role=Role.HEADING)
+    return Section(anchor="estimates", title="Estimates", blocks=(*heading, estimates_table(release)))
+
+
+def _untitled(release: Release, sections: list[Section]) -> Document:
+    return Document(
+        title=f"Estimated {release.estimate.statistic}",
+        kicker=_kicker(release),
+        summary=f"From {sent(release.model, release.num_reports)}.",
+        withdrawn=_withdrawn(release),
+        promise=promise_of(release.statements),
+        sections=tuple(sections),
+    )
+
+
+def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> None:
+    """Write the page of a release that no task describes, and its picture."""
+    estimate = release.estimate
+    chart = Picture(estimates_chart(estimate, scale_of(release), estimate.statistic), on=PAGE)
+    drawn = Section(anchor="estimates", title="Estimates", blocks=(chart, estimates_table(release)))
+    sections = [drawn, *filter(None, [errors_section(release)]), model_section(release.model)]
+    page.write_page(_untitled(release, sections), folder, RELEASE_PAGE, png=png)
 
 
 def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple[Outcome, Document]:
@@ -117,7 +157,7 @@ def _document(
     )
 
 
-def _kicker(outcome: ColumnOutcome | Outcome) -> str:
+def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
     """What kind of release this is, in three words."""
     if _withdrawn(outcome):
         return "Trial run, not private"
@@ -127,7 +167,7 @@ def _kicker(outcome: ColumnOutcome | Outcome) -> str:
     return "Weakly private release" if headline.weakness else "Private release"
 
 
-def _withdrawn(outcome: ColumnOutcome | Outcome) -> str | None:
+def _withdrawn(outcome: ColumnOutcome | Outcome | Release) -> str | None:
     """Why nothing is promised, in words; None if something is."""
     reasons = [statement.withdrawn.text for statement in outcome.statements if statement.withdrawn]
     if not reasons and outcome.seeded:
@@ -142,11 +182,11 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
     how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
     without = f"{count_of(missing, 'person', 'people')} without an answer left out." if missing else ""
     name, value = f"estimates-{folder}", outcome.column.label
-    table: Block = estimates_table(outcome, f" of {value}")
+    table: Block = estimates_table(outcome.release, f" of {value}")
     if len(outcome.release.estimate.target) > _MOST_ROWS_UNFOLDED:
         summary = f"All {len(outcome.release.estimate.target)} estimates as a table"
         table = Fold(summary, (table,), on=PAGE)
-    chart = estimates_chart(outcome.release.estimate, scale_of(outcome), outcome.column.value, name=name)
+    chart = estimates_chart(outcome.release.estimate, scale_of(outcome.release), outcome.column.value, name=name)
     onward = (
         ": its own share of the loss, every theorem, what can be guessed about one person, where its errors come from, "
         "and its files."

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, Guarantee, LocalDP
 from shuffledp.core.statement_terms import Basis, Kind, Unit
@@ -18,12 +17,14 @@ from shuffledp.documents.document import (
     Block,
     Cell,
     Column,
+    Document,
     Fold,
     Headline,
     Listing,
     Meter,
     Promise,
     Role,
+    Section,
     Table,
     Tag,
     Text,
@@ -124,8 +125,8 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     """The first statement in its parts, and the others in short, marked by their kinds."""
     first, *others = statements
     dangers = tuple(each.text for each in first.trust if each.is_danger)
-    lines = [f"  of which {part.label}: {in_short(part.statement)}" for part in first.parts]
-    lines += [f"  {in_short(statement)}{_whose(statement) if first.parts else ''}" for statement in others]
+    lines = [f"  of which {part.label}: {part.statement.in_short}" for part in first.parts]
+    lines += [f"  {statement.in_short}{_whose(statement) if first.parts else ''}" for statement in others]
     headline: tuple[Block, ...] = (
         Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, bold=dangers, on=TERMINAL),
         *told(*lines, role=Role.NOTE, on=TERMINAL),
@@ -147,17 +148,17 @@ def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
     )
 
 
-def in_short(statement: PrivacyStatement) -> str:
-    """A statement on one line; that it is a sum is said, so that it is not taken for a part."""
-    claim: Any = statement.claimed or statement.guarantee
-    state = "withdrawn; would have been " if statement.withdrawn else ""
-    delta = f", delta = {in_digits(claim.delta, statement.kind.relation)}" if claim.delta else ""
-    if claim.is_trivial and statement.kind is Kind.EXACT:
-        return f"{state}{claim.type} {statement.kind}: no guarantee, epsilon is infinite ({statement.basis.theorem})"
-    letter = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon"
-    loss = in_digits(getattr(claim, letter), statement.kind.relation)
-    together = " of all together" if statement.parts else ""
-    return f"{state}{claim.type} {statement.kind}{together}: {letter} = {loss}{delta} ({statement.basis.theorem})"
+def statements_document(statements: Sequence[PrivacyStatement]) -> Document:
+    """What several statements say by themselves, the first as the headline."""
+    return Document(promise=promise_of(statements))
+
+
+def statement_document(statement: PrivacyStatement) -> Document:
+    """What one statement says by itself; one that promises nothing is shown as it is beside a promise."""
+    if statement.kind.promises:
+        return statements_document([statement])
+    known = Section(anchor="statement", title="", blocks=tuple(_card(statement, ())))
+    return Document(sections=(known,))
 
 
 def _whose(statement: PrivacyStatement) -> str:

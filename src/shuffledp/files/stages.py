@@ -18,7 +18,7 @@ from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_r
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Input, Watch, counted
 from shuffledp.files.shuffling import ShuffledParts, shuffled
-from shuffledp.files.writing import write_outcome, write_places, write_statement
+from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import IdentityShuffler
@@ -220,7 +220,7 @@ def _release(
     release = _with_remarks(column, release, facts.flow)
     walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
     outcome = ColumnOutcome(column=column, flow=facts.flow, release=release, regional=regional, walked=walked)
-    return outcome.with_files(place, [*names, *write_places(outcome, place)])
+    return outcome.with_files(place, names)
 
 
 def _with_remarks(column: Column, release: Release, flow: DataFlow) -> Release:
@@ -248,16 +248,11 @@ def _composed(task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[Ear
         same_people=not any(outcome.flow.missing for outcome in done.values()),
     )
     statements = composed_with(task, earlier, columns, models, largest_group=largest)
-    written = [
-        write_outcome(replace(outcome, composed=statements, earlier=tuple(earlier)), place)
-        for place, outcome in done.items()
-    ]
-    by_folder = dict(zip(task.folders, written, strict=True))
-    outcome = Outcome(task=task, columns=by_folder, statements=statements, earlier=tuple(earlier))
-    if not task.in_blocks:
-        return outcome
-    write_statement(outcome.to_dict(), folder)
-    return outcome.with_files(folder, ["statement.json"])
+    done_with = {
+        name: replace(outcome, composed=statements, earlier=tuple(earlier))
+        for name, outcome in zip(task.folders, done.values(), strict=True)
+    }
+    return write_all(Outcome(task=task, columns=done_with, statements=statements, earlier=tuple(earlier)), folder)
 
 
 def _places(task: Task, folder: Path) -> Iterator[Path]:

@@ -8,14 +8,17 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shuffledp._version import __version__
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.parquet import read_facts
-from shuffledp.survey import ColumnOutcome
+from shuffledp.pipeline import Release
+from shuffledp.survey import ColumnOutcome, Outcome
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
@@ -222,10 +225,33 @@ def _is_our_file(path: Path) -> bool:
 
 def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
-    _write_estimates(folder / "estimates.csv", outcome)
+    outcome = outcome.with_files(folder, _write_places(outcome, folder))
+    by_place = outcome.regional is not None
+    _write_estimates(folder / "estimates.csv", outcome.rows(), by_place=by_place, seeded=outcome.seeded)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, [_MARK])
+
+
+def write_all(outcome: Outcome, folder: Path) -> Outcome:
+    """Write estimates and statements of each column, and a statement about all blocks; the outcome with digests."""
+    written = {}
+    for name, column in outcome.columns.items():
+        (folder / name).mkdir(exist_ok=True)
+        written[name] = write_outcome(column, folder / name)
+    outcome = replace(outcome, columns=written)
+    if not outcome.task.in_blocks:
+        return outcome
+    write_statement(outcome.to_dict(), folder)
+    return outcome.with_files(folder, [_MARK])
+
+
+def write_memory(release: Release, folder: Path) -> Release:
+    """Write estimates and statements of a release that no task describes; returns the release."""
+    _write_estimates(folder / "estimates.csv", release.estimate.rows(), by_place=False, seeded=release.seeded)
+    content = {"library_version": __version__, **release.to_dict(), "model": release.model.to_dict()}
+    write_statement(content, folder)
+    return release
 
 
 def write_statement(content: dict[str, Any], folder: Path) -> None:
@@ -235,22 +261,22 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
         file.write("\n")
 
 
-def _write_estimates(path: Path, outcome: ColumnOutcome) -> None:
+def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], *, by_place: bool, seeded: bool) -> None:
     """Write one row per target, all texts in quotation marks; ``seeded`` is there only where it is true.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
     """
-    mark = {"seeded": "true"} if outcome.seeded else {}
-    columns = (*_ESTIMATE_COLUMNS, *(_PLACE_COLUMNS if outcome.regional else []), *mark)
+    mark = {"seeded": "true"} if seeded else {}
+    columns = (*_ESTIMATE_COLUMNS, *(_PLACE_COLUMNS if by_place else []), *mark)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
         writer.writeheader()
-        for row in outcome.rows():
+        for row in rows:
             texts = {"target": _harmless(row["target"]), "where": _place(row.get("where", {}))}
             writer.writerow(row | texts | mark)
 
 
-def write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
+def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
     """Write which place each person's slot is in, where no public column at the slot tells; the names written."""
     regional = outcome.regional
     if regional is None or regional.of_slot is None:

@@ -14,8 +14,10 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
+from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.table import Floats
+from shuffledp.core.text import count_of
 from shuffledp.leakage.guess_scores import Scores, check_mixtures, checked_gain, checked_prior, decay, scores
 from shuffledp.leakage.protocol_leakage import (
     ADVERSARIES,
@@ -56,8 +58,8 @@ class Way(Described):
     strong: Vulnerability | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Described):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Described, Shown):
     """Ways to publish one histogram, side by side, as `compare_ways` found them.
 
     Args:
@@ -71,6 +73,11 @@ class Comparison(Described):
     num_users: int
     ways: tuple[Way, ...]
     left_out: tuple[str, ...] = ()
+
+    @property
+    def in_short(self) -> str:
+        """Which ways, of how many people."""
+        return f"{', '.join(way.name for way in self.ways)}; {count_of(self.num_users, 'person', 'people')}"
 
     def way(self, name: str) -> Way | None:
         """Way of this name, if it is there."""

@@ -14,6 +14,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage.guess_scores import Slots, checked_gain, checked_prior, matrix_of
 from shuffledp.leakage.informed_adversary import best_among, data_sets
@@ -119,8 +120,8 @@ class Capacity:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TargetExamination:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class TargetExamination(Shown):
     """Leakage of a protocol about one person, with its capacity, best guesses and comparison.
 
     Args:
@@ -145,6 +146,11 @@ class TargetExamination:
     worst: Vulnerability | None
     comparison: Comparison | None
     seconds: float
+
+    @property
+    def in_short(self) -> str:
+        """The adversary, and what is learned."""
+        return f"{self.adversary} adversary: {self.found.in_short}"
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that `shuffledp leakage` prints with ``--json`` (``leakage`` in docs/schema.json)."""

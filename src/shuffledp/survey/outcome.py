@@ -15,7 +15,8 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.shown import Saved
+from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
 from shuffledp.survey.earlier import EarlierRelease
@@ -247,8 +248,8 @@ class ColumnOutcome(WithFiles):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome(WithFiles):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Outcome(WithFiles, Saved):
     """The result of a task.
 
     Args:
@@ -274,6 +275,16 @@ class Outcome(WithFiles):
     def seeded(self) -> bool:
         """Whether the randomness of any column can be replayed."""
         return any(column.seeded for column in self.columns.values())
+
+    def __str__(self) -> str:
+        columns = [f"{part.column.label}: {part.release.estimate}" for part in self.columns.values()]
+        return "\n\n".join([*columns, str(Statements(self.statements))])
+
+    @property
+    def in_short(self) -> str:
+        """The task and its columns, and the headline over all of them."""
+        named = ", ".join(part.column.label for part in self.columns.values())
+        return f"{self.task.name}: {named}; {Statements(self.statements).in_short}"
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that `run` and `analyze` print with ``--json``, as docs/schema.json has it.

@@ -16,6 +16,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
@@ -93,8 +94,8 @@ class ColumnAudit:
         return self.report.weak + (self.leakage is not None and self.leakage.weak)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskAudit:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TaskAudit(Shown):
     """What attacks found about a task.
 
     Args:
@@ -130,6 +131,11 @@ class TaskAudit:
     def weak(self) -> int:
         """How many of the consistent claims could hardly have been refuted by so few trials."""
         return sum(column.weak for column in self.columns)
+
+    @property
+    def in_short(self) -> str:
+        """The task, and what came of it."""
+        return f"{self.task.name}: {self.outcome}"
 
     @property
     def outcome(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.shown import Shown
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import integer_at_least, invalid
@@ -29,7 +30,7 @@ _MOST_NODES = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Shown):
     """An undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
 
     Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are
@@ -92,6 +93,16 @@ class Graph:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a notebook shows: how many people, edges and neighbors."""
+        least, middle, most = np.quantile(self.degrees, [0, 0.5, 1]) if self.num_users else (0, 0, 0)
+        return {
+            "people": f"{self.num_users:,}",
+            "edges": f"{self.num_edges:,}{', weighted' if self.weights is not None else ''}",
+            "neighbors of one person": f"{least:,.0f} to {most:,.0f}, of half of the people at most {middle:,.0f}",
+        }
 
     def __repr__(self) -> str:
         notes = [

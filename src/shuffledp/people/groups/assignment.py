@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.shown import Shown
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs import Graph
@@ -19,7 +20,7 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class Groups(Shown):
     """A family of groups of the people 0, ..., n - 1, which may overlap; every person has a group of their own.
 
     Groups come from public information: whoever sees them learns nothing new. People with the same public values form a
@@ -247,6 +248,16 @@ class Groups:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a notebook shows: how many people and groups, and how large groups are."""
+        least, middle, most = np.quantile(self.sizes, [0, 0.5, 1]) if len(self) else (0, 0, 0)
+        return {
+            "people": f"{self.num_users:,}",
+            "groups": f"{len(self):,}",
+            "people in a group": f"{least:,.0f} to {most:,.0f}, in half of the groups at most {middle:,.0f}",
+        }
 
     def __repr__(self) -> str:
         largest = int(self.sizes.max())
