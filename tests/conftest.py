@@ -24,3 +24,11 @@ hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any machine")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered():
+    """What a test replaces in the accountant must not be remembered in the next one."""
+    yield
+    if caching := sys.modules.get("shuffledp.core.caching"):
+        caching.forget()

@@ -1,19 +1,21 @@
 import json
 import math
 import sys
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
 import pytest
 
-from accounting.given import GivenChannel, GivenLoss, given, response, uniformly
+from accounting.given import GivenChannel, given, response, uniformly
 from contracts.siblings import SlotShuffleModel
-from shuffledp.accounting import THEOREMS, Theorem, account, account_all
+from shuffledp.accounting import THEOREMS, Theorem, account, account_all, bracket, delta_at
+from shuffledp.core.caching import forget
 from shuffledp.core.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status, Trust
-from shuffledp.randomizers import KaryRandomizedResponseModel, PrivUnit
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, LdpModel, PrivUnit
 from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
@@ -27,6 +29,7 @@ def applies(theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
 def registry(monkeypatch, *theorems: Theorem) -> None:
     # By its name in sys.modules: as an attribute of the package, "account" is the function.
     monkeypatch.setattr(sys.modules["shuffledp.accounting.account"], "THEOREMS", theorems)
+    forget()
 
 
 # ---- which theorem --------------------------------------------------------------------------------------------------
@@ -160,9 +163,11 @@ def test_a_delta_that_is_not_strictly_between_0_and_1_is_refused(ask, delta):
         ask(given(1.0, 10_000), delta=delta)
 
 
-@pytest.mark.parametrize("model", [None, {}, GivenLoss(loss=1.0)])
+@pytest.mark.parametrize("model", [{}, "protocol", ProtocolModel])
 def test_what_is_not_a_protocol_is_refused(model):
-    with pytest.raises(InvalidParameterError, match="ProtocolModel; got model of type"):
+    with pytest.raises(
+        InvalidParameterError, match="model must be a ProtocolModel or LocalModel or Randomizer; got model of"
+    ):
         account(model, delta=1e-6)
 
 
@@ -407,3 +412,76 @@ def test_the_local_statement_of_idealized_arithmetic_is_an_upper_bound_and_says_
     assert (statement.kind, statement.guarantee) == (Kind.UPPER_BOUND, local.guarantee)
     assert "analyzed in real numbers" in str(statement)
     assert "exact" not in str(statement)
+
+
+# ---- in short, and remembered ---------------------------------------------------------------------------------------
+
+SHORT = [
+    (LdpModel(epsilon0=1.0), {"epsilon0": 1.0, "num_users": 500}, ()),
+    (response(3, 2.0, 500).local, {"num_users": 500}, (KaryRandomizedResponse(epsilon0=2.0, domain_size=3),)),
+    (
+        response(3, 2.0, 500).local,
+        {"num_users": 500},
+        (KaryRandomizedResponse(epsilon0=2.0, categories=["a", "b", "c"]),),
+    ),
+    (response(3, 2.0, 500).local, {"num_users": 500}, (response(3, 2.0, 500).local,)),
+]
+
+
+@pytest.mark.parametrize(("local", "options", "given"), SHORT)
+def test_a_short_form_says_what_the_protocol_in_full_says(local, options, given):
+    model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=500))
+    assert account(*given, delta=1e-6, **options) == account(model, delta=1e-6)
+    assert bracket(*given, delta=1e-6, **options) == bracket(model, delta=1e-6)
+    assert delta_at(*given, epsilon=0.3, **options) == delta_at(model, epsilon=0.3)
+    assert account(*given, delta=1e-6, honest_fraction=0.5, **options) == account(
+        model, delta=1e-6, honest_fraction=0.5
+    )
+
+
+WRONG_SHORT = [
+    ((), {"num_users": 5}, "epsilon0 must be given without a model; got epsilon0=None"),
+    ((), {"epsilon0": 1.0}, "num_users must be given without a model; got num_users=None"),
+    ((), {"epsilon0": -1.0, "num_users": 5}, "epsilon0 must be"),
+    ((), {"epsilon0": 1.0, "num_users": 0}, "num_users must be an integer that is 1 or more"),
+    ((LdpModel(epsilon0=1.0),), {}, "num_users must be given beside a randomizer; got num_users=None"),
+    (
+        (LdpModel(epsilon0=1.0),),
+        {"epsilon0": 2.0, "num_users": 5},
+        "epsilon0 must be left out beside a randomizer; got epsilon0=2.0",
+    ),
+    ((response(3, 2.0, 500),), {"num_users": 5}, "num_users must be left out beside a protocol; got num_users=5"),
+    ((0.5,), {"num_users": 5}, "model must be a ProtocolModel or LocalModel or Randomizer; got model of type float"),
+    ((KaryRandomizedResponse,), {"num_users": 5}, "model must be a ProtocolModel or LocalModel or Randomizer"),
+]
+
+
+@pytest.mark.parametrize(("given", "options", "message"), WRONG_SHORT)
+def test_a_short_form_that_says_too_little_or_too_much_is_refused(given, options, message):
+    for function in (partial(account, delta=1e-6), partial(bracket, delta=1e-6), partial(delta_at, epsilon=0.3)):
+        with pytest.raises(InvalidParameterError, match=message):
+            function(*given, **options)
+
+
+def test_a_protocol_is_accounted_for_once(monkeypatch):
+    looked = []
+
+    def hypotheses(self, model, *, delta):
+        looked.append(model)
+        return local.hypotheses(model, delta=delta)
+
+    local = NAMED["local-dp"]
+    registry(monkeypatch, type("Counting", (type(local),), {"hypotheses": hypotheses})())
+    first = account_all(response(3, 2.0, 500), delta=1e-6)
+    seen = len(looked)
+    assert seen > 0
+    assert account_all(response(3, 2.0, 500), delta=1e-6) == first
+    assert account(response(3, 2.0, 500), delta=1e-6) is first[0]
+    assert len(looked) == seen
+    account(response(3, 2.0, 500), delta=1e-7)
+    assert len(looked) > seen
+    account(response(3, 2.0, 501), delta=1e-6)
+    assert {model.num_users for model in looked} == {500, 501}
+    forget()
+    account(response(3, 2.0, 500), delta=1e-6)
+    assert looked[-1].num_users == 500

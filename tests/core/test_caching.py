@@ -3,7 +3,16 @@
 import gc
 import sys
 
-from shuffledp.core.caching import WeakCache, compiled, plain_until_worth_compiling, with_disk_cache
+import pytest
+
+from shuffledp.core.caching import (
+    WeakCache,
+    compiled,
+    forget,
+    plain_until_worth_compiling,
+    remembered,
+    with_disk_cache,
+)
 
 
 def double(number):
@@ -74,3 +83,47 @@ def test_the_value_that_was_asked_for_longest_ago_makes_room():
     kept.get((thing,), 1)
     kept.put((thing,), 3, 3)
     assert [kept.get((thing,), key) for key in (1, 2, 3)] == [1, None, 3]
+
+
+def test_the_last_results_are_remembered_by_their_arguments():
+    asked = []
+
+    @remembered(2)
+    def squared(number, *, plus=0):
+        """The square."""
+        asked.append(number)
+        return number**2 + plus
+
+    assert squared.__doc__ == "The square."
+    assert [squared(2), squared(3), squared(2), squared(3, plus=1), squared(3, plus=1)] == [4, 9, 4, 10, 10]
+    assert asked == [2, 3, 3]
+    squared(2)
+    assert asked == [2, 3, 3]  # of the two asked for last it is one
+    squared(3)
+    assert asked == [2, 3, 3, 3]
+    forget()
+    squared(3)
+    assert asked == [2, 3, 3, 3, 3]
+
+
+def test_what_has_no_hash_is_computed_anew_and_an_error_is_not_remembered():
+    asked = []
+
+    @remembered(2)
+    def first(numbers):
+        asked.append(list(numbers))
+        return numbers[0]
+
+    assert [first([7]), first([7])] == [7, 7]
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            first(())
+    assert asked == [[7], [7], [], []]
+
+
+def test_arguments_that_are_equal_but_of_different_types_are_told_apart():
+    @remembered(4)
+    def shown(value):
+        return repr(value)
+
+    assert [shown(1), shown(1.0), shown(True)] == ["1", "1.0", "True"]

@@ -3,11 +3,8 @@
 Three recipes. A number, from a public description alone:
 
     >>> import shuffledp as sdp
-    >>> from shuffledp.randomizers import KaryRandomizedResponse
-    >>> from shuffledp.shufflers import UniformShuffleModel
-    >>> local = KaryRandomizedResponse(epsilon0=2.0, domain_size=10).model
-    >>> model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=10_000))
-    >>> statement = sdp.account(model, delta=1e-6)
+    >>> randomizer = sdp.KaryRandomizedResponse(epsilon0=2.0, domain_size=10)
+    >>> statement = sdp.account(randomizer, num_users=10_000, delta=1e-6)
     >>> round(statement.guarantee.epsilon, 4), statement.basis.theorem
     (0.0798, 'blanket-two-level')
 
@@ -21,7 +18,8 @@ A calibration, the way back: the largest local loss with which a central one is 
 
 A curve: the smallest delta that is proven at each epsilon:
 
-    >>> [f"{sdp.delta_at(model, epsilon=epsilon).guarantee.delta:.1e}" for epsilon in (0.05, 0.1, 0.2)]
+    >>> found = [sdp.delta_at(randomizer, num_users=10_000, epsilon=epsilon) for epsilon in (0.05, 0.1, 0.2)]
+    >>> [f"{statement.guarantee.delta:.1e}" for statement in found]
     ['1.0e-04', '1.8e-08', '3.9e-22']
 """
 
@@ -29,32 +27,51 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from shuffledp.accounting.theorem import Theorem, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
+from shuffledp.core.caching import remembered
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.flow import Randomizer
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, Guarantee
-from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import instance_of, invalid, nonnegative, open_probability, positive
 
+Protocol = ProtocolModel | LocalModel | Randomizer | None  # in full, or in short: what `account` says
+
+_MOST_REMEMBERED = 64  # protocols
 _UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
 
 
 def account(
-    model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0, published_only: bool = False
+    model: Protocol = None,
+    *,
+    delta: float,
+    epsilon0: float | None = None,
+    num_users: int | None = None,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
 ) -> PrivacyStatement:
     """The tightest statement about everything released that some theorem proves: an upper bound.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
     remarks say which theorem fails by which hypothesis.
 
+    The last statements are remembered: a loop over one protocol accounts for it once.
+
     Args:
-        model: the protocol's public description, read from JSON or taken from ``Pipeline.model``.
+        model: the protocol's public description, read from JSON or taken from ``Pipeline.model``; or in short a
+            randomizer, or its model, whose reports ``num_users`` people shuffle uniformly; or nothing, for any
+            randomizer of local loss ``epsilon0``.
         delta: the remainder, strictly between 0 and 1.
+        epsilon0: local privacy loss in nats, above 0 and finite; only without a ``model``.
+        num_users: people, 1 or more; only without a protocol.
         honest_fraction: share of the people counted, above 0 and at most 1; the others may collude with the analyst,
             or send anything, and hide nobody.
         published_only: whether to leave out what only this project has proven.
@@ -64,15 +81,42 @@ def account(
         UnsupportedModelError: if no theorem at all applies: nothing is known.
 
     Example:
-        >>> from shuffledp.randomizers import LdpModel
-        >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
-        >>> statement = account(model, delta=1e-6)
+        >>> statement = account(epsilon0=1.0, num_users=10_000, delta=1e-6)
         >>> statement.basis.theorem, round(statement.guarantee.epsilon, 5)
         ('strong-pair', 0.04321)
     """
-    instance_of(ProtocolModel, model=model)
+    described = protocol_of(model, epsilon0=epsilon0, num_users=num_users)
     open_probability(delta=delta)
+    return _tightest(described, delta, honest_fraction, published_only)
+
+
+def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | None) -> ProtocolModel:
+    """The protocol that is meant, in full or in short.
+
+    Raises:
+        InvalidParameterError: if ``epsilon0`` or ``num_users`` is missing or too much, or the model is something else.
+    """
+    local = model.model if isinstance(model, Randomizer) else model
+    beside = "without a model"
+    if local is not None:
+        instance_of((ProtocolModel, LocalModel, Randomizer), model=local)
+        beside = f"beside a {'protocol' if isinstance(local, ProtocolModel) else 'randomizer'}"
+    for name, value, wanted in (
+        ("epsilon0", epsilon0, local is None),
+        ("num_users", num_users, not isinstance(local, ProtocolModel)),
+    ):
+        if (value is not None) is not wanted:
+            raise invalid(f"{'given' if wanted else 'left out'} {beside}", **{name: value})
+    if isinstance(local, ProtocolModel):
+        return local
+    of_loss: Any = LocalModel.members()["ldp"]
+    uniform: Any = ShuffleModel.members()["uniform"]
+    local = of_loss(epsilon0=epsilon0) if local is None else local
+    return ProtocolModel(local=local, shuffle=uniform(num_users=num_users))
+
+
+@remembered(_MOST_REMEMBERED)
+def _tightest(model: ProtocolModel, delta: float, honest_fraction: float, published_only: bool) -> PrivacyStatement:
     counted = counting_honest(model, honest_fraction)
     applying = upper_bounds(counted, delta, published_only)
     explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
@@ -91,15 +135,23 @@ def account(
 
 
 def delta_at(
-    model: ProtocolModel, *, epsilon: float, honest_fraction: float = 1.0, published_only: bool = False
+    model: Protocol = None,
+    *,
+    epsilon: float,
+    epsilon0: float | None = None,
+    num_users: int | None = None,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
 ) -> PrivacyStatement:
     """The tightest statement at an epsilon: the smallest delta that some theorem proves.
 
     Where no theorem says anything at this epsilon, that delta is 1, which promises nothing.
 
     Args:
-        model: the protocol's public description.
+        model: the protocol, in full or in short, as for `account`.
         epsilon: central privacy loss in nats, 0 or more.
+        epsilon0: as for `account`.
+        num_users: as for `account`.
         honest_fraction: as for `account`.
         published_only: as for `account`.
 
@@ -107,7 +159,7 @@ def delta_at(
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
         UnsupportedModelError: if no theorem at all applies: nothing is known.
     """
-    instance_of(ProtocolModel, model=model)
+    model = protocol_of(model, epsilon0=epsilon0, num_users=num_users)
     nonnegative(epsilon=epsilon)
     counted = counting_honest(model, honest_fraction)
     theorems = reversed(_candidates(published_only))
@@ -144,6 +196,7 @@ def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = Fals
     return [theorem for theorem in applying if theorem.id not in superseded]
 
 
+@remembered(_MOST_REMEMBERED)
 def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | None:
     """The statement of the largest epsilon that cannot be beaten at this delta; None where no theorem tells one."""
     theorems = [each for each in THEOREMS if each.kind is Kind.LOWER_BOUND and each.applies(model, delta=delta)]

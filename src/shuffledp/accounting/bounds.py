@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from shuffledp._version import __version__
-from shuffledp.accounting.account import account, best_lower_bound, counting_honest, epsilon_of
+from shuffledp.accounting.account import (
+    Protocol,
+    account,
+    best_lower_bound,
+    counting_honest,
+    epsilon_of,
+    protocol_of,
+)
 from shuffledp.accounting.compose import compose_releases, renyi
 from shuffledp.accounting.numerics import exp, expm1, smallest_below
 from shuffledp.accounting.theorem import Theorem
@@ -54,14 +61,18 @@ class Bracket(Shown):
 
     def __str__(self) -> str:
         below = f" ({self.lower_basis.theorem})" if self.lower_basis else ""
-        return (
-            f"epsilon lies between {in_digits(self.lower, 'at least')}{below} and "
-            f"{in_digits(self.upper, 'at most')} ({self.upper_basis.theorem})"
-        )
+        above = f"{in_digits(self.upper, 'at most')} ({self.upper_basis.theorem})"
+        return f"epsilon lies between {in_digits(self.lower, 'at least')}{below} and {above}"
 
 
 def bracket(
-    model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0, published_only: bool = False
+    model: Protocol = None,
+    *,
+    delta: float,
+    epsilon0: float | None = None,
+    num_users: int | None = None,
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
 ) -> Bracket:
     """The tightest upper bound on the central epsilon and the largest lower bound, each with its basis.
 
@@ -69,28 +80,23 @@ def bracket(
     least: no theorem about the whole class can promise less.
 
     Args:
-        model: the protocol's public description.
+        model: the protocol, in full or in short; it and all else is as for `shuffledp.account`.
         delta: the remainder, strictly between 0 and 1.
-        honest_fraction: as for `shuffledp.account`.
-        published_only: as for `shuffledp.account`.
+        epsilon0: of any randomizer, without a ``model``.
+        num_users: without a protocol.
+        honest_fraction: share of the people counted.
+        published_only: whether to leave out what only this project has proven.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
         UnsupportedModelError: if no theorem at all applies: nothing is known.
 
     Example:
-        >>> from shuffledp.randomizers import LdpModel
-        >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> model = ProtocolModel(local=LdpModel(epsilon0=0.5), shuffle=UniformShuffleModel(num_users=10_000))
-        >>> found = bracket(model, delta=1e-6)
-        >>> round(found.lower, 5), round(found.upper, 5)
-        (0.01618, 0.01812)
-        >>> print(found)
+        >>> print(bracket(epsilon0=0.5, num_users=10_000, delta=1e-6))
         epsilon lies between 0.01618 (ldp-witness) and 0.01812 (strong-pair)
     """
-    instance_of(ProtocolModel, model=model)
     open_probability(delta=delta)
-    counted = counting_honest(model, honest_fraction)
+    counted = counting_honest(protocol_of(model, epsilon0=epsilon0, num_users=num_users), honest_fraction)
     upper = account(counted, delta=delta, published_only=published_only)
     lower = best_lower_bound(counted, delta)
     epsilons = [epsilon_of(statement.guarantee) for statement in (lower, upper) if statement]
@@ -127,10 +133,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
         InvalidParameterError: if ``delta`` is out of range or ``model`` is not a protocol's.
 
     Example:
-        >>> from shuffledp.randomizers import LdpModel
-        >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10**6))
-        >>> found = limit(model, delta=1e-6)
+        >>> found = limit(protocol_of(None, epsilon0=1.0, num_users=10**6), delta=1e-6)
         >>> round(found.lower, 5), round(found.upper, 5)
         (0.00308, 0.00351)
     """
@@ -323,10 +326,7 @@ def examine(
         UnsupportedModelError: if no theorem at all applies: nothing is known.
 
     Example:
-        >>> from shuffledp.randomizers import LdpModel
-        >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=10_000))
-        >>> found = examine(model, delta=1e-6)
+        >>> found = examine(protocol_of(None, epsilon0=1.0, num_users=10_000), delta=1e-6)
         >>> round(found.epsilon_upper, 5), found.slack < 1.25
         (0.04321, True)
     """

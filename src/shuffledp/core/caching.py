@@ -1,4 +1,4 @@
-"""Caches: kernels that numba compiles once and keeps on disk, and results about objects that are forgotten with them.
+"""Caches: kernels that numba compiles once and keeps on disk, the last results of functions, and results about objects.
 
 Kernels are compiled at their first call: importing numba takes most of a second. Where there is no numba, as in a
 browser, they run as they are written: the same results, later.
@@ -10,13 +10,14 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Found = TypeVar("_Found")
 _Place = tuple[tuple[int, ...], Hashable]
+_KEPT: list[Callable[[], None]] = []  # what makes each remembered function forget
 
 
 def compiled(
@@ -46,6 +47,35 @@ def compiled(
         return result
 
     return call
+
+
+def remembered(most: int) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Decorator that keeps the last ``most`` results of a function by its arguments; what has no hash is computed anew.
+
+    It is for functions of values that never change, whose results never change either.
+    """
+
+    def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        kept = functools.lru_cache(maxsize=most, typed=True)(function)
+        _KEPT.append(kept.cache_clear)
+
+        @functools.wraps(function)
+        def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+            try:
+                hash((args, tuple(kwargs.values())))
+            except TypeError:
+                return function(*args, **kwargs)
+            return kept(*args, **cast(Any, kwargs))
+
+        return call
+
+    return decorate
+
+
+def forget() -> None:
+    """Forget all that is `remembered`."""
+    for clear in _KEPT:
+        clear()
 
 
 def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items: int) -> Callable[[int], _Function]:
