@@ -22,6 +22,7 @@ ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA
 AUDIT = Draft202012Validator({"$ref": "#/$defs/audit", "$defs": SCHEMA["$defs"]})
 GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
 LEAKAGE = Draft202012Validator({"$ref": "#/$defs/leakage", "$defs": SCHEMA["$defs"]})
+PEOPLE = Draft202012Validator({"$ref": "#/$defs/people_plan", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
 
@@ -236,6 +237,18 @@ def test_what_is_printed_about_a_solved_parameter_is_valid(given):
     for key in printed:
         assert not CALIBRATION.is_valid({name: value for name, value in printed.items() if name != key}), key
     assert not CALIBRATION.is_valid(printed | {"solved": "delta"})
+
+
+@pytest.mark.parametrize("given", [("--target-epsilon", 1), ("--epsilon0", 1)], ids=str)
+def test_what_is_printed_about_people_for_an_error_is_valid(given):
+    coin = ("--randomizer", "k-rr", "--categories", 2, "--delta", 1e-6)
+    printed = shuffledp("calibrate", "--target-error", 0.05, "--json", *coin, *given).json
+    PEOPLE.validate(printed)
+    for key in printed:
+        assert not PEOPLE.is_valid({name: value for name, value in printed.items() if name != key}), key
+    for key in printed["options"][0]:
+        less = {name: value for name, value in printed["options"][0].items() if name != key}
+        assert not PEOPLE.is_valid(printed | {"options": [less]}), key
 
 
 def test_a_release_is_no_stage_and_a_stage_no_release(printed):

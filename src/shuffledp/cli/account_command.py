@@ -26,8 +26,10 @@ from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from shuffledp.accounting import Examination
-    from shuffledp.core.local_models import ProtocolModel
+    from shuffledp.cli.protocol_options import Asked
+    from shuffledp.core.local_models import LocalModel, ProtocolModel
     from shuffledp.leakage import Comparison, TargetExamination
+    from shuffledp.planning import PeoplePlan
 
 Categorical = Annotated[
     str | None, typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, ...: a randomizer of categories.")
@@ -138,8 +140,11 @@ def _draw(found: "Examination", figure: Path, *, published_only: bool) -> None:
 
 def calibrate(
     *,
-    target_epsilon: Annotated[float, typer.Option(help="The central privacy loss wanted, in nats.")],
     delta: Annotated[float, typer.Option(help="The remainder, such as 1e-6.")],
+    target_epsilon: Annotated[float | None, typer.Option(help="The central privacy loss wanted, in nats.")] = None,
+    target_error: Annotated[
+        float | None, typer.Option(help="Half-width of 95% intervals wanted, such as 0.02: how many users it takes.")
+    ] = None,
     users: Users = None,
     epsilon0: Epsilon0 = None,
     randomizer: Kind = None,
@@ -149,15 +154,30 @@ def calibrate(
     published_only: Published = False,
     json: Json = False,
 ) -> None:
-    """The largest epsilon0 for a wanted loss (give --users), or the fewest users (give --epsilon0)."""
+    """The largest epsilon0 for a wanted loss (give --users), or the fewest users (give --epsilon0).
+
+    With --target-error, the fewest users whose intervals are so narrow (give --epsilon0, or --target-epsilon).
+    """
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import calibration_document
+    from shuffledp.documents.plan_document import people_document
     from shuffledp.planning import calibrate as calibration
 
     asked = Asked(
         randomizer=randomizer, epsilon0=epsilon0, users=users, delta=delta, categories=categories,
         local_delta=local_delta, takes_task=False,
     )  # fmt: skip
+    if target_error is not None:
+        if users is not None or (epsilon0 is None) == (target_epsilon is None):
+            raise InvalidParameterError(
+                "beside --target-error either --epsilon0 or --target-epsilon must be given, and --users left out: they "
+                "are what is found."
+            )
+        needed = _needed(asked, target_error, target_epsilon, honest_fraction, published_only=published_only)
+        show_result(needed, lambda: people_document(needed), as_json=json)
+        return
+    if target_epsilon is None:
+        raise InvalidParameterError("--target-epsilon or --target-error must be given; got neither.")
     wanted: dict[str, Any] = {
         "target_epsilon": target_epsilon,
         "delta": asked.remainder(),
@@ -176,6 +196,27 @@ def calibrate(
             f"users); got {'neither' if users is None else 'both'}."
         )
     show_result(solved, lambda: calibration_document(solved), as_json=json)
+
+
+def _needed(
+    asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
+) -> "PeoplePlan":
+    """The people for a wanted error, of a randomizer without a task."""
+    from shuffledp.planning import PeoplePlan, fewest_people, people_for
+    from shuffledp.randomizers import model_of_kind
+
+    if honest_fraction != 1 or published_only:
+        raise InvalidParameterError("--honest-fraction and --published-only must be left out beside --target-error.")
+
+    def family(epsilon0: float) -> "LocalModel":
+        return model_of_kind(asked.kind, epsilon0=epsilon0, **asked.parameters)
+
+    wanted: dict[str, Any] = {"half_width": half_width, "delta": asked.remainder()}
+    if target is None:
+        options: tuple[Any, ...] = (people_for(family(asked.epsilon0 or 0.0), **wanted),)
+    else:
+        options = fewest_people({asked.kind: family}, target_epsilon=target, **wanted)
+    return PeoplePlan(half_width=half_width, target_epsilon=target, options=options)
 
 
 def leakage(

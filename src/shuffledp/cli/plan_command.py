@@ -1,5 +1,6 @@
 """The commands that look ahead of a collection: `plan`, `audit`, and `graph inspect`."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -28,12 +29,24 @@ def plan(
     input: People = None,  # noqa: A002
     earlier: Earlier = None,
     table: Annotated[bool, typer.Option("--table", help="Of a network shuffle: list all rounds, and parts.")] = False,
+    error: Annotated[
+        float | None,
+        typer.Option(help="How many people lead to intervals of this half-width: 0.02 is two points of a share."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Beside --error: with which randomizer and epsilon0, for this central loss at most."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Say what to expect of a task before its collection.
+    """Say what to expect of a task before its collection; or how many people a wanted error takes.
 
     Prints the report size, the errors, the guarantees, and which other randomizer would do better.
     """
+    if error is not None or epsilon is not None:
+        given = {"users": users, "input": input, "earlier": earlier, "table": table or None}
+        _plan_people(task, error, epsilon, given, as_json=json)
+        return
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
     from shuffledp.documents.plan_document import plan_document
@@ -52,6 +65,26 @@ def plan(
         progress = partial(watch.progress, "accounting for rounds")
         found = plan_of(asked, users, earlier=earlier or (), grouping=grouping, graphs=graphs, progress=progress)
     show_result(found, lambda: plan_document(found, table=table), as_json=json)
+
+
+def _plan_people(
+    task: Path, error: float | None, epsilon: float | None, given: Mapping[str, object], *, as_json: bool
+) -> None:
+    """People for a wanted error, of a task file."""
+    from shuffledp.documents.plan_document import people_document
+    from shuffledp.survey import Task, people_for_error
+
+    if error is None:
+        raise InvalidParameterError(
+            "--error must be given beside --epsilon; `shuffledp calibrate` finds the epsilon0 for a number of people."
+        )
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidParameterError(
+                f"--{name} must be left out beside --error, which asks how many people it takes."
+            )
+    found = people_for_error(Task.read(task), half_width=error, target_epsilon=epsilon)
+    show_result(found, lambda: people_document(found), as_json=as_json)
 
 
 def audit(

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import Block, Column, Document, Role, Section, Table, Text, told
+from shuffledp.documents.document import Block, Column, Document, Promise, Role, Section, Table, Text, told
 from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import small_sample
 from shuffledp.planning.mechanism_choice import Option
+from shuffledp.planning.people_needed import PeoplePlan
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
 
 _SAYS_NOTHING = "says nothing at this size"
@@ -170,3 +171,44 @@ def _epsilon(guarantee: Guarantee, relation: str) -> str:
     if not isinstance(guarantee, DifferentialPrivacy):
         return guarantee.type
     return "none" if guarantee.is_trivial else in_digits(guarantee.epsilon, relation)
+
+
+# ---- people for a wanted error
+
+
+def people_document(plan: PeoplePlan) -> Document:
+    """How many people it takes, first; then what else would do, and the lines for the task."""
+    best, target = plan.options[0], plan.target_epsilon
+    wanted = f"+-{plan.half_width:g} at {best.level:.0%}"
+    loss = "" if target is None else f" and epsilon at most {target:g} (delta {best.delta:g})"
+    headline = Text(
+        f"{best.num_users:,} people for {wanted}{loss}: {best.kind} with epsilon0 = {best.epsilon0:.3g}, and then "
+        f"epsilon <= {in_digits(best.epsilon, 'at most')} for everything released.",
+        Role.LEAD,
+    )
+    about = (
+        f"Intervals are for {best.at}, about these people themselves; about a population that they are a random sample "
+        f"of, it takes {best.num_sampled:,}."
+    )
+    rows = tuple(
+        (
+            each.kind,
+            f"{each.num_users:,}",
+            f"{each.num_sampled:,}",
+            f"{each.epsilon0:.3g}",
+            in_digits(each.epsilon, "at most"),
+            "varies" if each.report_bits is None else f"{each.report_bits:,}",
+        )
+        for each in plan.options
+    )
+    heads = (Column("randomizer", left=True), *map(Column, ("people", "of a sample", "epsilon0", "epsilon", "bits")))
+    table = (Table("", heads, rows, own=frozenset({0})),) if len(rows) > 1 else ()
+    lines = told(
+        "For the task file:",
+        f"  [people]      expected = {best.num_users}",
+        f'  [randomizer]  kind = "{best.kind}", epsilon0 = {best.epsilon0:.3g}',
+        role=Role.PATH,
+    )
+    blocks = (*told(about), *table, *(lines if target is not None else ()))
+    promise = Promise(title="People needed", headline=(headline,))
+    return Document(promise=promise, sections=(Section(anchor="people", title="People", blocks=blocks),))

@@ -10,6 +10,10 @@ from .mechanism_choice import compare_randomizers as compare_randomizers
 from .mechanism_choice import best_randomizer as best_randomizer
 from .mechanism_choice import ExpectedError as ExpectedError
 from .mechanism_choice import Option as Option
+from .people_needed import people_for as people_for
+from .people_needed import fewest_people as fewest_people
+from .people_needed import PeopleNeeded as PeopleNeeded
+from .people_needed import PeoplePlan as PeoplePlan
 
 # network shuffling
 from .network_rounds import NetworkShuffle as NetworkShuffle

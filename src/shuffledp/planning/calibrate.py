@@ -130,7 +130,7 @@ def epsilon0(
         return accountant.excess(_protocol(local, num_users))
 
     guess = _typical_epsilon0(target_epsilon, delta, honest_fraction * num_users)
-    search = _Search(
+    search = Search(
         measure=measure, easiest=least, hardest=LARGEST_EPSILON0, stride=2 / max(guess, 1.0), is_whole=False
     )
     value = search.solve(guess)
@@ -183,7 +183,7 @@ def num_users(
             "is needed",
             target_epsilon=target_epsilon,
         )
-    search = _Search(
+    search = Search(
         measure=lambda value: accountant.excess(_protocol(local, int(value))),
         easiest=MOST_USERS,
         hardest=fewest - 1,
@@ -273,12 +273,13 @@ class _Accountant:
 
 
 @dataclass(slots=True)
-class _Search:
+class Search:
     """Finds the hardest value at which a measure is at most 0, between an easy end and a hard one.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
-    half, the middle is taken. ``stride`` is about how much the logarithm of the value changes with the measure.
+    half, the middle is taken. ``stride`` is about how much the logarithm of the value changes with the measure, and
+    ``tolerance`` how near the ends of a bracket of fractions come, as the logarithm of their ratio.
     """
 
     measure: Callable[[float], float]
@@ -286,6 +287,7 @@ class _Search:
     hardest: float
     stride: float
     is_whole: bool
+    tolerance: float = _TOLERANCE
     num_evaluations: int = 0
     met: tuple[float, float] | None = None
     missed: tuple[float, float] | None = None
@@ -324,7 +326,7 @@ class _Search:
         return excess
 
     def _done(self, met: float, missed: float) -> bool:
-        return abs(met - missed) <= 1 if self.is_whole else abs(math.log(missed / met)) <= _TOLERANCE
+        return abs(met - missed) <= 1 if self.is_whole else abs(math.log(missed / met)) <= self.tolerance
 
     def _next(self, met: tuple[float, float], missed: tuple[float, float]) -> float:
         """A value strictly inside the bracket, by the rule of the class."""

@@ -1,7 +1,9 @@
 """A task before its collection: what its randomizer will cost and give, and which other one would do better."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.flow import Progress, Shuffler
-from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
 from shuffledp.people.graphs.connected_parts import Graphs
@@ -20,6 +22,7 @@ from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings,
 from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.network_plan import NetworkPlan
+from shuffledp.planning.people_needed import PeoplePlan, fewest_people, people_for
 from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
@@ -184,6 +187,49 @@ def plan(
             *dict.fromkeys(warning for each in columns if each.network for warning in each.network.warnings),
         ),
     )
+
+
+def people_for_error(task: Task, *, half_width: float, target_epsilon: float | None = None) -> PeoplePlan:
+    """How many people lead to intervals of a half-width, the fewest first.
+
+    Args:
+        task: with one private column, and a uniform shuffle.
+        half_width: as for `shuffledp.planning.people_for`; the level is the task's.
+        target_epsilon: the central loss that is acceptable: then local losses are chosen for it, and other randomizers
+            tried too; None is the task's own randomizer as it is.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or for another task.
+    """
+    column = task.column if not task.in_blocks else None
+    if column is None:
+        raise InvalidParameterError("the task must have one private column to be asked for an error; it has several.")
+    own = column.randomizer
+    if not column.shuffler.is_uniform or isinstance(own, ProtocolSection):
+        raise InvalidParameterError(
+            "the task must have a uniform shuffle and a randomizer to be asked for an error: how errors follow from "
+            f"people is not worked out for others; got [shuffler] kind={column.shuffler.kind!r}."
+        )
+    release = column.release
+    wanted: dict[str, Any] = {"half_width": half_width, "delta": release.delta, "level": release.level}
+    wanted["least"] = release.minimum_batch
+    if target_epsilon is None:
+        needed = people_for(own.randomizer().model, **wanted)
+        return PeoplePlan(half_width=half_width, target_epsilon=None, options=(needed,))
+    sections = [own]
+    for kind, member in RandomizerSection.members().items():
+        if kind != own.kind and member.answers == own.reads:
+            with suppress(InvalidParameterError):
+                sections.append(own.instead(member))
+    families = {each.kind: partial(_at_loss, each) for each in sections}
+    options = fewest_people(families, target_epsilon=target_epsilon, **wanted)
+    return PeoplePlan(half_width=half_width, target_epsilon=target_epsilon, options=options)
+
+
+def _at_loss(section: RandomizerSection, epsilon0: float) -> LocalModel:
+    """The model of a section's randomizer with another local loss."""
+    model: LocalModel = replace(cast(Any, section), epsilon0=epsilon0).randomizer().model
+    return model
 
 
 def planned_people(
