@@ -14,7 +14,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
 from shuffledp.documents.account_document import figure_of
 from shuffledp.documents.curves import Axis, Curves, shown
-from shuffledp.documents.epsilon_charts import _apart, bounds_chart
+from shuffledp.documents.epsilon_charts import _apart, band_chart, bounds_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel
 
@@ -115,6 +115,27 @@ def test_the_dashed_line_is_the_best_lower_bound_and_lies_above_all_other_lines(
     for line in lines:
         if line.get_linestyle() == ":":
             assert not (line.get_ydata() > best).any()
+
+
+@pytest.mark.parametrize("local", [BINARY.local, LDP.local], ids=["binary", "ldp"])
+def test_the_best_theorems_alone_promise_and_rule_out_what_all_of_them_do(local):
+    given = {"people": 1000, "delta": 1e-6}
+    every, best = (
+        Curves.over_users(lambda users: protocol(local, users), **given, best_only=best_only)
+        for best_only in (False, True)
+    )
+    assert len(best.curves) < len(every.curves)
+    np.testing.assert_allclose(best.stated, every.stated, rtol=1e-6)
+    assert np.array_equal(best.unreachable, every.unreachable, equal_nan=True)
+
+
+def test_the_band_is_what_is_stated_and_the_best_lower_bound_by_these_words():
+    curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
+    (axes,) = band_chart(curves, name="bounds", who="here").draw(816).axes
+    words = {text.get_text() for text in axes.texts}
+    assert {"promised", "best possible"} <= words
+    assert not words & {curve.theorem.id for curve in curves.curves}
+    assert [line.get_linestyle() for line in axes.lines if len(line.get_xdata()) > 2] == ["--", "-"]
 
 
 def test_published_theorems_alone_may_be_drawn():

@@ -30,7 +30,7 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.drawing import draw
-from shuffledp.documents.epsilon_charts import bounds_chart, stacked_chart
+from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, stacked_chart
 from shuffledp.documents.page import page_of
 from shuffledp.documents.statement_document import Guess
 from shuffledp.documents.words import NOTHING, count, number
@@ -181,21 +181,19 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """Chart and table of what each theorem says; None if a report may tell everything, and for groups and graphs."""
+    """What is promised to more people, drawn; None if a report may tell everything, and for groups and graphs."""
     task, people = outcome.column, outcome.model.shuffle.num_honest
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
     fakes = outcome.model.fakes
-    curves = Curves.over_users(lambda honest: task.model(honest + fakes), people=people, delta=task.release.delta)
+    delta = task.release.delta
+    curves = Curves.over_users(lambda honest: task.model(honest + fakes), people=people, delta=delta, best_only=True)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
-    chart = bounds_chart(curves, name="accounting", who="this task", withdrawn=withdrawn)
-    caption = f"What each theorem says about {count(people)} users{', for a run without a seed' if withdrawn else ''}"
     blocks = (
         *told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE),
-        *_amplified(curves, people, task.release.delta, flat=flat),
-        Picture(chart, on=PAGE),
-        theorems_table(curves.curves, caption),
+        *_amplified(curves, people, delta, flat=flat),
+        Picture(band_chart(curves, name="accounting", who="this task", withdrawn=withdrawn), on=PAGE),
     )
     title = "Only the local guarantee" if flat else "More people, more privacy"
     return Section(anchor="accounting", title=title, blocks=blocks)

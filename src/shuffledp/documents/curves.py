@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting import THEOREMS, Theorem
+from shuffledp.accounting.account import upper_bounds
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind
@@ -85,13 +86,20 @@ class Curves:
         people: int,
         delta: float,
         theorems: Sequence[Theorem] = THEOREMS,
+        best_only: bool = False,
     ) -> "Curves":
-        """Evaluate every theorem, from a tenth of the people to a thousand times as many."""
+        """Evaluate every theorem, from a tenth of the people to a thousand times as many.
+
+        With ``best_only`` those are left out that another one supersedes wherever they apply.
+        """
         family = _Family(at=cache(lambda number: (describe(int(number)), delta)))
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
         grid = np.logspace(lowest, highest, 2 * (highest - lowest) + 1).round().astype(np.int64)
         users = np.unique([*grid, people])
+        if best_only:
+            best = {theorem for number in users for theorem in upper_bounds(*family.at(number))}
+            theorems = [each for each in theorems if each in best or each.kind is Kind.LOWER_BOUND]
         curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         local = np.array(list(family.losses(users).values()))
         return cls(axis=Axis.USERS, values=users, here=people, local=local, curves=curves)

@@ -26,6 +26,7 @@ _LABEL = 11  # pixels
 _TIE = 16  # pixels from a curve's end to its name
 _HEADROOM = 1.6  # how far above the local loss curves are drawn
 _ROOM = 1.5  # the same of the chart of rounds, and twice as far below
+_BAND = ("promised", "best possible")  # above and below
 _WITHDRAWN = "The run on this page is withdrawn: none of this holds for it."
 _TITLES = {
     Axis.USERS: "Epsilon against the number of users",
@@ -76,6 +77,22 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
     )
 
 
+def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
+    """What is promised against the number of users, and the best that is possible; no theorem is named."""
+    caption = [f"Thick line: what would be stated; the dot is {who}."]
+    if np.isfinite(curves.unreachable).any():
+        caption.append("Dashed: nothing smaller can be promised; the exact value lies in the shaded band.")
+    if withdrawn:
+        caption.append(_WITHDRAWN)
+    return Chart(
+        name=name,
+        title=_TITLES[curves.axis],
+        description=f"Both axes are logarithmic. The dot is at {_HERE[curves.axis](curves.here)}.",
+        caption=" ".join(caption),
+        draw=partial(_draw, (curves,), who, withdrawn, by_theorem=False),
+    )
+
+
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
     """Several such pictures as one, below each other, for a file that travels alone."""
     return Chart(
@@ -87,27 +104,27 @@ def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) 
     )
 
 
-def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int) -> "Figure":
+def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int, *, by_theorem: bool = True) -> "Figure":
     """A pair of axes for each panel."""
     narrow = width <= NARROW
-    names = {curve.theorem.id for curves in panels for curve in curves.drawn}
+    names = {curve.theorem.id for curves in panels for curve in curves.drawn} if by_theorem else set(_BAND)
     lines = [line for name in names for line in _label(name, narrow).splitlines()]
     right = max(text_width(line, _LABEL) for line in lines) + _TIE + 4
     margins = {"left": 50, "right": right, "top": 30, "bottom": 48 if len(panels) == 1 else 64}
     figure, areas = new_figures(len(panels), width, 340 if narrow else 420, **margins)
     for axes, curves in zip(areas, panels, strict=True):
-        _draw_panel(axes, curves, narrow=narrow)
+        _draw_panel(axes, curves, narrow=narrow, by_theorem=by_theorem)
         _mark_here(axes, curves, who, hollow=withdrawn)
     return figure
 
 
-def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
-    """Thin curves for theorems, a thick one for what is stated, labels at their ends."""
+def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool, by_theorem: bool) -> None:
+    """Thin curves for theorems if they are asked for, a thick one for what is stated, labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
     places, stated = curves.corners
     low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
     axes.fill_between(curves.values[places], low, high, color=LIGHT["blue"], alpha=0.1, linewidth=0)
-    for curve in curves.drawn:
+    for curve in curves.drawn if by_theorem else ():
         if curve.is_lower:
             axes.plot(curves.values, _weaker(curves, curve), color=LIGHT["vermilion"], linewidth=1.1, linestyle=":")
         else:
@@ -115,7 +132,10 @@ def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
     best = _within(curves, curves.unreachable)
     axes.plot(curves.values, best, color=LIGHT["vermilion"], linewidth=1.5, linestyle=(0, (5, 3)), zorder=2.5)
     axes.plot(curves.values[places], shown(stated), color=LIGHT["blue"], linewidth=3, zorder=2.4)
-    _label_ends(axes, curves, narrow=narrow)
+    ends = _ends_of_theorems(axes, curves, narrow=narrow) if by_theorem else _ends_of_band(axes, curves, narrow=narrow)
+    last = float(axes.transData.transform((curves.values[-1], 1))[0])
+    _label_beside(axes, sorted((end for end in ends if end.x >= last), key=lambda end: end.y))
+    _label_inside(axes, [end for end in ends if end.x < last])
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -168,21 +188,29 @@ def _label(name: str, narrow: bool) -> str:
     return f"{name[:middle]}\n{name[middle:]}"
 
 
-def _label_ends(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
-    """The theorems' names at the ends of their curves: beside the picture, or in it where a curve ends earlier."""
-    beside: list[_End] = []
-    inside: list[_End] = []
+def _ends_of_theorems(axes: "Axes", curves: Curves, *, narrow: bool) -> "list[_End]":
+    """Each curve's, with the theorem's name."""
+    ends = []
     for curve in curves.drawn:
-        drawn = np.flatnonzero(np.isfinite(_within(curves, curve.epsilon)))
-        if drawn.size:
-            last = int(drawn[-1])
-            x, y = axes.transData.transform((curves.values[last], curve.epsilon[last])).tolist()
-            color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
-            falls = bool(curve.epsilon[last] < curve.epsilon[drawn[0]])
-            end = _End(x=x, y=y, name=_label(curve.theorem.id, narrow), color=color, falls=falls)
-            (beside if last == len(curves.values) - 1 else inside).append(end)
-    _label_beside(axes, sorted(beside, key=lambda end: end.y))
-    _label_inside(axes, inside)
+        color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
+        ends += _end(axes, curves, curve.epsilon, _label(curve.theorem.id, narrow), color)
+    return ends
+
+
+def _ends_of_band(axes: "Axes", curves: Curves, *, narrow: bool) -> "list[_End]":
+    """Both edges', with what they are."""
+    edges = zip((curves.stated, curves.unreachable), _BAND, (LIGHT["blue"], LIGHT["vermilion"]), strict=True)
+    return [end for edge, name, color in edges for end in _end(axes, curves, edge, _label(name, narrow), color)]
+
+
+def _end(axes: "Axes", curves: Curves, epsilon: NDArray[np.float64], name: str, color: str) -> "list[_End]":
+    """Where a curve ends, as far as it is drawn; empty if it is not."""
+    drawn = np.flatnonzero(np.isfinite(_within(curves, epsilon)))
+    if not drawn.size:
+        return []
+    last = int(drawn[-1])
+    x, y = axes.transData.transform((curves.values[last], epsilon[last])).tolist()
+    return [_End(x=x, y=y, name=name, color=color, falls=bool(epsilon[last] < epsilon[drawn[0]]))]
 
 
 def _label_beside(axes: "Axes", ends: "list[_End]") -> None:
