@@ -45,6 +45,12 @@ def test_its_reports_have_its_law(coin):
     assert reports["value"].mean() == pytest.approx(randomizer.model.q, abs=6 * 0.5 / 100_000**0.5)
 
 
+def test_it_takes_answers_by_their_names(coin):
+    named, numbered = coin.Coin(epsilon0=1.0, categories=["No", "Yes"]), coin.Coin(epsilon0=1.0, domain_size=2)
+    reports = named.randomize(["No", "Yes", "Yes"] * 30, source=SeededSource(3))
+    assert reports == numbered.randomize([0, 1, 1] * 30, source=SeededSource(3))
+
+
 def test_account_and_leakage_take_its_kind():
     options = ("--randomizer", "coin", "--epsilon0", "1", "--users", "500", "--categories", "2")
     assert shuffledp("account", *options, "--delta", "1e-6", "--json").json["statements"]
