@@ -55,7 +55,7 @@ def test_account_and_leakage_take_its_kind():
     options = ("--randomizer", "coin", "--epsilon0", "1", "--users", "500", "--categories", "2")
     assert shuffledp("account", *options, "--delta", "1e-6", "--json").json["statements"]
     assert "coin" in shuffledp("leakage", *options, "--json").out
-    assert "domain_size must be 2" in refused(2, "account", *options[:-1], "3", "--delta", "1e-6")
+    assert "--categories must be 2" in refused(2, "account", *options[:-1], "3", "--delta", "1e-6")
 
 
 def test_a_task_runs_with_it_and_files_hold_the_names_of_answers(tmp_path, monkeypatch):
