@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shuffledp._version import __version__
 from shuffledp.accounting import account_all
@@ -22,7 +22,6 @@ from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings,
 from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.network_plan import NetworkPlan
-from shuffledp.planning.people_needed import PeoplePlan, fewest_people, people_for
 from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
@@ -33,6 +32,9 @@ from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.shuffler_section import GroupedSection
 from shuffledp.survey.task import Task
+
+if TYPE_CHECKING:
+    from shuffledp.planning.people_needed import PeoplePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +191,7 @@ def plan(
     )
 
 
-def people_for_error(task: Task, *, half_width: float, target_epsilon: float | None = None) -> PeoplePlan:
+def people_for_error(task: Task, *, half_width: float, target_epsilon: float | None = None) -> "PeoplePlan":
     """How many people lead to intervals of a half-width, the fewest first.
 
     Args:
@@ -201,6 +203,8 @@ def people_for_error(task: Task, *, half_width: float, target_epsilon: float | N
     Raises:
         InvalidParameterError: if an argument is out of range, or for another task.
     """
+    from shuffledp.planning.people_needed import PeoplePlan, fewest_people, people_for
+
     column = task.column if not task.in_blocks else None
     if column is None:
         raise InvalidParameterError("the task must have one private column to be asked for an error; it has several.")
