@@ -13,7 +13,7 @@ import typer
 
 from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.options import PARAMETERS, named
-from shuffledp.cli.plan_command import audit, graph_app, plan
+from shuffledp.cli.plan_command import audit, graph_app, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
@@ -30,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (plan, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
+for command in (plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
     app.command()(command)
 app.add_typer(graph_app)
 

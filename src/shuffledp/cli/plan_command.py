@@ -1,5 +1,6 @@
-"""The commands that look ahead of a collection: `plan`, `audit`, and `graph inspect`."""
+"""The commands that look ahead of a collection: `plan`, `planner`, `audit`, and `graph inspect`."""
 
+import importlib.util
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -85,6 +86,33 @@ def _plan_people(
             )
     found = people_for_error(Task.read(task), half_width=error, target_epsilon=epsilon)
     show_result(found, lambda: people_document(found), as_json=as_json)
+
+
+def planner(
+    *,
+    port: Annotated[int, typer.Option(help="On this machine's loopback interface; 0 is any that is free.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address of the page.")] = False,
+) -> None:
+    """Show in the browser what a task would guarantee and cost, for all shufflers side by side; ends with Ctrl-C.
+
+    The page is served to this machine alone.
+    """
+    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidParameterError(
+            f"the page needs {' and '.join(missing)}, which must be installed: "
+            'pip install "shuffledp[cli,planner]" (in a source checkout: pip install ".[cli,planner]").'
+        )
+    import webbrowser
+
+    from shuffledp.planner.planner_server import serve
+
+    def ready(address: str) -> None:
+        typer.echo(f"The planner is at {address} until you press Ctrl-C.")
+        if not no_browser:
+            webbrowser.open(address)
+
+    serve(port=port, ready=ready)
 
 
 def audit(

@@ -59,16 +59,22 @@ def _people(plan: Plan) -> Iterable[str]:
         )
 
 
-def _column(column: ColumnPlan, small: str) -> Iterable[Block]:
-    """What one person sends, how far estimates will be off, and what others would do."""
+def what_to_expect(column: ColumnPlan) -> str:
+    """What one person sends, and how far estimates will be off."""
     chosen = column.chosen
     # What rounding adds depends on the values: only the most of it is known.
     about = "at most" if column.protocol is not None and _rounds(column.protocol, chosen) else "about"
-    yield Text(
+    return (
         f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
         f"{about} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
-        f"sampling people.{small}"
+        "sampling people."
     )
+
+
+def _column(column: ColumnPlan, small: str) -> Iterable[Block]:
+    """What to expect, and what others would do."""
+    chosen = column.chosen
+    yield Text(f"{what_to_expect(column)}{small}")
     if column.protocol is not None:
         yield from _protocol(column.protocol, chosen)
     yield Text(_advice(column, chosen))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.randomizers.families import RangeModel
 from shuffledp.randomness.replayable import SeededSource
 
@@ -191,13 +193,22 @@ def best_randomizer(models: Iterable[LocalModel], shuffle: ShuffleModel) -> Loca
 
 
 def option_of(
-    kind: str, model: ProtocolModel, error: ExpectedError, *, delta: float, chosen: bool, unit: float = 1.0
+    kind: str,
+    model: ProtocolModel,
+    error: ExpectedError,
+    *,
+    delta: float,
+    chosen: bool,
+    unit: float = 1.0,
+    stated: PrivacyStatement | None = None,
 ) -> Option:
-    """One randomizer as an option, with its error if all reports arrive, brought to the ``unit`` of the others."""
-    try:
-        stated = account(model, delta=delta)
-    except UnsupportedModelError:
-        stated = None
+    """One randomizer as an option, with its error if all reports arrive, brought to the ``unit`` of the others.
+
+    ``stated`` is what is stated of everything released, if that is known already.
+    """
+    if stated is None:
+        with suppress(UnsupportedModelError):
+            stated = account(model, delta=delta)
     bits, error = model.local.report_bits, _as_arriving(error, model.shuffle)
     if unit != 1:
         error = replace(error, standard_error=error.standard_error * unit, sampling_error=error.sampling_error * unit)

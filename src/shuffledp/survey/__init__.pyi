@@ -41,6 +41,7 @@ from .outcome import StageOutcome as StageOutcome
 # before a collection
 from .task_planning import ColumnPlan as ColumnPlan
 from .task_planning import Plan as Plan
+from .task_planning import column_plan as column_plan
 from .task_planning import mixing_of as mixing_of
 from .task_planning import people_for_error as people_for_error
 from .task_planning import plan as plan

@@ -172,7 +172,7 @@ def plan(
     ]
     models = [column.model(int(num_users), each) for column, each in zip(task.columns, shufflers, strict=True)]
     walks = [_walks_plan(column, graphs, each, progress) for column, each in zip(task.columns, shufflers, strict=True)]
-    columns = tuple(_column_plan(*each) for each in zip(task.columns, models, shufflers, walks, strict=True))
+    columns = tuple(column_plan(*each) for each in zip(task.columns, models, shufflers, walks, strict=True))
     largest = models[0].shuffle.largest_group
     found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
     statements = composed_with(task, releases, found, models, largest_group=largest)
@@ -321,19 +321,26 @@ def _walks_plan(
     return section.plan(graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
 
 
-def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None) -> ColumnPlan:
-    num_users = model.num_senders
+def column_plan(
+    column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None = None, *, alone: bool = False
+) -> ColumnPlan:
+    """What to expect of one private column; ``alone`` leaves out what other randomizers would do.
+
+    ``model`` is that of its people and its ``shuffler``, and ``walks`` is what these do, if they are walks.
+    """
+    num_users, delta = model.num_senders, column.release.delta
     chosen, unit = column.randomizer, column.randomizer.unit_of(num_users)
-    options, unfit = [_option(column, num_users, shuffler)], []
-    for kind, member in RandomizerSection.members().items():
+    statements = account_all(model, delta=delta)
+    error = chosen.expected_error(num_users)
+    options, unfit = [option_of(chosen.kind, model, error, delta=delta, chosen=True, stated=statements[0])], []
+    for kind, member in () if alone else RandomizerSection.members().items():
         if kind == chosen.kind or member.answers != chosen.reads:
             continue
         try:
             other = replace(column, randomizer=chosen.instead(member))
-            options.append(_option(other, num_users, shuffler, chosen=False, unit=unit))
-        except InvalidParameterError as error:
-            unfit.append(Unfit(kind=kind, reason=str(error).removeprefix(f"{member.title} ")))
-    statements = account_all(model, delta=column.release.delta)
+            options.append(_option(other, num_users, shuffler, unit))
+        except InvalidParameterError as refusal:
+            unfit.append(Unfit(kind=kind, reason=str(refusal).removeprefix(f"{member.title} ")))
     return ColumnPlan(
         value=column.value,
         options=ranked(options),
@@ -344,10 +351,8 @@ def _column_plan(column: Column, model: ProtocolModel, shuffler: Shuffler, walks
     )
 
 
-def _option(
-    column: Column, num_users: int, shuffler: Shuffler | None, *, chosen: bool = True, unit: float = 1.0
-) -> Option:
-    """One randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
+def _option(column: Column, num_users: int, shuffler: Shuffler | None, unit: float) -> Option:
+    """Another randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
     section = column.randomizer
     model, error = column.model(num_users, shuffler), section.expected_error(num_users)
-    return option_of(section.kind, model, error, delta=column.release.delta, chosen=chosen, unit=unit)
+    return option_of(section.kind, model, error, delta=column.release.delta, chosen=False, unit=unit)

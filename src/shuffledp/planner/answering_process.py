@@ -1,0 +1,93 @@
+"""A process that answers questions one after the other, and is ended when one takes too long."""
+
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from shuffledp.core.errors import LocalProtocolError
+
+_LONGEST_START = 60.0  # seconds in which a process has imported what it needs, on any machine
+
+
+class AnsweringProcess:
+    """A process of its own, so that an answer that would take too long can be broken off; any thread may ask.
+
+    Args:
+        answer: from a question to its answer; a function that can be imported by its name.
+        seconds: what an answer may take; the time in which a process starts does not count.
+        beforehand: questions that are answered while it starts, so that what they need is at hand.
+    """
+
+    def __init__(self, answer: Callable[[Any], Any], *, seconds: float, beforehand: Sequence[Any] = ()) -> None:
+        self._answer, self._seconds, self._beforehand = answer, seconds, tuple(beforehand)
+        self._one_at_a_time, self._ready, self._closed = threading.Lock(), False, False
+        self._start()
+
+    def ask(self, question: Any) -> Any:
+        """The answer; waits for those of earlier questions first.
+
+        Raises:
+            TimeoutError: if it is not there in time, or the process ended; the next question gets a new one.
+            LocalProtocolError: if the answer failed, with the type of the error; or after `close`.
+        """
+        with self._one_at_a_time:
+            if self._closed:
+                raise LocalProtocolError("questions must come before `close`; got one after it.")
+            try:
+                if not self._ready:
+                    self._ready = self._receive(_LONGEST_START)
+                self._connection.send(question)
+                failure, found = self._receive(self._seconds)
+            except (EOFError, OSError):
+                self._end()
+                if not self._closed:
+                    self._start()
+                raise TimeoutError from None
+        if failure:
+            raise LocalProtocolError(f"no answer must fail; this is a bug, please report it: {failure}.")
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it is doing; whoever waits for an answer gets none."""
+        self._closed = True
+        self._end()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        what = self._answer, self._beforehand, theirs
+        self._process = context.Process(target=_answer_all, args=what, daemon=True)
+        self._process.start()
+        theirs.close()
+        self._ready = False
+
+    def _receive(self, seconds: float) -> Any:
+        if not self._connection.poll(seconds):
+            raise TimeoutError
+        return self._connection.recv()
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _answer_all(answer: Callable[[Any], Any], beforehand: Sequence[Any], connection: Connection) -> None:
+    """What the process does: it says when it is ready, and answers until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    for question in beforehand:
+        answer(question)
+    connection.send(True)
+    while True:
+        try:
+            question = connection.recv()
+        except EOFError:
+            return
+        found: tuple[str | None, Any]
+        try:
+            found = None, answer(question)
+        except Exception as error:
+            found = type(error).__name__, None
+        connection.send(found)

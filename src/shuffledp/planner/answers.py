@@ -1,0 +1,184 @@
+"""From a question to its answer, both as JSON has them: numbers of plan, account and leakage, in words of documents.
+
+`answer` does no I/O of its own: whoever has a page may call it in a process, or in the browser itself.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shuffledp._version import __version__
+from shuffledp.accounting import Examination, epsilon_of, examine
+from shuffledp.core.described import encode
+from shuffledp.core.errors import ShuffleDPError
+from shuffledp.core.flow import Shuffler
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Kind
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits
+from shuffledp.documents.account_document import bracket_of
+from shuffledp.documents.document import Headline
+from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, bars_of
+from shuffledp.documents.plan_document import what_to_expect
+from shuffledp.documents.statement_document import Loss, promise_of
+from shuffledp.documents.words import NOTHING, small_sample
+from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, randomizers
+from shuffledp.planning.guaranteed_leakage import compare_guaranteed
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.shufflers.shuffler_kinds import KINDS
+from shuffledp.survey import Column, ColumnPlan, column_plan
+
+Answer = dict[str, Any]
+
+
+def answer(asked: Mapping[str, Any]) -> Answer:
+    """The answer to a question (`Question`), as JSON can hold it (``planner_answer`` in docs/schema.json).
+
+    Guarantees:
+        1. Statements, the option and the comparison equal those of ``shuffledp plan``, ``account`` and ``leakage
+           --compare --method quick`` for the task file in the answer, word for word and digit for digit.
+        2. What they refuse is an answer too: ``refused`` says why.
+    """
+    question: Question | None = None
+    try:
+        question = Question.from_dict(asked)
+        return {"about": question.about, **_ABOUT[question.about](question)}
+    except ShuffleDPError as error:
+        return refusal(question, str(error))
+
+
+def refusal(question: Question | None, reason: str) -> Answer:
+    """The answer that there is none, with the command to ask where there may be more."""
+    return {"refused": reason, "commands": [] if question is None else list(question.commands)}
+
+
+def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
+    """The answer to a question that takes longer than this."""
+    try:
+        question = Question.from_dict(asked)
+    except ShuffleDPError as error:
+        return refusal(None, str(error))
+    reason = f"Not answered within {seconds:g} s. On the command line it takes the time that it needs."
+    return refusal(question, reason) | {"task": as_toml(question.task())}
+
+
+def _choices(_: Question) -> Answer:
+    """What can be asked: kinds, limits, and where the page begins."""
+    shufflers = [
+        {"kind": kind, "best_for": each.best_for, "about": each.about, "most_people": MOST_OF[each.about]}
+        for kind, each in KINDS.items()
+    ]
+    sections = randomizers()
+    answers = [
+        {"kind": kind, "answers": each.answers, "best_for": each.mechanism.best_for} for kind, each in sections.items()
+    ]
+    return {
+        "shufflers": shufflers,
+        "randomizers": answers,
+        "limits": {name: list(each) for name, each in LIMITS.items()},
+        "usual": Question().to_dict(),
+        "library_version": __version__,
+    }
+
+
+def _promise(question: Question) -> Answer:
+    """What is stated, what it costs, whom it needs, and what is left without them."""
+    column = question.column()
+    column.require_people(question.people, planned=True)
+    shuffler = question.shuffle(column)
+    model = column.model(question.people, shuffler)
+    plan = column_plan(column, model, shuffler, alone=True)
+    found = _examination(question, model, plan.statements)
+    local, messages = plan.statements[-1], _messages(model, shuffler)
+    return {
+        "task": as_toml(question.task()),
+        "commands": list(question.commands),
+        "statements": [statement.to_dict() for statement in plan.statements],
+        **_ends(found),
+        "option": plan.chosen.to_dict(),
+        "messages": messages,
+        "cells": _cells(plan, found, messages),
+        "dangers": list(_dangers(found.upper, model)),
+        "promise": _headline(found.upper),
+        "bracket": bracket_of(found),
+        "expected": " ".join(filter(None, [what_to_expect(plan), _small(column, question)])),
+        "trust": list(found.upper.needs),
+        "left": _headline(local),
+        "remarks": list(found.upper.all_remarks),
+    }
+
+
+def _bracket(question: Question) -> Answer:
+    """Both ends of epsilon."""
+    column = question.column()
+    model = column.model(question.people, question.shuffle(column))
+    found = examine(model, delta=question.delta, releases=question.repetitions)
+    lower = NOTHING if found.epsilon_lower is None else in_digits(found.epsilon_lower, "at least")
+    return {"people": question.people, **_ends(found), "cells": [in_digits(found.epsilon_upper, "at most"), lower]}
+
+
+def _guesses(question: Question) -> Answer:
+    """How often the best guess about one person is right, before and after."""
+    column = question.column()
+    model = column.model(question.people, question.shuffle(column))
+    found = compare_guaranteed(model, delta=question.delta, sampling=False, method="quick")
+    bars = {known: [_bar(bar) for bar in bars_of(found, known)] for known in ADVERSARIES}
+    shown = {known: {"who": f"Somebody {whom}", "bars": bars[known]} for known, whom in ADVERSARIES.items()}
+    return {"leakage": found.to_dict(), "shown": shown, "note": CORRELATED}
+
+
+_ABOUT: dict[str, Callable[[Question], Answer]] = dict(
+    zip(SUBJECTS, (_choices, _promise, _guesses, _bracket), strict=True)
+)
+
+
+def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
+    """The bracket of all repetitions; that of one release is among what is stated of it."""
+    if question.repetitions > 1:
+        return examine(model, delta=question.delta, releases=question.repetitions)
+    lower = next((each for each in stated if each.kind is Kind.LOWER_BOUND and epsilon_of(each.guarantee) > 0), None)
+    return Examination(model=model, counted=model, delta=question.delta, upper=stated[0], lower=lower)
+
+
+def _ends(found: Examination) -> Answer:
+    return {"epsilon_upper": encode(found.epsilon_upper), "epsilon_lower": encode(found.epsilon_lower)}
+
+
+def _dangers(stated: PrivacyStatement, model: ProtocolModel) -> tuple[str, ...]:
+    """What a reader must know first: by which single party an answer is read, and what the randomizer warns of."""
+    return (*(each.text for each in stated.trust if each.is_danger), *model.local.warnings)
+
+
+def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:
+    """Messages that a person sends, or reports that a person is expected to pass on, on average over people."""
+    if not isinstance(shuffler, RandomWalkShuffler):
+        return float(model.local.num_messages)
+    from shuffledp.laws import expected_messages
+
+    return float(expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances).mean())
+
+
+def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, str]:
+    """The numbers as a table shows them, rounded as `shuffledp plan` rounds them."""
+    chosen, loss = plan.chosen, Loss.of(found.upper.guarantee, found.upper.kind.relation)
+    return {
+        "epsilon": NOTHING if loss is None else loss.epsilon,
+        "error": f"{chosen.error.standard_error:.3g}",
+        "sampling": f"{chosen.error.sampling_error:.3g}",
+        "bits": "varies" if chosen.report_bits is None else f"{chosen.report_bits:,}",
+        "messages": f"{messages:,.0f}",
+    }
+
+
+def _headline(stated: PrivacyStatement) -> Answer:
+    """The numbers, the sentence and the weakness of a promise."""
+    found = next(block for block in promise_of((stated,)).headline if isinstance(block, Headline))
+    return {"numbers": [list(pair) for pair in found.numbers], "sentence": found.sentence, "weakness": found.weakness}
+
+
+def _small(column: Column, question: Question) -> str:
+    return small_sample(column.randomizer, question.people, column.release.level)
+
+
+def _bar(bar: Any) -> Answer:
+    """A bar as JSON has it."""
+    return {name: getattr(bar, name) for name in ("name", "value", "note", "before", "length", "style")}

@@ -1,0 +1,347 @@
+// The planner's page. It computes nothing: every number and every sentence about one comes from the answer to a question.
+
+// The one way out of this page. A copy without a server sets `window.shuffledpAsk`, from a question to a promise of its answer.
+const ask = window.shuffledpAsk ?? (async question => {
+  const found = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
+  return found.ok ? found.json() : { refused: `The planner answered ${found.status}: ${await found.text()}`, commands: [] };
+});
+
+// name, label, group of controls, scale of the slider, and of which answers or shufflers it is
+const CONTROLS = [
+  ["people", "People", "people", "log"],
+  ["colluders", "Colluders", "people", "colluders"],
+  ["repetitions", "Repetitions", "people", "log"],
+  ["epsilon0", "Local loss epsilon0", "answers", "log"],
+  ["delta", "Remainder delta", "answers", "log"],
+  ["categories", "Categories", "answers", "log", "category"],
+  ["lower", "Least answer", "answers", null, "number"],
+  ["upper", "Largest answer", "answers", null, "number"],
+  ["dimension", "Coordinates", "answers", "log", "vector"],
+  ["imperfection", "imperfect: gamma", "shufflers", "linear"],
+  ["alpha", "mallows, noisy-sort: alpha", "shufflers", "log"],
+  ["group_size", "mallows, noisy-sort: group", "shufflers", "log"],
+  ["degree", "network: neighbors", "shufflers", "linear"],
+  ["rounds", "network: rounds", "shufflers", "linear"],
+];
+const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "group_size", "degree", "rounds"];
+const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], rounds: [0, 200], group_size: [2, 1e5], repetitions: [1, 100] };
+const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000] };
+const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];
+const STEPS = 1000, PATIENCE = 150, KEPT = 2000, NOTHING = "\u2013";
+
+const byId = id => document.getElementById(id);
+let choices, generation = 0, asked = 0, answered = 0;
+const promises = {}, guesses = {}, curves = {}, cache = new Map();
+const lanes = { quick: { jobs: [], busy: false }, slow: { jobs: [], busy: false } };
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function drawn(tag, attributes = {}, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+}
+
+// ---- controls
+
+function ends(name) {
+  const [least, most] = SLIDERS[name] ?? choices.limits[name];
+  return name === "colluders" ? [0, Math.max(Number(byId("people").value) - 1, 0)] : [least, most];
+}
+
+function fromSlider(name, scale, position) {
+  const [least, most] = ends(name), share = position / STEPS;
+  if (scale === "colluders") return position === 0 ? 0 : Math.min(most, Math.max(1, rounded(Math.pow(Math.max(most, 1), share), 2)));
+  const value = scale === "log" ? least * Math.pow(most / least, share) : least + share * (most - least);
+  if (name === "delta") return Number(`1e${Math.round(Math.log10(value))}`);
+  const digits = rounded(value, WHOLE.includes(name) && value >= 100 ? 2 : 3);
+  return WHOLE.includes(name) ? Math.round(digits) : digits;
+}
+
+function toSlider(name, scale, value) {
+  const [least, most] = ends(name);
+  if (scale === "colluders") return value < 1 || most < 1 ? 0 : Math.max(1, STEPS * Math.log(value) / Math.max(Math.log(most), 1e-9));
+  const share = scale === "log" ? Math.log(value / least) / Math.log(most / least) : (value - least) / (most - least);
+  return Math.round(STEPS * Math.min(Math.max(share, 0), 1));
+}
+
+const rounded = (value, digits) => Number(value.toPrecision(digits));
+
+function addControl([name, label, group, scale, only]) {
+  const number = element("input", { id: name, type: "number", value: choices.usual[name], step: "any" });
+  const control = element("p", { class: "control", "data-only": only ?? "" }, element("label", { for: name }, label), number);
+  if (scale) {
+    const step = name === "delta" ? 100 : 10;
+    const slider = element("input", { id: `${name}-slider`, type: "range", min: 0, max: STEPS, step, "aria-label": `${label}, as a slider` });
+    const follow = () => { slider.value = toSlider(name, scale, Number(number.value)); describe(); };
+    const describe = () => slider.setAttribute("aria-valuetext", number.value);
+    slider.addEventListener("input", () => { number.value = fromSlider(name, scale, Number(slider.value)); describe(); changed(); });
+    number.addEventListener("input", () => { follow(); changed(); });
+    number.addEventListener("follow", follow);
+    control.append(slider);
+  } else {
+    number.addEventListener("input", () => changed());
+  }
+  byId(`${group}-controls`).append(control);
+  number.dispatchEvent(new Event("follow"));
+}
+
+function addRandomizers() {
+  const names = { category: "Categories", number: "Numbers", vector: "Vectors" }, select = byId("randomizer");
+  for (const [answers, label] of Object.entries(names)) {
+    const kinds = choices.randomizers.filter(each => each.answers === answers);
+    select.append(element("optgroup", { label }, ...kinds.map(each => element("option", { value: each.kind }, each.kind))));
+  }
+  select.value = choices.usual.randomizer;
+  select.addEventListener("input", () => { fit(); changed(); });
+  fit();
+}
+
+function fit() {
+  const own = choices.randomizers.find(each => each.kind === byId("randomizer").value);
+  byId("randomizer-note").textContent = own.best_for;
+  for (const each of document.querySelectorAll(".control[data-only]")) each.hidden = !["", own.answers].includes(each.dataset.only);
+}
+
+function question(about, shuffler, more = {}) {
+  const numbers = Object.fromEntries(CONTROLS.map(([name]) => [name, byId(name).value === "" ? null : Number(byId(name).value)]));
+  return { about, shuffler, randomizer: byId("randomizer").value, ...numbers, ...more };
+}
+
+// ---- asking: quick questions and walks wait in a lane each; what is asked anew takes the place of what still waits
+
+let waiting;
+function changed() {
+  byId("colluders").dispatchEvent(new Event("follow"));
+  clearTimeout(waiting);
+  waiting = setTimeout(askAll, PATIENCE);
+}
+
+function askAll() {
+  generation += 1;
+  for (const lane of Object.values(lanes)) lane.jobs = [];
+  for (const each of document.querySelectorAll("#numbers tbody tr, .card, #task, #legend li")) each.classList.add("stale");
+  const kinds = choices.shufflers.map(each => each.kind);
+  asked = answered = 0;
+  for (const kind of kinds) add(question("promise", kind), found => { promises[kind] = found; showPromise(kind); });
+  for (const kind of kinds) add(question("guesses", kind), found => { guesses[kind] = found; showGuesses(kind); });
+  for (const each of choices.shufflers) addCurve(each);
+  for (const lane of Object.values(lanes)) work(lane);
+}
+
+function addCurve({ kind, about, most_people: most }) {
+  const people = [...new Set([...CURVE[about], question().people])].filter(each => each >= 2 && each <= most).sort((one, other) => one - other);
+  const found = [];
+  for (const each of people) {
+    add(question("bracket", kind, { people: each }), answer => {
+      found.push({ people: each, ...answer });
+      if (found.length < people.length) return;
+      curves[kind] = found;
+      byId(`key-${kind}`).classList.remove("stale");
+      showCurves();
+    });
+  }
+}
+
+function add(asking, show) {
+  asked += 1;
+  (asking.shuffler === "network" ? lanes.slow : lanes.quick).jobs.push({ asking, show, generation });
+}
+
+async function work(lane) {
+  if (lane.busy) return;
+  lane.busy = true;
+  while (lane.jobs.length) {
+    const job = lane.jobs.shift(), found = await answerTo(job.asking);
+    if (job.generation !== generation) continue;
+    answered += 1;
+    job.show(found);
+    byId("status").textContent = answered < asked ? `${answered} of ${asked} answers` : `All ${asked} answers are for what is set.`;
+  }
+  lane.busy = false;
+}
+
+async function answerTo(asking) {
+  const key = JSON.stringify(asking);
+  if (!cache.has(key)) {
+    let found;
+    try { found = await ask(asking); } catch { return { refused: "The planner does not answer; was it stopped?", commands: [] }; }
+    if (cache.size >= KEPT) cache.delete(cache.keys().next().value);
+    cache.set(key, found);
+  }
+  return cache.get(key);
+}
+
+// ---- showing
+
+function showPromise(kind) {
+  showRow(kind);
+  showCard(kind);
+  if (byId("chosen").value === kind) showTask();
+}
+
+function showGuesses(kind) {
+  if (guesses[kind].note) byId("guess-note").textContent = guesses[kind].note;
+  showRow(kind);
+  showCard(kind);
+}
+
+function showRow(kind) {
+  const found = promises[kind], row = byId(`row-${kind}`), name = element("th", { scope: "row" }, kind);
+  if (!found) return;
+  row.classList.remove("stale");
+  if (found.refused) {
+    row.replaceChildren(name, element("td", { class: "refused", colspan: 7 }, found.refused));
+    return;
+  }
+  const { epsilon, error, sampling, bits, messages } = found.cells;
+  const right = ["uninformed", "strong"].map(known => guesses[kind]?.shown ? learned(guesses[kind], known)?.value ?? NOTHING : NOTHING);
+  const heads = [...document.querySelectorAll("#numbers thead th")].slice(1).map(each => each.textContent);
+  const cells = [epsilon, error, sampling, ...right, bits, messages].map((text, place) => element("td", { "data-head": heads[place] }, text));
+  row.replaceChildren(name, ...cells);
+}
+
+// The bar of all that is done; that of what was known before does not count as one.
+const learned = (found, known) => found.shown[known].bars.slice(1).at(-1);
+
+function showCard(kind) {
+  const found = promises[kind], parts = [element("div", {}, element("h3", {}, kind), element("p", { class: "note" }, choices.shufflers.find(each => each.kind === kind).best_for))];
+  if (!found) return;
+  if (found.refused) {
+    const commands = found.commands.length ? [element("pre", {}, found.commands.join("\n"))] : [];
+    parts.push(element("div", { class: "rest" }, element("p", { class: "refused" }, found.refused), ...commands));
+  } else {
+    const danger = element("div", {}, ...found.dangers.map(each => element("p", { class: "danger" }, each)));
+    const [label, value] = found.promise.numbers[0] ?? ["", "Nothing is promised"];
+    const weak = found.promise.weakness ? [element("p", { class: "danger" }, found.promise.weakness)] : [];
+    const others = found.trust.filter(each => !found.dangers.includes(each));
+    parts.push(
+      danger,
+      element("div", {}, element("p", { class: "big" }, element("small", {}, `${label} `), value), ...weak, element("p", {}, found.bracket)),
+      element("div", {}, element("h4", {}, "Costs"), element("p", {}, found.expected)),
+      element("div", {}, element("h4", {}, "Guesses about one person"), ...guessed(guesses[kind])),
+      element("div", {}, element("h4", {}, "It holds as long as"), element("ul", {}, ...others.map(each => element("li", {}, each)))),
+      element("div", {}, element("h4", {}, "What is left if one of them fails, other than the device"), element("p", {}, found.left.sentence)),
+    );
+  }
+  const card = byId(`card-${kind}`);
+  card.classList.remove("stale");
+  card.replaceChildren(...parts);
+}
+
+function guessed(found) {
+  if (!found) return [element("p", { class: "note" }, "\u2026")];
+  if (found.refused) return [element("p", { class: "note" }, found.refused)];
+  const before = found.shown.uninformed.bars[0], rows = [["Before", before]];
+  for (const each of Object.values(found.shown)) rows.push([each.who, each.bars.slice(1).at(-1)]);
+  return [element("table", { class: "bars" }, element("tbody", {}, ...rows.map(([name, bar]) => barRow(name, bar))))];
+}
+
+function barRow(name, bar) {
+  if (!bar) return element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, "not known"), element("td", { class: "bar" }));
+  const picture = drawn("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" });
+  picture.append(drawn("rect", { class: "before", x: 0, y: 0, width: bar.before, height: 8 }));
+  picture.append(drawn("rect", { class: "learned", x: bar.before, y: 0, width: bar.length, height: 8 }));
+  return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "bar" }, picture), element("td", { title: bar.note }, bar.value));
+}
+
+function showTask() {
+  const found = promises[byId("chosen").value];
+  byId("task").classList.remove("stale");
+  byId("task").textContent = found?.task ?? found?.refused ?? "";
+  byId("commands").textContent = (found?.commands ?? []).join("\n");
+  byId("copy").disabled = !found?.task;
+  byId("copied").textContent = "";
+}
+
+async function copyTask() {
+  const text = byId("task").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    byId("copied").textContent = "Copied.";
+  } catch {
+    getSelection().selectAllChildren(byId("task"));
+    byId("copied").textContent = "It is marked: copy it with your keyboard.";
+  }
+}
+
+// ---- curves
+
+function showCurves() {
+  const width = Math.max(byId("chart").clientWidth, 240), height = Math.min(380, Math.max(240, width * 0.5));
+  const [left, right, top, bottom] = [52, 10, 10, 40], here = question().people;
+  const known = Object.values(curves).flat().filter(each => each.epsilon_upper > 0 && Number.isFinite(each.epsilon_upper));
+  if (!known.length) return;
+  const peoples = [...known.map(each => each.people), here].map(Math.log10), least = Math.min(...peoples), most = Math.max(...peoples, least + 1);
+  const heights = known.flatMap(each => [each.epsilon_upper, each.epsilon_lower]).filter(each => each > 1e-6).map(Math.log10);
+  const low = Math.floor(Math.min(...heights)), high = Math.ceil(Math.max(...heights) + 1e-9);
+  const x = people => left + (Math.log10(people) - least) / (most - least) * (width - left - right);
+  const y = loss => top + (high - Math.log10(Math.max(loss, 10 ** low))) / (high - low) * (height - top - bottom);
+  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Epsilon by the number of people, a line for each shuffler; the numbers are in the table below." });
+  for (let power = low; power <= high; power += 1) {
+    picture.append(drawn("line", { class: "grid", x1: left, x2: width - right, y1: y(10 ** power), y2: y(10 ** power) }));
+    picture.append(drawn("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end" }, String(rounded(10 ** power, 1))));
+  }
+  const every = width < 460 ? 2 : 1;
+  for (let power = Math.ceil(least); power <= most; power += 1) {
+    picture.append(drawn("line", { class: "grid", x1: x(10 ** power), x2: x(10 ** power), y1: top, y2: height - bottom }));
+    if (power % every === 0) picture.append(drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": power === most ? "end" : "middle" }, (10 ** power).toLocaleString("en-US")));
+  }
+  picture.append(drawn("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, "people"));
+  picture.append(drawn("text", { x: 0, y: 0, transform: `translate(11 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, "epsilon"));
+  picture.append(drawn("line", { class: "here", x1: x(here), x2: x(here), y1: top, y2: height - bottom }));
+  choices.shufflers.forEach(({ kind }, place) => {
+    for (const [end, look] of [["epsilon_lower", "lower"], ["epsilon_upper", ""]]) {
+      const points = (curves[kind] ?? []).map(each => each[end] > 0 && Number.isFinite(each[end]) ? `${x(each.people).toFixed(1)},${y(each[end]).toFixed(1)}` : null);
+      let path = "", pen = "M";
+      for (const point of points) { path += point ? `${pen}${point}` : ""; pen = point ? "L" : "M"; }
+      const line = { class: `curve ${look} line-${place}`, d: path };
+      if (path && !look && DASHES[place]) line["stroke-dasharray"] = DASHES[place];
+      if (path) picture.append(drawn("path", line));
+    }
+  });
+  byId("chart").replaceChildren(picture);
+  showCurveNumbers();
+}
+
+function showCurveNumbers() {
+  const kinds = choices.shufflers.map(each => each.kind).filter(kind => curves[kind]);
+  const people = [...new Set(kinds.flatMap(kind => curves[kind].map(each => each.people)))].sort((one, other) => one - other);
+  const head = element("thead", {}, element("tr", {}, ...["People", ...kinds].map(each => element("th", { scope: "col" }, each))));
+  const rows = people.map(number => element("tr", {}, element("th", { scope: "row" }, number.toLocaleString("en-US")), ...kinds.map(kind => {
+    const found = curves[kind].find(each => each.people === number);
+    return element("td", {}, found?.cells?.[0] ?? NOTHING);
+  })));
+  byId("curves").replaceChildren(head, element("tbody", {}, ...rows));
+}
+
+// ---- the page
+
+async function start() {
+  choices = await answerTo({ about: "choices" });
+  if (choices.refused) { byId("status").textContent = choices.refused; return; }
+  byId("version").textContent = choices.library_version;
+  CONTROLS.forEach(addControl);
+  addRandomizers();
+  choices.shufflers.forEach(({ kind }, place) => {
+    byId("numbers").tBodies[0].append(element("tr", { id: `row-${kind}` }, element("th", { scope: "row" }, kind)));
+    byId("cards").append(element("article", { id: `card-${kind}`, class: "card" }));
+    byId("chosen").append(element("option", { value: kind }, kind));
+    const key = drawn("svg", { viewBox: "0 0 32 10", "aria-hidden": "true" });
+    key.append(drawn("line", { class: `line-${place}`, x1: 0, x2: 32, y1: 5, y2: 5, "stroke-width": 2, "stroke-dasharray": DASHES[place] || "none" }));
+    byId("legend").append(element("li", { id: `key-${kind}` }, key, kind));
+  });
+  byId("chosen").addEventListener("input", showTask);
+  byId("copy").addEventListener("click", copyTask);
+  byId("controls").addEventListener("submit", event => event.preventDefault());
+  new ResizeObserver(showCurves).observe(byId("chart"));
+  askAll();
+}
+
+start();

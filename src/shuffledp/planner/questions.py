@@ -1,0 +1,219 @@
+"""A question of the page: what is planned, within limits, and the task that it is about."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Shuffler
+from shuffledp.core.validate import invalid
+from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.shufflers.shuffler_kinds import KINDS
+from shuffledp.survey import (
+    Column,
+    Grouping,
+    NetworkSection,
+    ProtocolSection,
+    RandomizerSection,
+    ShufflerSection,
+    Task,
+    shuffler_of,
+)
+
+SUBJECTS = ("choices", "promise", "guesses", "bracket")
+
+# The least and the most of every number: what the page offers, and what is answered.
+LIMITS: dict[str, tuple[float, float]] = {
+    "people": (1, 10**9),
+    "epsilon0": (0.01, 20.0),
+    "delta": (1e-15, 0.1),
+    "categories": (2, 500),
+    "lower": (-1e9, 1e9),
+    "upper": (-1e9, 1e9),
+    "dimension": (2, 1000),
+    "imperfection": (0.0, 5.0),
+    "alpha": (0.01, 20.0),
+    "group_size": (2, 10**6),
+    "degree": (2, 64),
+    "rounds": (0, 500),
+    "colluders": (0, 10**9),
+    "repetitions": (1, 1000),
+}
+# Groups and graphs are made here, person by person.
+MOST_OF = {"groups": 10**6, "graph": 10**5, "": 10**9}
+PEOPLE_FILE = "people.csv"
+_USUAL_BATCH = 100
+_GROUP = "group"  # the public column that says who belongs together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Described):
+    """A question about one shuffler; keys that its randomizer or its shuffler does not have are not looked at.
+
+    Args:
+        about: "choices" (what can be asked), "promise" (what is stated and costs), "guesses" (what can be guessed about
+            one person) or "bracket" (the two ends of epsilon alone).
+        people: who take part.
+        epsilon0: local loss of one report, in nats; with "split-and-mix" the loss of the noisy sum.
+        delta: the remainder of the central guarantee.
+        randomizer: a kind of the table ``[randomizer]`` or ``[protocol]``.
+        categories: how many answers there are, for randomizers of categories.
+        lower: the least answer, for randomizers of numbers.
+        upper: the largest answer.
+        dimension: of vectors.
+        shuffler: a kind of the table ``[shuffler]``.
+        imperfection: gamma, of "imperfect".
+        alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
+        group_size: people of each group, at most: as few groups as that allows, nearly equal, of neighboring numbers.
+        degree: neighbors of each person in the random graph of "network".
+        rounds: how often every report is passed on there.
+        colluders: people who may collude with the analyst, or send anything, and hide nobody.
+        repetitions: how often the same people take part.
+    """
+
+    title: ClassVar[str] = "the question"
+    about: str = "promise"
+    people: int = 10_000
+    epsilon0: float = 1.0
+    delta: float = 1e-6
+    randomizer: str = "k-rr"
+    categories: int = 4
+    lower: float = 0.0
+    upper: float = 100.0
+    dimension: int = 10
+    shuffler: str = "uniform"
+    imperfection: float = 0.1
+    alpha: float = 1.0
+    group_size: int = 100
+    degree: int = 16
+    rounds: int = 30
+    colluders: int = 0
+    repetitions: int = 1
+
+    def __post_init__(self) -> None:
+        validate.one_of(SUBJECTS, about=self.about)
+        validate.one_of(randomizers(), randomizer=self.randomizer)
+        validate.one_of(KINDS, shuffler=self.shuffler)
+        for name, (least, most) in LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise invalid(f"from {least:g} to {most:g}", **{name: getattr(self, name)})
+        if self.lower >= self.upper:
+            raise invalid(f"below upper={self.upper:g}", lower=self.lower)
+        if self.colluders >= self.people:
+            raise invalid(f"below people={self.people}, so that somebody is honest", colluders=self.colluders)
+        most_people = MOST_OF[KINDS[self.shuffler].about]
+        if self.people > most_people:
+            raise invalid(f"at most {most_people} here for a {self.shuffler!r} shuffle", people=self.people)
+
+    def task(self) -> dict[str, Any]:
+        """The tables of the task file, without keys that have their usual values."""
+        section, grouped = randomizers()[self.randomizer], KINDS[self.shuffler].about == "groups"
+        fakes = {"fakes": self.colluders} if self.colluders else {}
+        least = min(self.people, max(_USUAL_BATCH, self.colluders + 1))
+        return {
+            "name": "a plan",
+            "value": "answer",
+            **({"public": [_GROUP]} if grouped else {}),
+            "people": {"expected": self.people, **fakes},
+            section.key: {"kind": self.randomizer, **self._randomizer(section)},
+            "shuffler": {"kind": self.shuffler, **self._shuffler()},
+            **({"groups": {"column": _GROUP}} if grouped else {}),
+            "release": {"delta": self.delta, "minimum_batch": least},
+        }
+
+    def _randomizer(self, section: type[RandomizerSection]) -> dict[str, Any]:
+        """Its own keys; of a protocol the colluders' noise is not counted on."""
+        if issubclass(section, ProtocolSection):
+            share = math.ceil(1e6 * self.colluders / self.people) / 1e6
+            dropout = {"dropout_fraction": share} if self.colluders else {}
+            return {"epsilon": self.epsilon0, "lower": self.lower, "upper": self.upper, **dropout}
+        known = _keys_of(section)
+        found = {name: getattr(self, name) for name in ("epsilon0", "lower", "upper", "dimension") if name in known}
+        names = [f"answer {place}" for place in range(1, self.categories + 1)]
+        return found | ({"categories": names} if "categories" in known else {})
+
+    def _shuffler(self) -> dict[str, Any]:
+        """Its own keys."""
+        if KINDS[self.shuffler].about == "graph":
+            return {"graph": f"random-regular:{self.degree}", "rounds": self.rounds}
+        known = _keys_of(ShufflerSection.members()[self.shuffler])
+        return {name: getattr(self, name) for name in ("imperfection", "alpha") if name in known}
+
+    def column(self) -> Column:
+        """The private column of the task.
+
+        Raises:
+            InvalidParameterError: if there is no such task.
+        """
+        return Task.from_dict(self.task()).column
+
+    def shuffle(self, column: Column) -> Shuffler:
+        """The shuffler as a run has it, with the groups or the graph of these people."""
+        grouping = grouping_of(self.people, self.group_size) if column.shuffler.needs_groups else None
+        if isinstance(column.shuffler, NetworkSection):
+            return shuffler_of(column, None, _graphs(self.people, self.degree))
+        return shuffler_of(column, grouping)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What asks the library for as much, or for more, about the task file; first what makes its people."""
+        found, people = [], ""
+        if KINDS[self.shuffler].about == "groups":
+            people = f" --input {PEOPLE_FILE}"
+            groups = -(-self.people // self.group_size)
+            rows = f"[print(i * {groups} // {self.people}) for i in range({self.people})]"
+            found.append(f"python -c \"print('{_GROUP}'); {rows}\" > {PEOPLE_FILE}")
+        found.append(f"shuffledp plan task.toml{people}")
+        if self.repetitions > 1 and not KINDS[self.shuffler].about:
+            found.append(f"shuffledp account task.toml --releases {self.repetitions}")
+        return (*found, f"shuffledp leakage task.toml{people} --compare --method quick")
+
+
+def randomizers() -> Mapping[str, type[RandomizerSection]]:
+    """The sections of all kinds, by kind."""
+    return {**RandomizerSection.members(), **ProtocolSection.members()}
+
+
+def _keys_of(section: type) -> set[str]:
+    return {each.name for each in fields(section)}
+
+
+@lru_cache(maxsize=4)
+def grouping_of(people: int, size: int) -> Grouping:
+    """Groups of at most this size, of people whose numbers follow each other."""
+    from shuffledp.people.groups import Groups
+
+    num_groups = -(-people // size)
+    return Grouping(Groups.from_labels(np.arange(people) * num_groups // people))
+
+
+@lru_cache(maxsize=8)
+def _graphs(people: int, degree: int) -> Graphs:
+    """The random graph, as ``shuffledp plan`` draws it for the task."""
+    from shuffledp.files import read_graphs
+
+    section = NetworkSection(graph=f"random-regular:{degree}")
+    return read_graphs(section, people, Path())
+
+
+def as_toml(task: Mapping[str, Any]) -> str:
+    """A task as a file; what JSON writes for text, numbers and lists of them is TOML too."""
+    lines = [f"{key} = {_toml(value)}" for key, value in task.items() if not isinstance(value, Mapping)]
+    for name, table in task.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidParameterError(f"a number of a task file must be finite; got {value!r}.")
+    return json.dumps(value, ensure_ascii=False)

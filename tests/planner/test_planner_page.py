@@ -1,0 +1,185 @@
+"""The page in a real browser: sliders, copy, refusals, keyboard, narrow and dark screens."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import threading
+import tomllib
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from shuffledp.planner.answers import answer
+from shuffledp.planner.planner_server import planner_app
+from shuffledp.survey import Task
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
+PICTURES = os.environ.get("SHUFFLEDP_PICTURES")  # a folder for screenshots, to be looked at
+DONE = "answers are for what is set"
+USUAL = {"people": 500}
+
+
+@cache
+def _answered(asked):
+    return answer(dict(asked))
+
+
+async def real_answers(question):
+    """Of few people and two shufflers, to save time; the others are never answered in time."""
+    if question["about"] == "choices":
+        found = answer(question)
+        return found | {"usual": found["usual"] | USUAL}
+    if question["shuffler"] not in ("uniform", "none"):
+        return {"refused": "Not answered within 5 s.", "commands": ["shuffledp plan task.toml"]}
+    if question["about"] == "bracket":
+        epsilon = 10 / question["people"] ** 0.5
+        return {"people": question["people"], "epsilon_upper": epsilon, "epsilon_lower": None, "cells": ["e", "–"]}
+    return await asyncio.to_thread(_answered, tuple(sorted(question.items())))
+
+
+@contextmanager
+def served(ask):
+    """The address of a page that asks this."""
+    config = uvicorn.Config("", host="127.0.0.1", port=0, log_level="critical", lifespan="off")
+    with config.bind_socket() as listening:
+        port = listening.getsockname()[1]
+        config.app = planner_app(ask, token="t0ken", port=port)  # noqa: S106
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}/t0ken/"
+        finally:
+            server.should_exit = True
+            thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if FOUND is None:
+        pytest.skip("there is no Chromium here: `apt-get install chromium` has one")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser, and is not installed")
+    with api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=FOUND, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served(real_answers) as found:
+        yield found
+
+
+@contextmanager
+def opened(browser, address, *, width=1200, scheme="light"):
+    """The page when all answers are there; nothing may go wrong in it."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text))
+    page.goto(address)
+    page.get_by_text(DONE).wait_for(timeout=120_000)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def cells(page, kind):
+    return page.locator(f"#row-{kind} td").all_inner_texts()
+
+
+def shown_of(page, kind, **set_to):
+    """The answer to the usual question with some numbers set; waits until the row of a shuffler shows it."""
+    asked = answer({"about": "choices"})["usual"] | USUAL | {"about": "promise", "shuffler": kind, **set_to}
+    found = _answered(tuple(sorted(asked.items())))
+    page.locator(f"#row-{kind} td").first.get_by_text(found["cells"]["epsilon"], exact=True).wait_for(timeout=60_000)
+    return found
+
+
+def test_sliders_and_numbers_change_what_is_asked_and_shown(browser, address):
+    with opened(browser, address) as page:
+        first = shown_of(page, "uniform")
+        assert [text for text in cells(page, "uniform") if not text.endswith("%")] == [
+            first["cells"][name] for name in ("epsilon", "error", "sampling", "bits", "messages")
+        ]
+        page.locator("#epsilon0").fill("2")
+        second = shown_of(page, "uniform", epsilon0=2)
+        assert second["cells"]["epsilon"] != first["cells"]["epsilon"]
+        page.locator("#epsilon0-slider").focus()
+        page.keyboard.press("Home")
+        assert page.locator("#epsilon0").input_value() == "0.1"
+        shown_of(page, "uniform", epsilon0=0.1)
+        page.get_by_text(DONE).wait_for(timeout=120_000)
+        assert page.locator("#chart path.curve").count() == 2
+
+
+def test_the_copied_task_is_one_that_plan_accepts(browser, address):
+    with opened(browser, address) as page:
+        page.locator("#chosen").select_option("none")
+        page.get_by_role("button", name="Copy the task file").click()
+        page.get_by_text("Copied.").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        task = Task.from_dict(tomllib.loads(copied))
+        assert (task.shuffler.kind, task.people.expected) == ("none", 500)
+        assert page.locator("#commands").inner_text().startswith("shuffledp plan task.toml")
+
+
+def test_refusals_are_shown_as_text_and_dangers_first(browser, address):
+    with opened(browser, address) as page:
+        assert cells(page, "network") == ["Not answered within 5 s."]
+        assert "shuffledp plan task.toml" in page.locator("#card-network").inner_text()
+        page.locator("#randomizer").select_option("split-and-mix")
+        page.locator("#card-none").get_by_text("must go with a shuffler that hides who sent what").wait_for(
+            timeout=60_000
+        )
+        danger = page.locator("#card-uniform .danger").first
+        danger.wait_for(timeout=60_000)
+        assert "whoever has them reads the answer" in danger.inner_text()
+        assert page.locator("#categories").is_hidden()
+        assert page.locator("#lower").is_visible()
+
+
+def test_everything_is_reached_by_keyboard(browser, address):
+    with opened(browser, address) as page:
+        reached = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+            if reached[-1] == "commands":
+                break
+        assert {"people", "people-slider", "randomizer", "rounds-slider", "SUMMARY", "chosen", "task", "copy"} <= set(
+            reached
+        )
+        page.locator("#copy").focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("Copied.").wait_for()
+
+
+def test_narrow_and_dark_screens_hold_the_page(browser, address):
+    for width, scheme in itertools.product((1200, 400), ("light", "dark")):
+        with opened(browser, address, width=width, scheme=scheme) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 26)"}[scheme]
+            if PICTURES:
+                page.screenshot(path=Path(PICTURES) / f"planner-{scheme}-{width}.png", full_page=True)
+
+
+def test_a_page_without_a_server_asks_through_one_function(browser, address):
+    with opened(browser, address) as page:
+        page.add_init_script(
+            "window.asked = []; const json = text => JSON.parse(text);"
+            "window.shuffledpAsk = async question => { window.asked.push(question.about);"
+            " return (await fetch('ask', {method: 'POST', body: JSON.stringify(question)})).json(); }"
+        )
+        page.reload()
+        page.get_by_text(DONE).wait_for(timeout=120_000)
+        assert set(page.evaluate("window.asked")) == {"choices", "promise", "guesses", "bracket"}
