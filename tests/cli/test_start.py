@@ -49,7 +49,7 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 LEAN = {
     "help": (["--help"], 15, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 95, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
-    "plan": (["plan", "task.toml", "--users", 50], 155, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "plan": (["plan", "task.toml", "--users", 50], 160, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out"],
         150,

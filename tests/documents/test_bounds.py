@@ -124,9 +124,10 @@ def test_the_best_theorems_alone_promise_and_rule_out_what_all_of_them_do(local)
         Curves.over_users(lambda users: protocol(local, users), **given, best_only=best_only)
         for best_only in (False, True)
     )
-    assert len(best.curves) < len(every.curves)
+    evaluated = [sum(np.isfinite(curve.epsilon).sum() for curve in curves.curves) for curves in (best, every)]
+    assert evaluated[0] < 0.8 * evaluated[1]
     np.testing.assert_allclose(best.stated, every.stated, rtol=1e-4)
-    assert np.array_equal(best.unreachable, every.unreachable, equal_nan=True)
+    np.testing.assert_allclose(best.unreachable, every.unreachable, rtol=1e-6)
 
 
 def test_the_band_is_what_is_stated_and_the_best_lower_bound_by_these_words():

@@ -17,7 +17,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind
 
-_LOSS_POINTS, _DELTA_POINTS = 18, 9
+_PER_DECADE, _LOSS_POINTS, _DELTA_POINTS = 4, 18, 9
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
 _FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
 _LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # what a picture spans at least
@@ -90,17 +90,17 @@ class Curves:
     ) -> "Curves":
         """Evaluate every theorem, from a tenth of the people to a thousand times as many.
 
-        With ``best_only`` those are left out that another one supersedes wherever they apply.
+        With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """
-        family = _Family(at=cache(lambda number: (describe(int(number)), delta)))
+        family = _Family(at=cache(lambda number: (describe(int(number)), delta)), best_only=best_only)
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
-        grid = np.logspace(lowest, highest, 2 * (highest - lowest) + 1).round().astype(np.int64)
+        grid = np.logspace(lowest, highest, _PER_DECADE * (highest - lowest) + 1).round().astype(np.int64)
         users = np.unique([*grid, people])
         if best_only:
-            best = {theorem for number in users for theorem in upper_bounds(*family.at(number))}
-            theorems = [each for each in theorems if each in best or each.kind is Kind.LOWER_BOUND]
-        curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
+            curves = tuple(family.curve(theorem, users, people) for theorem in theorems)
+        else:
+            curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         local = np.array(list(family.losses(users).values()))
         return cls(axis=Axis.USERS, values=users, here=people, local=local, curves=curves)
 
@@ -190,8 +190,9 @@ class Curves:
 
     @property
     def unreachable(self) -> NDArray[np.float64]:
-        """The largest lower bound at each value, NaN where there is none; shape (values,)."""
-        return self._extreme(np.fmax, [curve for curve in self.curves if curve.is_lower])
+        """The largest lower bound, or exact value, at each value, NaN where there is none; shape (values,)."""
+        known = [curve for curve in self.curves if curve.is_lower or curve.theorem.kind is Kind.EXACT]
+        return self._extreme(np.fmax, known)
 
     def _extreme(self, ufunc: np.ufunc, curves: list[Curve]) -> NDArray[np.float64]:
         nothing = np.full(len(self.values), math.nan)
@@ -208,6 +209,7 @@ class _Family:
     """Protocols with their deltas, one for each value of what changes."""
 
     at: Callable[[float], tuple[ProtocolModel, float]]
+    best_only: bool = False
 
     def losses(self, values: NDArray[Any]) -> dict[float, float]:
         """The local loss at each value of which there is such a protocol."""
@@ -225,7 +227,16 @@ class _Family:
     def epsilon(self, theorem: Theorem, value: float) -> float | None:
         """Epsilon, if the theorem applies."""
         model, delta = self.at(value)
-        return None if self.failing(theorem, value) else theorem.epsilon(model, delta=delta)
+        if self.failing(theorem, value) or (self.best_only and not self._is_worth(theorem, model, delta)):
+            return None
+        return theorem.epsilon(model, delta=delta)
+
+    def _is_worth(self, theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
+        """Whether the theorem can change what is promised, or what is known to be impossible."""
+        best = upper_bounds(model, delta)
+        if theorem.kind.promises:
+            return theorem in best
+        return not any(each.kind is Kind.EXACT for each in best)
 
     def curve(self, theorem: Theorem, values: NDArray[Any], here: float) -> Curve:
         """The theorem at each value."""
