@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cli.running import shuffledp
+from shuffledp.documents.leakage_document import ONE_RELEASE
 from shuffledp.planner.answers import answer, too_late
 from shuffledp.planner.questions import SUBJECTS, Question, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
@@ -126,6 +127,12 @@ def test_colluders_weaken_what_is_stated_and_are_among_what_is_assumed():
     assert many["epsilon_upper"] > few["epsilon_upper"]
     assert any("at most 500 of the 1,000" in each for each in many["trust"])
     assert asked("promise", people=500)["epsilon_upper"] == many["epsilon_upper"]
+
+
+def test_guesses_say_that_they_are_about_one_release_where_there_are_more():
+    one, more = (asked("guesses", **SMALL, repetitions=repetitions) for repetitions in (1, 2))
+    assert more["leakage"] == one["leakage"]
+    assert more["note"] == f"{one['note']} {ONE_RELEASE}"
 
 
 def test_numbers_in_cells_are_those_in_sentences():

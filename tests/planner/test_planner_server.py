@@ -92,7 +92,7 @@ def test_without_the_token_nothing_is_found(token):
 def test_what_is_no_json_object_is_refused(body):
     found = call("POST", "ask", content=body)
     assert found.status_code == 400
-    assert found.json() == {"refused": "the question must be a JSON object.", "commands": []}
+    assert found.json() == {"refused": "the question must be a JSON object."}
 
 
 def test_long_questions_are_not_read():
@@ -121,7 +121,7 @@ def fail(error):
 def test_what_comes_too_late_or_fails_is_an_answer_too_and_walks_wait_apart():
     quick, slow = Instead(fail(LocalProtocolError("a bug."))), Instead(fail(TimeoutError()))
     ask = asking(quick, slow)
-    assert anyio.run(ask, {"people": 3}) == {"refused": "a bug.", "commands": []}
+    assert anyio.run(ask, {"people": 3}) == {"refused": "a bug."}
     late = anyio.run(ask, {"shuffler": "network"})
     assert late["refused"].startswith("Not answered within 5 s.")
     assert late["commands"][0] == "shuffledp plan task.toml"

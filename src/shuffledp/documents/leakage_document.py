@@ -62,7 +62,7 @@ _NUMBERS = (
     "Not computed for numbers: how well one is guessed depends on what is believed of all possible ones, and on how "
     "near is near enough. What is promised about any two numbers is at the top of this page."
 )
-_SHARE = "All of this is about this release of this column alone; the other releases tell more."
+ONE_RELEASE = "All of this is about this release of this column alone; the other releases tell more."
 _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 
 
@@ -198,7 +198,7 @@ def leakage_section(outcome: ColumnOutcome) -> Section:
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
     """What the page of a release says: all of it, or why not."""
     local, model, command = outcome.model.local, outcome.model, _command(outcome)
-    share = told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
+    share = told(ONE_RELEASE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
     if not isinstance(local, FrequencyModel):
         return (*share, Text(_NUMBERS, on=PAGE))
     size = count(local.domain_size)

@@ -17,7 +17,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.document import Headline
-from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, bars_of
+from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
 from shuffledp.documents.plan_document import what_to_expect
 from shuffledp.documents.statement_document import Loss, promise_of
 from shuffledp.documents.words import NOTHING, small_sample
@@ -38,27 +38,26 @@ def answer(asked: Mapping[str, Any]) -> Answer:
            --compare --method quick`` for the task file in the answer, word for word and digit for digit.
         2. What they refuse is an answer too: ``refused`` says why.
     """
-    question: Question | None = None
     try:
         question = Question.from_dict(asked)
         return {"about": question.about, **_ABOUT[question.about](question)}
     except ShuffleDPError as error:
-        return refusal(question, str(error))
+        return refusal(str(error))
 
 
-def refusal(question: Question | None, reason: str) -> Answer:
-    """The answer that there is none, with the command to ask where there may be more."""
-    return {"refused": reason, "commands": [] if question is None else list(question.commands)}
+def refusal(reason: str) -> Answer:
+    """The answer that there is none."""
+    return {"refused": reason}
 
 
 def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
-    """The answer to a question that takes longer than this."""
+    """The answer to a question that takes longer than this: its task, and the command to ask."""
     try:
         question = Question.from_dict(asked)
     except ShuffleDPError as error:
-        return refusal(None, str(error))
+        return refusal(str(error))
     reason = f"Not answered within {seconds:g} s. On the command line it takes the time that it needs."
-    return refusal(question, reason) | {"task": as_toml(question.task())}
+    return refusal(reason) | {"commands": list(question.commands), "task": as_toml(question.task())}
 
 
 def _choices(_: Question) -> Answer:
@@ -97,7 +96,8 @@ def _promise(question: Question) -> Answer:
         "option": plan.chosen.to_dict(),
         "messages": messages,
         "cells": _cells(plan, found, messages),
-        "dangers": list(_dangers(found.upper, model)),
+        "dangers": [each.text for each in found.upper.trust if each.is_danger],
+        "warnings": list(model.local.warnings),
         "promise": _headline(found.upper),
         "bracket": bracket_of(found),
         "expected": " ".join(filter(None, [what_to_expect(plan), _small(column, question)])),
@@ -123,7 +123,8 @@ def _guesses(question: Question) -> Answer:
     found = compare_guaranteed(model, delta=question.delta, sampling=False, method="quick")
     bars = {known: [_bar(bar) for bar in bars_of(found, known)] for known in ADVERSARIES}
     shown = {known: {"who": f"Somebody {whom}", "bars": bars[known]} for known, whom in ADVERSARIES.items()}
-    return {"leakage": found.to_dict(), "shown": shown, "note": CORRELATED}
+    note = f"{CORRELATED} {ONE_RELEASE}" if question.repetitions > 1 else CORRELATED
+    return {"leakage": found.to_dict(), "shown": shown, "note": note}
 
 
 _ABOUT: dict[str, Callable[[Question], Answer]] = dict(
@@ -141,11 +142,6 @@ def _examination(question: Question, model: ProtocolModel, stated: tuple[Privacy
 
 def _ends(found: Examination) -> Answer:
     return {"epsilon_upper": encode(found.epsilon_upper), "epsilon_lower": encode(found.epsilon_lower)}
-
-
-def _dangers(stated: PrivacyStatement, model: ProtocolModel) -> tuple[str, ...]:
-    """What a reader must know first: by which single party an answer is read, and what the randomizer warns of."""
-    return (*(each.text for each in stated.trust if each.is_danger), *model.local.warnings)
 
 
 def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:

@@ -93,7 +93,7 @@ def asking(quick: AnsweringProcess, slow: AnsweringProcess) -> Ask:
     async def ask(question: Question) -> Mapping[str, Any]:
         nonlocal waiting
         if waiting >= MOST_WAITING:
-            return refusal(None, f"more than {MOST_WAITING} questions wait; ask again when they are answered.")
+            return refusal(f"more than {MOST_WAITING} questions wait; ask again when they are answered.")
         waiting += 1
         try:
             process = slow if question.get("shuffler") == _SLOW else quick
@@ -101,7 +101,7 @@ def asking(quick: AnsweringProcess, slow: AnsweringProcess) -> Ask:
         except TimeoutError:
             return too_late(question, SECONDS)
         except LocalProtocolError as error:
-            return refusal(None, str(error))
+            return refusal(str(error))
         else:
             return found
         finally:
@@ -136,7 +136,7 @@ def planner_app(
         except (ValueError, RecursionError):
             question = None
         if not isinstance(question, dict):
-            return JSONResponse(refusal(None, "the question must be a JSON object."), 400)
+            return JSONResponse(refusal("the question must be a JSON object."), 400)
         return JSONResponse(dict(await ask(question)))
 
     pages = [Route(f"/{token}/{path}", _file(name)) for path, name in _FILES.items()]

@@ -3,7 +3,7 @@
 // The one way out of this page. A copy without a server sets `window.shuffledpAsk`, from a question to a promise of its answer.
 const ask = window.shuffledpAsk ?? (async question => {
   const found = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
-  return found.ok ? found.json() : { refused: `The planner answered ${found.status}: ${await found.text()}`, commands: [] };
+  return found.ok ? found.json() : { refused: `The planner answered ${found.status}: ${await found.text()}` };
 });
 
 // name, label, group of controls, scale of the slider, and of which answers or shufflers it is
@@ -171,7 +171,7 @@ async function answerTo(asking) {
   const key = JSON.stringify(asking);
   if (!cache.has(key)) {
     let found;
-    try { found = await ask(asking); } catch { return { refused: "The planner does not answer; was it stopped?", commands: [] }; }
+    try { found = await ask(asking); } catch { return { refused: "The planner does not answer; was it stopped?" }; }
     if (cache.size >= KEPT) cache.delete(cache.keys().next().value);
     cache.set(key, found);
   }
@@ -214,16 +214,18 @@ function showCard(kind) {
   const found = promises[kind], parts = [element("div", {}, element("h3", {}, kind), element("p", { class: "note" }, choices.shufflers.find(each => each.kind === kind).best_for))];
   if (!found) return;
   if (found.refused) {
-    const commands = found.commands.length ? [element("pre", {}, found.commands.join("\n"))] : [];
+    const commands = found.commands ? [element("pre", {}, found.commands.join("\n"))] : [];
     parts.push(element("div", { class: "rest" }, element("p", { class: "refused" }, found.refused), ...commands));
   } else {
-    const danger = element("div", {}, ...found.dangers.map(each => element("p", { class: "danger" }, each)));
+    const first = found.dangers.length ? [element("h4", { class: "first" }, "First of all, it holds only as long as")] : [];
+    const danger = element("div", {}, ...first, ...[...found.dangers, ...found.warnings].map(each => element("p", { class: "danger" }, each)));
+    const remarks = found.remarks.map(each => element("p", { class: "note" }, each));
     const [label, value] = found.promise.numbers[0] ?? ["", "Nothing is promised"];
     const weak = found.promise.weakness ? [element("p", { class: "danger" }, found.promise.weakness)] : [];
     const others = found.trust.filter(each => !found.dangers.includes(each));
     parts.push(
       danger,
-      element("div", {}, element("p", { class: "big" }, element("small", {}, `${label} `), value), ...weak, element("p", {}, found.bracket)),
+      element("div", {}, element("p", { class: "big" }, element("small", {}, `${label} `), value), ...weak, element("p", {}, found.bracket), ...remarks),
       element("div", {}, element("h4", {}, "Costs"), element("p", {}, found.expected)),
       element("div", {}, element("h4", {}, "Guesses about one person"), ...guessed(guesses[kind])),
       element("div", {}, element("h4", {}, "It holds as long as"), element("ul", {}, ...others.map(each => element("li", {}, each)))),
