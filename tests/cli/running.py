@@ -95,11 +95,13 @@ class _Terminal(io.TextIOWrapper):
         return True
 
 
-def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8", merged: bool = False) -> Result:
-    """Run a command, with its error stream on a terminal or not, or as part of its output."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
-    err = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
-    err = out if merged else err
+def shuffledp(
+    *arguments: object, terminal: bool = False, screen: bool = False, encoding: str = "utf-8", merged: bool = False
+) -> Result:
+    """Run a command, with its error stream on a terminal or not, or ``merged`` with its output, perhaps on a screen."""
+    out = (_Terminal if screen else io.TextIOWrapper)(io.BytesIO(), encoding=encoding, write_through=True)
+    below = out.buffer if merged else io.BytesIO()
+    err = (_Terminal if terminal else io.TextIOWrapper)(below, encoding=encoding, write_through=True)
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     code: Any = 0
     try:
@@ -110,7 +112,7 @@ def shuffledp(*arguments: object, terminal: bool = False, encoding: str = "utf-8
     finally:
         for each, handler in handlers.items():
             signal.signal(each, handler)
-    return Result(code or 0, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+    return Result(code or 0, *(stream.detach().getvalue().decode(encoding) for stream in (out, err)))
 
 
 def refused(code, *arguments) -> str:

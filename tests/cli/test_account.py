@@ -36,9 +36,13 @@ def without_time(printed):
 
 def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_best():
     found = examine(protocol(LdpModel(epsilon0=1.0)), delta=1e-6)
-    said = text(*LDP)
-    assert said.startswith(" ".join(str(found.upper).split()))
-    assert re.search(r"guesses right at most 5\d\.\d% of the time", said)
+    lines = shuffledp(*LDP).out.splitlines()
+    assert lines[0] == "epsilon <= 0.04321   delta 1e-06   10,000 reports, each epsilon0 = 1"
+    assert len(lines) == 4
+    said = text(*LDP, "-v")
+    assert " ".join(str(found.upper).split()) in said
+    assert all(hypothesis.text in said for hypothesis in found.upper.basis.hypotheses)
+    assert re.search(r"guesses right between two at most 5\d\.\d% of the time", said)
     assert re.search(
         r"The best possible epsilon is between 0\.03\d+ and 0\.0\d+: what is stated is at most 1\.\d+", said
     )
@@ -83,14 +87,18 @@ def test_a_matrix_is_described_by_its_file(folder):
 def test_a_matrix_that_is_not_locally_private_is_accounted_for_where_the_shuffle_alone_protects(folder):
     (folder / "matrix.csv").write_text("0.999,0.001,0\n0.998,0.001,0.001\n", encoding="utf-8")
     options = ("account", "--channel", "matrix.csv", "--users", 5000, "--delta")
-    assert "One report by itself is not locally private (epsilon0 is infinite)" in text(*options, 0.01)
+    assert "One report by itself is not locally private (epsilon0 is infinite)" in text(*options, 0.01, "-v")
     assert shuffledp(*options, 0.01, "--json").json["epsilon0"] == "inf"
     message = refused(2, *options, 1e-6)
     assert "is not locally private (some output is impossible for one input and not for another" in message
 
 
 def test_the_table_lists_every_theorem_with_its_number_or_its_reason():
-    said = text(*LDP, "--table")
+    applying = shuffledp(*LDP, "--table").out
+    assert "fmt21-closed" in applying
+    assert "efmrtt19-closed" not in applying
+    assert re.search(r"^\d+ theorems more do not apply here; -v says why\.$", applying, re.MULTILINE)
+    said = text(*LDP, "--table", "-v")
     for theorem in THEOREMS:
         assert f" {theorem.id} " in said
     assert "efmrtt19-closed - needs epsilon0 <= 0.5; got epsilon0=1" in said
@@ -138,7 +146,7 @@ def test_renyi_releases_colluders_and_a_local_remainder_are_options():
 
 
 def test_one_person_gets_no_amplification_and_is_told_so():
-    said = text("account", "--epsilon0", 1, "--users", 1, "--delta", 1e-6)
+    said = text("account", "--epsilon0", 1, "--users", 1, "--delta", 1e-6, "-v")
     assert "no amplification by shuffling: a single report has no others to hide among" in " ".join(said.split())
     assert "divides that by" not in said
 

@@ -227,7 +227,7 @@ def test_where_nothing_is_audited_the_exit_code_the_text_the_json_and_the_page_s
     page, task = tmp_path / "audit.html", write_task(tmp_path, **SMALL | {"randomizer": {"epsilon0": 12.0}})
     found = shuffledp("audit", task, "--trials", 50, "--output", page)
     assert (found.code, found.err) == (6, "")
-    assert "with 5 people: Nothing was audited" in " ".join(found.out.split())
+    assert found.out.startswith("risk survey   nothing was audited   5 invented people\n")
     assert "CONSISTENT" not in found.out
     html = page.read_text(encoding="utf-8")
     assert "Audit: nothing was audited" in html

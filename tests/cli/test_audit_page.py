@@ -56,9 +56,10 @@ def test_losses_are_named_by_their_guarantee(tmp_path):
 
 
 @pytest.mark.parametrize("delta", [0.01, 1.23456e-7], ids=["short", "long"])
-def test_each_paragraph_is_preceded_by_a_line_that_says_it_in_short(tmp_path, delta):
+def test_each_paragraph_is_preceded_by_a_line_that_says_it_in_short(tmp_path, monkeypatch, delta):
+    monkeypatch.setenv("COLUMNS", "80")
     task = write_task(tmp_path, **SMALL | {"release": {"delta": delta}})
-    found = shuffledp("audit", task, "--trials", 400, "--seed", 1)
+    found = shuffledp("audit", task, "--trials", 400, "--seed", 1, "-v", "--color", "never", screen=True)
     claimed = r"claimed epsilon (<=|>=|=) [\d.]+ at delta = [\de.-]+"
     shown = r"(strongest attack shows >= [\d.]+ \(99%\)|not audited)"
     paragraphs = re.findall(rf"{claimed};\s+{shown}\n(CONSISTENT|NOT-AUDITED): ", found.out)
@@ -68,13 +69,13 @@ def test_each_paragraph_is_preceded_by_a_line_that_says_it_in_short(tmp_path, de
 
 def test_people_and_rounds_are_counted_in_words(tmp_path):
     one = write_task(tmp_path, **SMALL | {"people": {"expected": 1}, "shuffler": {"kind": "none"}})
-    assert "Audit of k-rr without a shuffle with 1 person:" in shuffledp("audit", one, "--trials", 50).out
+    assert "Audit of k-rr without a shuffle with 1 person:" in shuffledp("audit", one, "--trials", 50, "-v").out
     shares = task_with(**SMALL | {"people": {"expected": 20}})
     shares["protocol"] = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 1}
     shares["shuffler"] = {"kind": "imperfect", "imperfection": 0.5}
     del shares["randomizer"]
     one.write_text(toml(shares), encoding="utf-8")
-    told = " ".join(shuffledp("audit", one, "--trials", 50).out.split())
+    told = " ".join(shuffledp("audit", one, "--trials", 50, "-v").out.split())
     assert re.search(r"through \d+ imperfect rounds side by side with 20 people", told)
     assert "inf" not in told
     assert "local-dp, without a bound" in told

@@ -88,18 +88,18 @@ def test_rows_are_one_line_each_where_there_is_room():
 def test_that_handing_in_all_is_better_is_said_only_where_it_is():
     single = replace(PLAN, protocol="single", epsilon_of_all=0.5)
     hint = 'With protocol = "all" epsilon = 0.5 would hold after as many rounds, and estimates would err less'
-    assert any(hint in sentence for sentence in network_sentences(single, 1e-6, 1))
+    assert any(hint in each.text for each in network_sentences(single, 1e-6, 1))
     for other in (PLAN, replace(single, epsilon_of_all=0.9983)):
-        assert not any('protocol = "all"' in sentence for sentence in network_sentences(other, 1e-6, 1))
+        assert not any('protocol = "all"' in each.text for each in network_sentences(other, 1e-6, 1))
 
 
 def test_what_is_not_looked_for_in_many_parts_is_said():
     many = replace(PLAN, num_parts=65, parts=(), fewest_rounds=None, mixing_time=None, distance_rounds=None)
-    said = " ".join(network_sentences(many, 1e-6, 1))
+    said = " ".join(each.text for each in network_sentences(many, 1e-6, 1))
     assert "uniform shuffle of each part are not known: in more than 8 parts they are not looked for." in said
     assert "Mixing times are not worked out for more than 64 parts." in said
     assert "No number of rounds was found" not in said
     assert "never" not in said
-    few = " ".join(network_sentences(replace(many, num_parts=8, parts=(PART,) * 8), 1e-6, 1))
+    few = " ".join(each.text for each in network_sentences(replace(many, num_parts=8, parts=(PART,) * 8), 1e-6, 1))
     assert "No number of rounds was found" in few
     assert "Mixing" not in few

@@ -62,7 +62,7 @@ def test_a_nan_in_text_is_a_missing_answer(run):
 
 
 def test_why_a_sampling_error_is_not_there_is_said(run):
-    assert "-: reports like these cannot tell sampling from randomizing" in run(kind="one-bit-mean").out
+    assert "-: reports like these cannot tell sampling from randomizing" in run("-v", kind="one-bit-mean").out
 
 
 def test_a_mean_has_the_name_of_its_column(run, folder):

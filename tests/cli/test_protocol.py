@@ -58,9 +58,11 @@ def run(*further):
 )
 def test_a_run_estimates_the_mean_and_says_that_nothing_holds_before_the_shuffle(place, shuffler):
     write_protocol(place, shuffler=shuffler)
-    result = run()
+    result = run("-v")
     assert result.code == 0, result.err
     text = " ".join(result.out.split())
+    assert text.startswith("WARNING: This holds only as long as nobody but the shuffler has all messages of one person")
+    assert "messages of 190 people, unprotected until shuffled" in text
     assert "messages of 190 people released" in text
     assert "no guarantee, epsilon is infinite" in text
     assert "nobody but the shuffler has all messages of one person" in text
@@ -116,14 +118,14 @@ def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
 
 def test_a_plan_shows_the_certificate_and_what_others_say(place):
     write_protocol(place, protocol={"epsilon": 2.0})
-    result = shuffledp("plan", "task.toml")
+    result = shuffledp("plan", "task.toml", "-v")
     text = " ".join(result.out.split())
     assert "No other randomizer" not in text
     assert "randomizers whose every report guarantees epsilon = 2 by itself" in text
     assert "from 0 to 100 the standard error will be at most" in text
     assert "Rounding to 15 steps adds at most" in text
     assert "twice the precision costs one bit a message" in text
-    assert "they would err no more than this, and mostly far less:" in text
+    assert "they would err no more than this, and mostly far less." in text
     assert "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum." in text
     assert "The rule of thumb only counts single people" in text
     assert (result.code, result.err) == (0, "")
@@ -198,7 +200,7 @@ def test_whole_numbers_are_exact_and_others_refused(place):
     assert row["estimate"] == pytest.approx(sum(TRUTH), abs=8 * row["standard_error"])
     assert float(row["estimate"]).is_integer()
     shown = shuffledp("run", "task.toml", "--input", "minutes.csv", "--output", "shown").out
-    assert re.search(r"^minutes +-?\d+ +-?\d+ to -?\d+ ", shown, re.MULTILINE)
+    assert re.search(r"^minutes +-?[\d,]+ +-?[\d,]+ to -?[\d,]+$", shown, re.MULTILINE)
     assert "sampling alone" not in shown
     write_minutes(place, [*TRUTH[:189], MARK])
     line = refused(3, "run", "task.toml", "--input", "minutes.csv", "--output", "again")

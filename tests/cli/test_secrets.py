@@ -88,7 +88,7 @@ def test_the_good_table_is_good(tmp_path):
         out = tmp_path / f"{name}.out"
         result = shuffledp("run", write_task(tmp_path, **PEOPLE), "--input", tmp_path / name, "--output", out)
         assert result.code == 0, result.err
-        assert "60 rows received" in result.out
+        assert "60 reports, each epsilon0 = 2" in result.out
         assert_clean(out, result.out, result.err)
 
 

@@ -32,7 +32,7 @@ from shuffledp.accounting.theorems import THEOREMS
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Agg"}
+TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Agg"}
 SPHINX_BUILD = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
 MAX_EXAMPLE_LINES = 60
 LONG_PAGES = {"several-questions", "how-much-does-shuffling-buy", "imperfect-shuffling"}  # half a minute each
@@ -128,7 +128,7 @@ def run_commands(name: str, block: Block, status: int) -> None:
     for command, shown in commands(block.text):
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            done = cli_run(*shlex.split(command)[1:], merged=True)
+            done = cli_run(*shlex.split(command)[1:], merged=True, screen=True)
         place = f"{name}:{block.line}: $ {command}"
         assert done.code == status, f"{place}\nexit status {done.code}, not {status}:\n{done.out}"
         assert matches(shown, done.out), f"{place}\nthe page shows:\n{shown}\nbut it prints:\n{done.out}"

@@ -7,7 +7,7 @@ from rich.console import Console
 
 import shuffledp as sdp
 from shuffledp.core.statement_terms import Trust
-from shuffledp.documents.document import Document, Listing, Text
+from shuffledp.documents.document import Document, Listing, Role, Text
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.terminal import show
 from shuffledp.testing import SeededSource
@@ -35,18 +35,21 @@ def test_it_is_first_and_bold(kind):
     listing = next(block for block in promise.trust if isinstance(block, Listing))
     assert listing.items[0] == danger.text
     assert listing.bold == (danger.text,)
-    shown = next(block for block in promise.headline if isinstance(block, Text))
-    assert danger.text in shown.text
-    assert shown.bold == (danger.text,)
+    first, whole, *_ = (block for block in promise.headline if isinstance(block, Text))
+    assert (first.text, first.role) == (f"This holds only as long as {danger.text}.", Role.DANGER)
+    assert danger.text in whole.text
+    assert whole.bold == (danger.text,)
 
 
 @pytest.mark.parametrize("kind", DANGERS)
-def test_a_terminal_that_can_prints_it_bold(kind):
+def test_a_terminal_prints_it_before_all_else_in_red_and_bold_in_the_whole_statement(kind):
     screen = io.StringIO()
     show(
         Document(promise=promise_of(statements(kind)), sections=()),
         Console(file=screen, force_terminal=True, width=4000, color_system="standard"),
+        detail=True,
     )
+    assert screen.getvalue().startswith(f"\x1b[1;31mWARNING: This holds only as long as {DANGERS[kind].text}.\x1b[0m\n")
     assert f"\x1b[1m{DANGERS[kind].text}\x1b[0m" in screen.getvalue()
 
 

@@ -80,7 +80,7 @@ def _no_picture(_figure: object, buffer: Any, **_options: object) -> None:
 
 
 def outputs(case: Case, folder: Path) -> dict[str, Any]:
-    """What came of a case: the code it ends with, its JSON, the numbers on its screen, the contents of its files."""
+    """What came of a case: its code, its JSON, all numbers that its screen can show, the contents of its files."""
     write_inputs(folder)
     before = Path.cwd()
     os.chdir(folder)
@@ -103,7 +103,7 @@ def _last(case: Case) -> dict[str, Any]:
     found["files"] = {name: contents(Path(name)) for name in case.files}
     if case.text:
         options = ("--force",) if case.json and "--output" in last else ()
-        result = shuffledp(*last, *options)
+        result = shuffledp(*last, *options, "--verbose")
         found |= {"code": result.code, "numbers": " ".join(numbers(result.out))}
     return found
 

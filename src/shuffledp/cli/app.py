@@ -12,8 +12,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_command import account, calibrate, leakage
-from shuffledp.cli.options import PARAMETERS, named
-from shuffledp.cli.plan_command import audit, graph_app, plan, planner
+from shuffledp.cli.options import PARAMETERS, named, on_screen
+from shuffledp.cli.plan_command import audit, graph_app, inspect, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
@@ -31,7 +31,8 @@ app = typer.Typer(
 )
 
 for command in (plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
-    app.command()(command)
+    app.command()(on_screen(command))
+graph_app.command()(on_screen(inspect))
 app.add_typer(graph_app)
 
 

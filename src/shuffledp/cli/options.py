@@ -1,12 +1,19 @@
-"""Options that several commands share, each composed once, and what ``--json`` does."""
+"""Options that several commands share, each composed once, and what is printed of a result."""
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
@@ -70,16 +77,79 @@ def named(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
+# ---- the screen ------------------------------------------------------------------------------------------------------
+
+
+class Color(StrEnum):
+    """When there are colors: where the output is a terminal, always, or never."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """How much a command prints, and when in colors."""
+
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print all there is to say: theorem, hypotheses, lower bounds, ...")
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no text but warnings and errors.")] = False
+    color: Annotated[Color, typer.Option(help="When to print in colors.")] = Color.AUTO
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise InvalidParameterError("--quiet must be left out beside --verbose, which prints more; got both.")
+
+
+_SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
+
+
+def on_screen(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of a `Screen`, which holds while it runs."""
+    own, options = inspect.signature(command), inspect.signature(Screen).parameters
+
+    @wraps(command)
+    def with_screen(**given: Any) -> None:
+        held = _SCREEN.set(Screen(**{name: given.pop(name) for name in options}))
+        try:
+            command(**given)
+        finally:
+            _SCREEN.reset(held)
+
+    with_screen.__signature__ = own.replace(parameters=[*own.parameters.values(), *options.values()])  # type: ignore[attr-defined]
+    with_screen.__annotations__ = command.__annotations__ | Screen.__annotations__
+    return with_screen
+
+
+def screen() -> Screen:
+    """The screen of the command that is running."""
+    return _SCREEN.get() or Screen()
+
+
 def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool) -> None:
-    """A result on the terminal, or as one JSON object; the document is only made where it is shown."""
-    from rich.console import Console
-
-    from shuffledp.documents.terminal import show
-
+    """A result as one JSON object, or on the screen; the document is only made where it is shown."""
     if as_json:
         print_json(found.to_dict())
     else:
-        show(document(), Console(highlight=False))
+        show_document(document)
+
+
+def show_document(document: "Callable[[], Document]") -> None:
+    """A document on the screen, as wide as the terminal; into a pipe or a file, in whole lines."""
+    from rich.console import Console
+
+    from shuffledp.documents.terminal import COLORS, show, whole_lines
+
+    detail, color = screen().verbose, screen().color
+    if screen().quiet:
+        return
+    if sys.stdout.isatty():
+        show(document(), Console(highlight=False, **COLORS[color]), detail=detail)
+    else:
+        sys.stdout.write(whole_lines(document(), detail=detail, color=color))
+        sys.stdout.flush()
 
 
 def print_json(content: dict[str, Any]) -> None:

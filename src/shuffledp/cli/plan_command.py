@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shuffledp.cli.options import Earlier, Force, Json, People, TaskFile, print_json, show_result
+from shuffledp.cli.options import Earlier, Force, Json, People, TaskFile, print_json, screen, show_document, show_result
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 
 Statistics = Annotated[
@@ -108,7 +108,8 @@ def planner(
     from shuffledp.planner.planner_server import serve
 
     def ready(address: str) -> None:
-        typer.echo(f"The planner is at {address} until you press Ctrl-C.")
+        if not screen().quiet:
+            typer.echo(f"The planner is at {address} until you press Ctrl-C.")
         if not no_browser:
             webbrowser.open(address)
 
@@ -182,7 +183,6 @@ def _graph() -> None:
     """Graphs of people, along which reports can walk."""
 
 
-@graph_app.command()
 def inspect(
     edges: Annotated[
         Path, typer.Argument(metavar="EDGES", readable=False, help="Edge list: CSV, text, Parquet or .npz; public.")
@@ -191,10 +191,7 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Say what a graph is like for walks: its parts, how irregular it is, and how fast walks on it mix."""
-    from rich.console import Console
-
     from shuffledp.documents.network_document import graph_as_dict, graph_document
-    from shuffledp.documents.terminal import show
     from shuffledp.files.people_files import read_graph
     from shuffledp.laws.walk_distributions import mixing_rounds
     from shuffledp.people.graphs import describe_graph, largest_parts
@@ -216,5 +213,4 @@ def inspect(
     if json:
         print_json({"graph": str(edges), **graph_as_dict(description, mixing)})
         return
-    document = graph_document(description, mixing, str(edges), weighted=graph.weights is not None)
-    show(document, Console(highlight=False))
+    show_document(lambda: graph_document(description, mixing, str(edges), weighted=graph.weights is not None))

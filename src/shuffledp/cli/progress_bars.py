@@ -7,11 +7,13 @@ from contextlib import contextmanager, nullcontext
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from shuffledp.cli.options import screen
 from shuffledp.core.text import printable
+from shuffledp.documents.terminal import COLORS
 from shuffledp.files import Watch
 
 
-class _Screen(Watch):
+class _Bars(Watch):
     """Bars for steps, and what is said when they are gone."""
 
     def __init__(self, bars: Progress | None) -> None:
@@ -44,8 +46,9 @@ def watching(unit: str = "rows") -> Iterator[Watch]:
         TextColumn(f"{{task.completed:,.0f}} {unit}"),
         TimeRemainingColumn(),
     )
-    bars = Progress(*columns, console=Console(stderr=True), transient=True) if sys.stderr.isatty() else None
-    screen = _Screen(bars)
+    shown, colors = sys.stderr.isatty() and not screen().quiet, COLORS[screen().color]
+    bars = Progress(*columns, console=Console(stderr=True, **colors), transient=True) if shown else None
+    watch = _Bars(bars)
     with bars or nullcontext():
-        yield screen
-    sys.stderr.write("".join(screen.notices))
+        yield watch
+    sys.stderr.write("".join(watch.notices))

@@ -62,6 +62,11 @@ class Trust(StrEnum):
         return _TRUST_IN_WORDS[self]
 
     @property
+    def name_of_trusted(self) -> str:
+        """Whom or what is trusted, in a word or two."""
+        return _TRUSTED[self]
+
+    @property
     def is_danger(self) -> bool:
         """True where a single party that breaks it reads an answer: readers must not miss it."""
         return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND)
@@ -79,6 +84,19 @@ _TRUST_IN_WORDS = {
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
     Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
     Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
+}
+
+_TRUSTED = {
+    Trust.ALL_SHARES: "messages only at the shuffler",
+    Trust.FIRST_ROUND: "first receivers",
+    Trust.OWN_DEVICE: "devices",
+    Trust.SHUFFLER: "shuffler",
+    Trust.NO_COLLUSION: "no collusion",
+    Trust.RELAYS: "everybody on the way",
+    Trust.UNOBSERVED: "no observer",
+    Trust.HONEST_USERS: "everybody counted",
+    Trust.EVERYBODY: "everybody counted in every round",
+    Trust.OPERATOR: "operator",
 }
 
 

@@ -9,14 +9,15 @@ import numpy as np
 
 from shuffledp.accounting import THEOREMS, Bracket, Examination, Finding
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
-from shuffledp.core.text import in_digits, shown_relation
+from shuffledp.core.text import count_of, in_digits, shown_relation
 from shuffledp.core.validate import one_of
 from shuffledp.documents.curves import Curve, Curves
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
+    TERMINAL,
     Block,
     Cell,
     Column,
@@ -32,8 +33,8 @@ from shuffledp.documents.document import (
 from shuffledp.documents.drawing import draw
 from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, stacked_chart
 from shuffledp.documents.page import page_of
-from shuffledp.documents.statement_document import Guess
-from shuffledp.documents.words import NOTHING, count, number
+from shuffledp.documents.statement_document import facts_of, meaning_in_short, said_first, trust_in_short, with_loss
+from shuffledp.documents.words import NOTHING, count, number, sent
 from shuffledp.randomizers import family_of
 
 if TYPE_CHECKING:
@@ -74,27 +75,47 @@ def calibration_document(solved: "Calibration") -> Document:
     value = f"{solved.value:,}" if solved.solved == "num_users" else in_digits(solved.value, "at least", digits=6)
     wanted = Text(f"Wanted: epsilon = {solved.target_epsilon:g}. {_SOLVED[solved.solved].format(value)}")
     promise = _promise(solved.found)
-    return Document(promise=replace(promise, headline=(wanted, Text(str(solved.statement)))))
+    given = f"epsilon0 = {solved.found.model.local.epsilon0:g} each"
+    facts = (f"{value} users", *facts_of(solved.statement), given)
+    if solved.solved == "epsilon0":
+        facts = (f"epsilon0 = {value}", *facts_of(solved.statement), count_of(solved.found.counted.num_users, "report"))
+    return Document(promise=replace(promise, facts=facts, headline=(wanted, *promise.headline)))
 
 
 def _promise(found: Examination) -> Promise:
     """The statement, what it means, and how far it is from the best possible."""
-    guarantee, grounds = found.upper.guarantee, [bracket_of(found)]
-    meaning: tuple[Text, ...] = ()
-    if isinstance(guarantee, DifferentialPrivacy) and not guarantee.is_trivial:
-        meaning = told(Guess.under(guarantee).sentence())
+    details = list[str]()
     if found.releases == 1 and 1 < found.amplification < math.inf:
         local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
-        grounds.append(
+        details.append(
             f"One report by itself has epsilon0 = {local}; shuffling {found.counted.num_users:,} of them divides that "
             f"by {factor}."
         )
     if math.isinf(found.model.local.epsilon0):
-        grounds.append("One report by itself is not locally private (epsilon0 is infinite): only the shuffle protects.")
+        details.append("One report by itself is not locally private (epsilon0 is infinite): only the shuffle protects.")
+    of_orders: tuple[Block, ...] = ()
     if found.renyi is not None:
-        grounds.append(str(found.renyi))
-    headline = (Text(str(found.upper)),)
-    return Promise(title="What is promised", headline=headline, meaning=meaning, grounds=told(*grounds))
+        brief = found.renyi.sentence_of(found.renyi.guarantee)
+        of_orders = (Text(brief, on=TERMINAL), Text(str(found.renyi), on=DETAIL))
+    return Promise(
+        title="What is promised",
+        facts=(*facts_of(found.upper), *_protocol_of(found)),
+        headline=(*said_first(found.upper), Text(found.upper.explain(), on=DETAIL)),
+        meaning=meaning_in_short(found.upper),
+        trust=trust_in_short(found.upper),
+        grounds=(
+            Text(bracket_of(found), on=DETAIL if found.slack is None else TERMINAL),
+            *told(*details, on=DETAIL),
+            *of_orders,
+        ),
+    )
+
+
+def _protocol_of(found: Examination) -> tuple[str, ...]:
+    """How many reports there are, of what loss, and how often."""
+    model = found.counted
+    counted = with_loss(sent(model, model.num_users * model.local.num_messages), model.local.guarantee)
+    return (counted, f"{found.releases} releases") if found.releases > 1 else (counted,)
 
 
 def bracket_of(found: Examination) -> str:
@@ -116,16 +137,24 @@ def best_possible(lower: float, upper: float, slack: float, whom: str = "") -> s
 def _theorems(found: Examination) -> Section:
     """Every theorem with what it gives, or why it does not apply, and the limit of many people."""
     stated = {statement.basis.theorem for statement in found.statements}
-    own = frozenset(place for place, each in enumerate(found.theorems) if each.theorem in stated)
-    columns = (Column("theorem", left=True), Column("epsilon"), Column("", left=True, folds=True))
-    rows = tuple((each.theorem, *_what(each)) for each in found.theorems)
+    apply = [each for each in found.theorems if each.epsilon is not None]
+    others = [each for each in found.theorems if each.epsilon is None]
+    own = frozenset(place for place, each in enumerate(apply) if each.theorem in stated)
     slack = "" if found.slack is None else f"upper / lower = {in_digits(found.slack, 'at most', digits=7)}"
     blocks = (
         *told("For one release each:" if found.releases > 1 else ""),
-        Table("", columns, rows, own=own),
+        _listed(apply, own),
+        *told(f"{count_of(len(others), 'theorem')} more do not apply here; -v says why." if others else ""),
+        *([replace(_listed(others), on=DETAIL)] if others else []),
         *told(slack, _limit(found)),
     )
     return Section(anchor="theorems", title="Every theorem", blocks=blocks)
+
+
+def _listed(findings: Sequence[Finding], own: frozenset[int] = frozenset()) -> Table:
+    """What each theorem gives."""
+    columns = (Column("theorem", left=True), Column("epsilon"), Column("", left=True, folds=True))
+    return Table("", columns, tuple((each.theorem, *_what(each)) for each in findings), own=own)
 
 
 def _what(finding: Finding) -> tuple[str, str]:

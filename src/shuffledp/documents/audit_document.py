@@ -10,6 +10,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, plural, said_of
 from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     TERMINAL,
     Block,
@@ -48,7 +49,15 @@ def audit_document(audited: TaskAudit) -> Document:
         kicker=_kicker(audited),
         summary=f"{count_of(audited.num_users, 'invented person', 'invented people')}, about",
         values=tuple(column.value for column in audited.columns),
-        promise=Promise(title="What was audited", headline=tuple(_outcome(audited)), grounds=tuple(_about(audited))),
+        promise=Promise(
+            title="What was audited",
+            facts=(
+                _kicker(audited).removeprefix("Audit: "),
+                count_of(audited.num_users, "invented person", "invented people"),
+            ),
+            headline=tuple(_outcome(audited)),
+            grounds=tuple(_about(audited)),
+        ),
         sections=(*columns, *((left_out,) if reasons else ()), task_section(audited.task)),
     )
 
@@ -152,7 +161,7 @@ def _column_section(audited: TaskAudit, place: int) -> Section:
 
 def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
     """For each claim a line with the claim beside what the strongest attack shows, and a paragraph with the verdict."""
-    yield Text(column.report.opening, on=TERMINAL)
+    yield Text(column.report.opening, on=DETAIL)
     for finding in column.report.findings:
         yield from _verdict(_short(finding, confidence), finding)
     if column.leakage is not None:
@@ -163,9 +172,11 @@ def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Itera
     """A line that says it in short, or two if it is wider than a terminal, and the paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
-    yield Text(f"\n{shown}", Role.HEADING, on=TERMINAL)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
-    yield Text(str(finding), _ROLES[verdict], on=TERMINAL)
+    promises = isinstance(finding, LeakageFinding) or finding.statement.kind.promises
+    yield Text(shown, Role.HEADING, on=TERMINAL)
+    brief = verdict is Verdict.CONSISTENT or not promises
+    yield Text(str(finding), _ROLES[verdict], on=DETAIL if brief else TERMINAL)
 
 
 def _short(finding: Finding, confidence: float) -> tuple[str, str]:

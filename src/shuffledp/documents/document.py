@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 
 class Medium(Flag):
-    """Where a block belongs."""
+    """Where a block belongs; DETAIL is a terminal whose reader has asked for all there is."""
 
     TERMINAL = auto()
+    DETAIL = auto()
     PAGE = auto()
     BOTH = TERMINAL | PAGE
 
 
-TERMINAL, PAGE = Medium.TERMINAL, Medium.PAGE
+TERMINAL, DETAIL, PAGE = Medium.TERMINAL, Medium.DETAIL, Medium.PAGE
 
 
 class Role(StrEnum):
@@ -39,6 +40,9 @@ class Role(StrEnum):
     BAD = "bad"
     OPEN = "open"
     PATH = "path"  # in one piece, so that it can be copied
+
+
+MUST_KNOW = (Role.WITHDRAWN, Role.DANGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class Column:
         left: whether words stand in it, and not numbers.
         folds: whether its words may go on in the next line; numbers never do as long as there is any room.
         width: the least it needs, in letters.
+        detail: whether a terminal shows it only to readers who ask for all there is.
     """
 
     head: str
@@ -103,6 +108,7 @@ class Column:
     left: bool = False
     folds: bool = False
     width: int | None = None
+    detail: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,10 +310,11 @@ class Meter(Block):
 class Promise:
     """What is promised, in parts that a medium may arrange: how much, and always first; its meaning for one person.
 
-    Then whom one must trust; why it holds, and what else is known.
+    Then whom one must trust; why it holds, and what else is known. ``facts`` are the numbers for one line.
     """
 
     title: str
+    facts: tuple[str, ...] = ()
     headline: tuple[Block, ...]
     meaning: tuple[Block, ...] = ()
     trust: tuple[Block, ...] = ()
@@ -359,10 +366,10 @@ class Document:
             yield from _unfolded(part)
 
     @property
-    def dangers(self) -> tuple[str, ...]:
-        """What a reader must know first; empty if there is nothing."""
-        found = (block.text for block in self.blocks() if isinstance(block, Text) and block.role is Role.DANGER)
-        return tuple(dict.fromkeys(found))
+    def dangers(self) -> tuple[Text, ...]:
+        """What a reader of a terminal must know first; empty if there is nothing."""
+        found = (block for block in self.blocks() if isinstance(block, Text) and block.role in MUST_KNOW)
+        return tuple(dict.fromkeys(block for block in found if TERMINAL in block.on))
 
     @property
     def charts(self) -> tuple[Chart, ...]:

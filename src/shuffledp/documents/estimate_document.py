@@ -9,6 +9,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
 from shuffledp.core.text import count_of, factor_in_digits
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     TERMINAL,
     Bar,
@@ -28,7 +29,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent, small_sample
 from shuffledp.pipeline import Release
-from shuffledp.survey import ColumnOutcome, ProtocolSection, SplitAndMixSection
+from shuffledp.survey import ColumnOutcome, ProtocolSection
 
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
@@ -89,34 +90,35 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
 
 
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """The first rows in the units of the files, and what is to be known of their errors."""
-    estimate = outcome.release.estimate
+    """The first rows, and what is to be known of them; their errors as a detail."""
+    estimate, scale = outcome.release.estimate, scale_of(outcome.release)
     sampled = not isinstance(outcome.model.local, SumModel)  # sums tell nothing of sampling
-    section = outcome.column.randomizer
-    whole = isinstance(section, SplitAndMixSection) and section.integer and estimate.statistic == "sum"
-    # Of a sum of whole numbers with whole noise, no whole number is the better for decimals.
-    digits = 0 if whole and (estimate.estimate == np.rint(estimate.estimate)).all() else 4
-    heads = (estimate.statistic, "estimate", f"{estimate.level:.0%} interval", "standard error", "sampling alone")
+    columns = [
+        Column(estimate.statistic, left=True),
+        Column("estimate"),
+        Column(f"{estimate.level:.0%} interval"),
+        Column("standard error", detail=True),
+        *([Column("sampling alone", detail=True)] if sampled else []),
+    ]
     rows = []
     for row in estimate.rows()[:_MOST_ROWS]:
-        sampling = row["sampling_error"]
+        error, sampling = (scale.plain(row[name] or 0.0, unit=False) for name in ("standard_error", "sampling_error"))
         cells = (
             name if len(name := row["target"]) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}...",
-            f"{row['estimate']:.{digits}f}",
-            f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}",
-            f"{row['standard_error']:.4f}",
-            f"{sampling:.4f}" if sampling else "-",
+            scale.plain(row["estimate"]),
+            f"{scale.plain(row['lower'])} to {scale.plain(row['upper'])}",
+            error,
+            sampling if row["sampling_error"] else "-",
         )
-        rows.append(cells if sampled else cells[:-1])
-    shown = heads if sampled else heads[:-1]
-    columns = tuple(Column(name, left=place == 0) for place, name in enumerate(shown))
-    yield Table("", columns, tuple(rows), on=TERMINAL)
+        rows.append(cells[: len(columns)])
+    yield Table("", tuple(columns), tuple(rows), on=TERMINAL)
     left_out = len(estimate.target) - _MOST_ROWS
     more = f"... and {left_out} more in estimates.csv" if left_out > 0 else ""
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(more, few_people(outcome), about, why, section.clipping, on=TERMINAL)
+    yield from told(more, few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(about, why, on=DETAIL)
 
 
 def few_people(outcome: ColumnOutcome) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
-from shuffledp.documents.document import PAGE, TERMINAL, Role, Section, Step, Steps, Text, told
+from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Role, Section, Step, Steps, Text, told
 from shuffledp.documents.words import count, listed
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
@@ -29,13 +29,14 @@ _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def flow_section(outcome: ColumnOutcome) -> Section:
-    """The drawn flow, with sentences about what a reader may stumble over; on a terminal one paragraph."""
+    """The drawn flow, with sentences about what a reader may stumble over; on a terminal in short."""
     flow, model = outcome.flow, outcome.model
     sentences = [_MISSING[outcome.column.missing], *_planned(flow, model), *_certificate(outcome), *_imperfect(model)]
-    briefly = [_in_and_out(flow, model), *_labels(outcome), *_detached(flow)]
+    beside = " ".join([*_labels(outcome), *_detached(flow)])
     blocks = (
         *told(*model.local.warnings, role=Role.DANGER),
-        Text(" ".join(briefly), on=TERMINAL),
+        Text(_in_and_out(flow, model), on=TERMINAL if flow.missing else DETAIL),
+        *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),
         *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
     )

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
-from shuffledp.core.statement_terms import Kind
+from shuffledp.core.statement_terms import Kind, Trust
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
+    TERMINAL,
     Bar,
     Bars,
     Beside,
@@ -22,6 +24,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
+from shuffledp.documents.statement_document import trusting, with_loss
 from shuffledp.documents.words import count
 from shuffledp.leakage import (
     BestGuess,
@@ -81,14 +84,30 @@ def leakage_document(
         comparison = Section(anchor="ways", title="", blocks=tuple(_ways(found, counts_right=counts_right)))
         return Document(promise=_learned(alone), sections=(comparison,))
     sentence = after_seeing(found.found, seen_in(found.model), counts_right=counts_right)
-    more = (found.found.reasons, CORRELATED if found.adversary == "uninformed" else "")
+    correlated = CORRELATED if found.adversary == "uninformed" else ""
     compared = () if found.comparison is None else tuple(_ways(found.comparison, counts_right=counts_right))
-    blocks = (_measures(found), *told(*more), *_guesses(found, answers), *compared)
-    return Document(promise=_learned(sentence), sections=(Section(anchor="leakage", title="", blocks=blocks),))
+    reasons = told(found.found.reasons, on=DETAIL | PAGE)
+    blocks = (_measures(found), *reasons, *told(correlated), *_guesses(found, answers), *compared)
+    promise = _learned(sentence, _facts(found), found.model)
+    return Document(promise=promise, sections=(Section(anchor="leakage", title="", blocks=blocks),))
 
 
-def _learned(sentence: str) -> Promise:
-    return Promise(title="What is learned", headline=(Text(sentence, Role.LEAD),))
+def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | None = None) -> Promise:
+    """The sentence, after the numbers for one line, and whom one trusts where it rests on the ``model``."""
+    trust = () if model is None else (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
+    whom = told(f"{trusting(trust)}." if trust else "", on=TERMINAL)
+    return Promise(title="What is learned", facts=facts, headline=told(sentence, role=Role.LEAD), trust=whom)
+
+
+def _facts(found: TargetExamination) -> tuple[str, ...]:
+    """How often the best guess is right, and before, and how many reports there are."""
+    each, relation = found.found, found.found.kind.relation
+    after, before = _number(each.value, relation), _number(each.prior)
+    if found.counts_right:
+        after, before = change(each)
+    sign = {"at most": "<= ", "at least": ">= ", "about": "~ "}.get(relation, "")
+    counted = with_loss(count_of(found.model.num_users, "report"), found.model.local.guarantee)
+    return f"{'right' if found.counts_right else 'worth'} {sign}{after}", f"before {before}", counted
 
 
 def _measures(found: TargetExamination) -> Table:
@@ -126,7 +145,7 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
         many = f"there are more than {MOST_LISTED} histograms"
         why = many if found.model.shuffle.is_uniform else "their order matters too"
         not_listed = f"The best guess for each set of reports is not listed: {why}."
-        yield from told(not_listed if found.adversary == "uninformed" else "")
+        yield from told(not_listed if found.adversary == "uninformed" else "", on=DETAIL | PAGE)
         return
     rows = tuple(
         (
@@ -140,9 +159,9 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
     last = "right" if found.counts_right else "worth"
     heads = (f"reports seen of {_kinds(found, answers)}", "probability", "best guess", last)
     columns = tuple(Column(name, left=place == 0, folds=True) for place, name in enumerate(heads))
-    yield Table("", columns, rows)
+    yield Table("", columns, rows, on=DETAIL | PAGE)
     if any(guess.tied for guess in found.guesses):
-        yield Text("Guesses with an 'or' between them are equally good.")
+        yield Text("Guesses with an 'or' between them are equally good.", on=DETAIL | PAGE)
 
 
 def _guessed(guess: BestGuess, answers: tuple[str, ...]) -> str:

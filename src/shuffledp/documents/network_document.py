@@ -6,6 +6,7 @@ from typing import Any
 
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     Bar,
     Bars,
@@ -55,37 +56,36 @@ def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, ta
 
     ``bits`` are those of one report; None where that differs from person to person.
     """
-    sentences = told(*network_sentences(plan, delta, bits))
+    sentences = network_sentences(plan, delta, bits)
     if not table:
         return sentences
     parts = (_parts(plan),) if len(plan.parts) > 1 else ()
     return (*sentences, _rounds(plan), *parts, *told(*map(_printed, plan.printed), role=Role.NOTE))
 
 
-def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> list[str]:
+def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tuple[Text, ...]:
     """What there is to know of walks before anybody walks."""
-    own = plan.own
+    own, better = plan.own, ""  # in all respects
     traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
-    better = []  # in all respects
     if plan.all_is_better and plan.epsilon_of_all is not None:
-        better.append(
+        better = (
             f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many '
             "rounds, and estimates would err less: no report is left out, and there are no dummies."
         )
-    return [
-        f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}.",
-        _guarantee(plan, delta),
-        *better,
+    passed = (
         f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
-        f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}",
-        *_mixing_sentences(plan),
-        *(
-            f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at "
-            f"most {chance_of(each.exposure)} on average; whoever has a colluding neighbor has no guarantee but that "
-            "of the own device."
-            for each in plan.risks[:1]
-        ),  # if trust fails: never a promise
-    ]
+        f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
+    )
+    risks = (  # if trust fails: never a promise
+        f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
+        f"{chance_of(each.exposure)} on average; whoever has a colluding neighbor has only the own device's guarantee."
+        for each in plan.risks[:1]
+    )
+    graph = f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}."
+    return (
+        *told(_guarantee(plan, delta), better, passed),
+        *told(graph, *_mixing_sentences(plan), *risks, on=DETAIL),
+    )
 
 
 def network_section(outcome: ColumnOutcome) -> Section | None:

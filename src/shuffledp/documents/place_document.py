@@ -11,6 +11,7 @@ from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     TERMINAL,
     Block,
@@ -42,7 +43,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
     own = plan.mixing
     blocks: list[Block] = [
         Text(f"Groups: {section.words}.", Role.HEADING),
-        *told(*_sentences(own, section)),
+        *_sentences(own, section),
         _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
     ]
     if plan.by_reach:
@@ -71,7 +72,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
     return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
 
 
-def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[str, ...]:
+def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
     """Sizes, order and displacement."""
     alone = ""
     if mixing.num_alone:
@@ -88,8 +89,8 @@ def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[str, ...]:
         f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
         f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; {mixing.how_kept})."
     )
-    return (f"{_sizes(mixing)}{alone}", f"{_order(mixing)} It is shuffled by {mixing.kind}.", landing, kept,
-            _chosen(mixing))  # fmt: skip
+    order = f"{_order(mixing)} It is shuffled by {mixing.kind}."
+    return (*told(f"{_sizes(mixing)}{alone}", landing, kept), *told(order, _chosen(mixing), on=DETAIL))
 
 
 def _sizes(mixing: Mixing) -> str:
@@ -139,6 +140,7 @@ def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, 
         cells,
         own=frozenset(place for place, (_, each) in enumerate(rows) if each is own),
         closing="all: everything is shuffled with everything" if mixed else "",
+        on=DETAIL,
     )
 
 

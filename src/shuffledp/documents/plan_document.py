@@ -3,17 +3,32 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import Block, Column, Document, Promise, Role, Section, Table, Text, told
+from shuffledp.documents.document import (
+    DETAIL,
+    Block,
+    Column,
+    Document,
+    Medium,
+    Promise,
+    Role,
+    Section,
+    Table,
+    Text,
+    told,
+)
 from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import small_sample
 from shuffledp.planning.mechanism_choice import Option
-from shuffledp.planning.people_needed import PeoplePlan
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
+
+if TYPE_CHECKING:
+    from shuffledp.planning.people_needed import PeoplePlan
 
 _SAYS_NOTHING = "says nothing at this size"
 _READING = (
@@ -25,8 +40,8 @@ _READING = (
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
     """The statements first, then what to expect; with ``table`` all numbers of rounds and all parts of a graph."""
-    people = told(*_people(plan))
-    promise, sections = promise_of(plan.statements), list[Section]()
+    people = count_of(plan.num_users, "person", "people")
+    promise, sections = promise_of(plan.statements, people), list[Section]()
     if plan.groups is not None and plan.task.groups is not None:
         sections.append(groups_plan_section(plan.groups, plan.task.groups))
     sections.append(Section(anchor="dangers", title="", blocks=told(*plan.warnings, role=Role.DANGER)))
@@ -40,14 +55,13 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     return Document(
         title=plan.task.name,
         digest=plan.task.sha256,
-        promise=replace(promise, headline=(*people, *promise.headline)),
+        promise=replace(promise, headline=(*told(*_people(plan)), *promise.headline)),
         sections=tuple(sections),
     )
 
 
 def _people(plan: Plan) -> Iterable[str]:
-    """How many people are planned for, and of how many anything is released where that is not any number."""
-    yield f"Planned for {plan.num_users:,} people; nothing has been collected."
+    """Of how many people anything is released, where that is not any number."""
     for column in plan.columns:
         if column.protocol is None:
             continue
@@ -77,9 +91,9 @@ def _column(column: ColumnPlan, small: str) -> Iterable[Block]:
     yield Text(f"{what_to_expect(column)}{small}")
     if column.protocol is not None:
         yield from _protocol(column.protocol, chosen)
-    yield Text(_advice(column, chosen))
+    yield Text(_advice(column, chosen), on=DETAIL if column.protocol else Medium.BOTH)
     yield _options(column, chosen)
-    yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE)
+    yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE, on=DETAIL)
 
 
 def _sent(column: ColumnPlan) -> str:
@@ -103,15 +117,18 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
     rows = tuple((name, _SAYS_NOTHING if count is None else f"{count:,}") for name, count in others)
     each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
     yield from told(
-        "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer.",
+        "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer."
+    )
+    yield from told(
         f"Certificate: num_messages = {found.num_messages:,}{each}, modulus = {found.modulus:,}, precision = "
         f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
         f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
         f"{found.imperfection:g} in all rounds but one.",
         f"Messages for each number, {found.num_shares:,} here; others would have said:",
+        on=DETAIL,
     )
-    yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False)
-    yield Text(_READING, Role.NOTE)
+    yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False, on=DETAIL)
+    yield Text(_READING, Role.NOTE, on=DETAIL)
     ratio = chosen.error.standard_error / protocol.central_error
     most = "at most " if _rounds(protocol, chosen) else ""
     yield Text(
@@ -138,18 +155,18 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
 def _advice(column: ColumnPlan, chosen: Option) -> str:
     """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
     if column.protocol is not None and len(column.options) == 1:
-        return "There is no randomizer for such answers to stand beside it:"
+        return "There is no randomizer for such answers to stand beside it."
     if column.protocol is not None:
         return (
             f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
             'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
-            "would err no more than this, and mostly far less:"
+            "would err no more than this, and mostly far less."
         )
     best = column.options[0]
     if best.error.standard_error >= chosen.error.standard_error:
-        return "No randomizer for such answers has a smaller standard error than yours; these are all:"
+        return "No randomizer for such answers has a smaller standard error than yours."
     less = 1 - best.error.standard_error / chosen.error.standard_error
-    return f"{best.kind} would have a standard error that is {less:.1%} smaller:"
+    return f"{best.kind} would have a standard error that is {less:.1%} smaller."
 
 
 def _options(column: ColumnPlan, chosen: Option) -> Table:
@@ -169,7 +186,7 @@ def _options(column: ColumnPlan, chosen: Option) -> Table:
         )
     heads = (Column("randomizer", left=True), *map(Column, ("bits", "error", "vs yours", "epsilon", "local")))
     own = frozenset(place for place, option in enumerate(column.options) if option.chosen)
-    return Table("", heads, tuple(rows), own=own)
+    return Table("", heads, tuple(rows), own=own, on=DETAIL)
 
 
 def _epsilon(guarantee: Guarantee, relation: str) -> str:
@@ -182,7 +199,7 @@ def _epsilon(guarantee: Guarantee, relation: str) -> str:
 # ---- people for a wanted error
 
 
-def people_document(plan: PeoplePlan) -> Document:
+def people_document(plan: "PeoplePlan") -> Document:
     """How many people it takes, first; then what else would do, and the lines for the task."""
     best, target = plan.options[0], plan.target_epsilon
     wanted = f"+-{plan.half_width:g} at {best.level:.0%}"

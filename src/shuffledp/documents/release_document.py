@@ -8,6 +8,7 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     TERMINAL,
     Block,
@@ -77,8 +78,9 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 def column_document(outcome: ColumnOutcome) -> Document:
     """The release of one private column."""
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
-    summary = f"{sent(outcome.model, outcome.flow.released)} about the private column"
-    return _document(outcome, outcome.column, sections, summary, [outcome.column.value])
+    counted = sent(outcome.model, outcome.flow.released)
+    summary = f"{counted} about the private column"
+    return _document(outcome, outcome.column, sections, summary, counted)
 
 
 def release_top(release: Release) -> Document:
@@ -90,8 +92,7 @@ def outcome_top(outcome: Outcome) -> Document:
     """The release of a task, as far as a notebook has room for it."""
     columns = outcome.columns.values()
     sections = [_in_short(each.release, each.column.label if len(columns) > 1 else "") for each in columns]
-    values = [column.value for column in outcome.task.columns]
-    return _document(outcome, outcome.task, sections, "About the private column:", values)
+    return _document(outcome, outcome.task, sections, "About the private column:")
 
 
 def _in_short(release: Release, column: str = "") -> Section:
@@ -138,21 +139,21 @@ def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Documen
     """The release of several columns: what holds for one person over all, then each, by its folder, in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
-    values = [column.value for column in outcome.task.columns]
-    return _document(outcome, outcome.task, [*sections, provenance_section(outcome)], summary, values)
+    counted = count_of(len(columns), "column")
+    return _document(outcome, outcome.task, [*sections, provenance_section(outcome)], summary, counted)
 
 
 def _document(
-    outcome: ColumnOutcome | Outcome, task: Column | Task, sections: list[Section], summary: str, values: list[str]
+    outcome: ColumnOutcome | Outcome, task: Column | Task, sections: list[Section], summary: str, counted: str = ""
 ) -> Document:
     return Document(
         title=task.name,
         digest=task.sha256,
         kicker=_kicker(outcome),
         summary=summary,
-        values=tuple(values),
+        values=tuple(column.value for column in (task.columns if isinstance(task, Task) else [task])),
         withdrawn=_withdrawn(outcome),
-        promise=promise_of(outcome.statements),
+        promise=promise_of(outcome.statements, counted),
         sections=tuple(sections),
     )
 
@@ -192,7 +193,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
         "and its files."
     )
     blocks = (
-        *(block for section in document.sections for block in section.blocks if TERMINAL in block.on),
+        *(block for section in document.sections for block in section.blocks if block.on & (TERMINAL | DETAIL)),
         *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
         Picture(chart, has_files=False, on=PAGE),
         table,
@@ -205,19 +206,21 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
     """The document of a release that says where its page and its files are."""
     if not outcome.task.in_blocks:
         return document.followed_by(Section(anchor="files", title="Files", blocks=_places(outcome.column, folder)))
-    columns = {f"column-{name}": _places(column, folder / name) for name, column in outcome.columns.items()}
+    columns = {
+        f"column-{name}": _places(column, folder / name, page=DETAIL) for name, column in outcome.columns.items()
+    }
     sections = [
         replace(section, blocks=(*section.blocks, *columns.get(section.anchor, ()))) for section in document.sections
     ]
-    together = told(
-        f"\nPage about all columns: {folder / RELEASE_PAGE}",
-        f"Statement about one person, over all columns: {folder / 'statement.json'}",
-        on=TERMINAL,
-        role=Role.PATH,
-    )
+    page = told(f"Page about all columns: {folder / RELEASE_PAGE}", on=TERMINAL, role=Role.PATH)
+    statement = f"Statement about one person, over all columns: {folder / 'statement.json'}"
+    together = (*page, *told(statement, on=DETAIL, role=Role.PATH))
     return replace(document, sections=(*sections, Section(anchor="files", title="Files", blocks=together)))
 
 
-def _places(outcome: ColumnOutcome, folder: Path) -> tuple[Block, ...]:
+def _places(outcome: ColumnOutcome, folder: Path, *, page: Medium = TERMINAL) -> tuple[Block, ...]:
     """Where the page and the files of a column are."""
-    return told(f"Page:  {folder / RELEASE_PAGE}", f"Files: {', '.join(outcome.files)}", on=TERMINAL, role=Role.PATH)
+    return (
+        *told(f"Page: {folder / RELEASE_PAGE}", on=page, role=Role.PATH),
+        *told(f"Files: {', '.join(outcome.files)}", on=DETAIL, role=Role.PATH),
+    )

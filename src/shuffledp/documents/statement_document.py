@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, Guarantee, LocalDP
-from shuffledp.core.statement_terms import Basis, Kind, Unit
+from shuffledp.core.statement_terms import Basis, Kind, Trust, Unit
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import factor_in_digits, in_digits, shown_relation
 from shuffledp.documents.document import (
+    DETAIL,
     PAGE,
     TERMINAL,
     Beside,
@@ -53,6 +55,7 @@ _ABOUT = {
 }
 _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 _HOLDS = "It holds as long as"
+_SIGNS = {"at most": "<=", "at least": ">=", "exactly": "="}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,14 @@ class Guess:
             "Somebody who knows the answers of all the others, and wonders which of two "
             f"{'sets of ' if several else ''}answers one person gave, with even chances before, guesses right at most "
             f"{self.text} of the time after seeing everything that is released."
+        )
+
+    def in_short(self, *, several: bool = False) -> str:
+        """The same on one line."""
+        answers, sets = ("answers", "sets of answers ") if several else ("answer", "")
+        return (
+            f"Somebody who knows everybody else's {answers} guesses right between two {sets}at most {self.text} of the "
+            "time."
         )
 
 
@@ -121,25 +132,30 @@ def _one_in(delta: float, relation: str) -> str:
     return f"one in {count(rounding(every))}"
 
 
-def promise_of(statements: Sequence[PrivacyStatement]) -> Promise:
-    """The first statement in its parts, and the others in short, marked by their kinds."""
+def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Promise:
+    """The first statement in its parts, and the others in short, marked by their kinds; ``counted`` are the reports."""
     first, *others = statements
     dangers = tuple(each.text for each in first.trust if each.is_danger)
-    lines = [f"  of which {part.label}: {part.statement.in_short}" for part in first.parts]
-    lines += [f"  {statement.in_short}{_whose(statement) if first.parts else ''}" for statement in others]
+    alone = next((each.claimed or each.guarantee for each in others if each.guarantee.type == LocalDP.type), None)
     headline: tuple[Block, ...] = (
-        Text(str(first), Role.WITHDRAWN if first.withdrawn else Role.PLAIN, bold=dangers, on=TERMINAL),
-        *told(*lines, role=Role.NOTE, on=TERMINAL),
+        *said_first(first),
+        Text(first.explain(), bold=dangers, on=DETAIL),
+        *(Text(f"  of which {part.label}: {part.statement.in_short}", Role.NOTE, on=DETAIL) for part in first.parts),
+        *(_other(each, of_several=bool(first.parts)) for each in others),
     )
+    facts = (*facts_of(first), with_loss(counted, alone, together=bool(first.parts)))
     if first.withdrawn:
-        return Promise(title="Nothing is promised", headline=(*headline, *_withdrawn(first, others)))
+        headline = (*headline, *_withdrawn(first, others))
+        return Promise(title="Nothing is promised", facts=facts, headline=headline)
     cards = tuple(tuple(_card(each, first.all_remarks)) for each in others)
     known = (Text("What else is known", Role.HEADING, on=PAGE), Beside(cards, "cards", on=PAGE))
     return Promise(
         title="Nothing is promised" if first.guarantee.is_trivial else "What is promised",
+        facts=facts,
         headline=(*headline, _large(first)),
-        meaning=tuple(_meaning(first)),
+        meaning=(*meaning_in_short(first), *_meaning(first)),
         trust=(
+            *trust_in_short(first),
             Text("Who must be trusted", Role.HEADING, on=PAGE),
             Text(_HOLDS, on=PAGE),
             Listing(first.needs, "trust", dangers, on=PAGE),
@@ -159,6 +175,70 @@ def statement_document(statement: PrivacyStatement) -> Document:
         return statements_document([statement])
     known = Section(anchor="statement", title="", blocks=tuple(_card(statement, ())))
     return Document(sections=(known,))
+
+
+# ---- in short, for a terminal ----------------------------------------------------------------------------------------
+
+
+def facts_of(statement: PrivacyStatement) -> tuple[str, ...]:
+    """Epsilon and delta, as far as they are promised."""
+    claim: Any = statement.claimed or statement.guarantee
+    letter, relation = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon", statement.kind.relation
+    loss = getattr(claim, letter)
+    shown = in_digits(loss, relation)
+    sign = _SIGNS.get(shown_relation(loss, shown, relation), "~")
+    facts = [f"{letter} {sign} {shown}", f"delta {in_digits(claim.delta, relation)}"]
+    if claim.is_trivial:
+        return ("nothing is promised",)
+    return ("nothing is promised", f"else {facts[0]}", facts[1]) if statement.withdrawn else tuple(facts)
+
+
+def with_loss(counted: str, alone: Guarantee | None, *, together: bool = False) -> str:
+    """How many reports there are, with the loss that each has by itself, or all of one person."""
+    if not isinstance(alone, DifferentialPrivacy):
+        return counted
+    if alone.is_trivial:
+        return f"{counted}, unprotected until shuffled"
+    return f"{counted}, {'together' if together else 'each'} epsilon0 = {in_digits(alone.epsilon, 'exactly')}"
+
+
+def said_first(statement: PrivacyStatement) -> tuple[Text, ...]:
+    """What must not be missed: that nothing is promised, or that somebody reads answers who breaks an agreement."""
+    if statement.withdrawn:
+        reason = f"WITHDRAWN: nothing is promised, because {statement.withdrawn.text}."
+        return (Text(reason, Role.WITHDRAWN, on=TERMINAL),)
+    if statement.guarantee.is_trivial:
+        return (Text(statement.sentence_of(statement.guarantee), Role.DANGER, on=TERMINAL),)
+    dangers = (each.text for each in statement.trust if each.is_danger)
+    return tuple(Text(f"This holds only as long as {each}.", Role.DANGER, on=TERMINAL) for each in dangers)
+
+
+def meaning_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
+    """How often somebody guesses right, on one line."""
+    guarantee = statement.guarantee
+    if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial or not statement.kind.promises:
+        return ()
+    guess = Guess.under(guarantee).in_short(several=bool(statement.parts))
+    return told(" ".join(filter(None, [guess, _per_report(statement), guarantee.weakness])), on=TERMINAL)
+
+
+def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
+    """Whom one trusts, on one line, with what else is assumed."""
+    if statement.guarantee.is_trivial:
+        return ()
+    needed = "; ".join([trusting(statement.trust), *statement.needs[len(statement.trust) :]])
+    return told(f"{needed}. More: -v", on=TERMINAL)
+
+
+def trusting(trust: Iterable[Trust]) -> str:
+    """Whom one trusts, by name."""
+    return f"Trusting: {', '.join(each.name_of_trusted for each in trust) or 'nobody'}"
+
+
+def _other(statement: PrivacyStatement, *, of_several: bool) -> Text:
+    """A further statement on one line: that of orders is about something of its own, all others are details."""
+    on = TERMINAL if isinstance(statement.guarantee, DSigmaPrivacy) else DETAIL
+    return Text(f"  {statement.in_short}{_whose(statement) if of_several else ''}", Role.NOTE, on=on)
 
 
 def _whose(statement: PrivacyStatement) -> str:
@@ -194,6 +274,10 @@ def _large(statement: PrivacyStatement) -> Headline:
     return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=PAGE)
 
 
+def _per_report(statement: PrivacyStatement) -> str:
+    return "This is per report: somebody who sends several must add them up." * (statement.unit is Unit.REPORT)
+
+
 def _weakness(statement: PrivacyStatement) -> str:
     return statement.guarantee.weakness if statement.kind.promises else ""
 
@@ -208,8 +292,7 @@ def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
         yield Meter(guess.share, guess.text, on=PAGE)
     if loss is not None and loss.allowance:
         yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=PAGE)
-    if statement.unit is Unit.REPORT:
-        yield Text("This is per report: somebody who sends several must add them up.", on=PAGE)
+    yield from told(_per_report(statement), on=PAGE)
     if isinstance(guarantee, DifferentialPrivacy):
         compared = guarantee.neighbors.text_of_sum if statement.parts else guarantee.neighbors.text
         yield Text(f"What is compared: {compared}.", on=PAGE)

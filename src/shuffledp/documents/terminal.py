@@ -1,13 +1,28 @@
-"""A document on a terminal: its blocks one after the other, each in a fixed way, and no words but theirs."""
+"""A document on a terminal: dangers, the numbers, then its blocks, each in a fixed way, and no words but theirs."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from shuffledp.core.text import printable
-from shuffledp.documents.document import TERMINAL, Block, Document, Pairs, Role, Table, Text
+from shuffledp.documents.document import (
+    DETAIL,
+    MUST_KNOW,
+    TERMINAL,
+    Block,
+    Document,
+    Medium,
+    Pairs,
+    Role,
+    Table,
+    Text,
+)
 
 _STYLES = {
     Role.LEAD: "bold",
@@ -15,52 +30,91 @@ _STYLES = {
     Role.SUBHEADING: "bold",
     Role.NOTE: "dim",
     Role.DANGER: "bold red",
-    Role.WITHDRAWN: "red",
+    Role.WITHDRAWN: "bold red",
     Role.GOOD: "green",
     Role.BAD: "bold red",
     Role.OPEN: "yellow",
 }
+# By when there are colors, what a console is made with.
+COLORS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "always": {"force_terminal": True, "color_system": "standard"},
+    "never": {"color_system": None},
+}
 _NAME = 22  # letters
+_APART = "   "
+_ENDLESS = 1 << 20  # letters in a line
+_BLANKS_AT_END = re.compile(r"[ ]+((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
-def show(document: Document, console: Console) -> None:
-    """The title, the promise, and what of each section belongs on a terminal."""
-    if document.title:
-        digest = f" (task {document.digest[:12]})" if document.digest else ""
-        console.print(Line.assemble((printable(document.title), "bold"), digest))
+def whole_lines(document: Document, *, detail: bool = False, color: str = "auto") -> str:
+    """What a document says where there is no terminal: each line is in one piece, and ends in no blank."""
+    lines = StringIO()
+    show(document, Console(file=lines, width=_ENDLESS, highlight=False, **COLORS[color]), detail=detail)
+    return _BLANKS_AT_END.sub(r"\1", lines.getvalue())
+
+
+def show(document: Document, console: Console, *, detail: bool = False) -> None:
+    """Dangers, the title with the numbers, the promise, and what of each section belongs on a terminal.
+
+    With ``detail`` all that it says for a terminal.
+    """
+    media = TERMINAL | DETAIL if detail else TERMINAL
+    for danger in document.dangers:
+        said = danger.text if danger.role is Role.WITHDRAWN else f"WARNING: {danger.text}"
+        console.print(Line(said, style=_STYLES[danger.role]))
     promise = document.promise
+    opening = [document.title, *(promise.facts if promise is not None else ())]
+    for line in _in_lines([printable(each) for each in opening if each], console.width):
+        console.print(Line(line, style="bold"), soft_wrap=True)
+    if detail and document.digest:
+        console.print(Line(f"task {document.digest[:12]}", style="dim"))
     if promise is not None:
         for part in (promise.headline, promise.meaning, promise.trust, promise.grounds):
-            show_blocks(part, console)
+            show_blocks(part, console, media)
     for section in document.sections:
-        if TERMINAL in section.titled:
+        if media & section.titled:
             console.print(Line(f"\n{printable(section.title)}", style="bold"))
-        show_blocks(section.blocks, console)
+        show_blocks(section.blocks, console, media)
 
 
-def show_blocks(blocks: Iterable[Block], console: Console) -> None:
-    """Those of the blocks that belong on a terminal."""
+def _in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:
+    """Pieces beside each other, as many as a line has room for; further pieces below."""
+    line = ""
+    for piece in pieces:
+        if line and cell_len(f"{line}{_APART}{piece}") > width:
+            yield line
+            line = ""
+        line = f"{line}{_APART}{piece}" if line else piece
+    if line:
+        yield line
+
+
+def show_blocks(blocks: Iterable[Block], console: Console, media: Medium = TERMINAL) -> None:
+    """Those of the blocks that belong there, but for what has been said first."""
     for block in blocks:
-        if TERMINAL not in block.on:
+        if not media & block.on:
             continue
         if isinstance(block, Text):
-            said = f"WARNING: {block.text}" if block.role is Role.DANGER else block.text
-            line = Line(said, style=_STYLES.get(block.role, ""))
-            line.highlight_words(block.bold, "bold")
-            console.print(line, soft_wrap=block.role is Role.PATH)
+            if block.role not in MUST_KNOW:
+                line = Line(block.text, style=_STYLES.get(block.role, ""))
+                for piece in block.bold:
+                    line.highlight_words([piece], "bold")
+                console.print(line, soft_wrap=block.role is Role.PATH)
         elif isinstance(block, Table):
-            console.print(_grid(block))
+            console.print(_grid(block, detail=DETAIL in media))
         elif isinstance(block, Pairs):
             for name, value in block.pairs:
                 console.print(Line(f"  {name:<{_NAME}}{value}"), soft_wrap=True)
 
 
-def _grid(table: Table) -> Grid:
+def _grid(table: Table, *, detail: bool) -> Grid:
     """Narrow where it must be: words give way first, and a number that does not fit goes on in the next line."""
     grid = Grid(box=None, pad_edge=False, header_style="bold", show_header=table.headed)
     if table.titled:
         grid.title, grid.title_justify = table.caption, "left"
-    for column in table.columns:
+    shown = [place for place, column in enumerate(table.columns) if detail or not column.detail]
+    for column in (table.columns[place] for place in shown):
         grid.add_column(
             column.head if column.brief is None else column.brief,
             justify="left" if column.left else "right",
@@ -69,6 +123,6 @@ def _grid(table: Table) -> Grid:
             min_width=column.width,
         )
     for number, row in enumerate(table.cells):
-        grid.add_row(*(Line(cell.plain) for cell in row), style="bold" if number in table.own else "")
+        grid.add_row(*(Line(row[place].plain) for place in shown), style="bold" if number in table.own else "")
     grid.caption = table.closing or None
     return grid

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.text import count_of, in_digits, printable
@@ -65,9 +67,9 @@ def small_sample(section: "RandomizerSection", people: int, level: float) -> str
     half = NormalDist().inv_cdf((1 + level) / 2) * section.expected_error(people).standard_error
     if half < _WIDE:
         return ""
-    who = f"{count_of(people, 'person', 'people')} at epsilon0 = {in_digits(model.epsilon0, 'exactly')}"
+    who = count_of(people, "answer tells", "answers tell")
     points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"
-    return f"This is a small sample: {who} tell a share to about {points}."
+    return f"This is a small sample: {who} a share to about {points}."
 
 
 def listed(items: Sequence[str]) -> str:
@@ -102,7 +104,10 @@ class Scale:
 
     @classmethod
     def of(cls, estimate: Estimate, model: LocalModel | None = None) -> "Scale":
-        """Frequencies in percent, means in the units of the data, with two digits of the smallest error."""
+        """Frequencies in percent, means in the units of the data, with two digits of the smallest error.
+
+        Sums of whole numbers with whole noise are whole.
+        """
         share = estimate.statistic.startswith("frequency")
         bounds, noun = ((0.0, 1.0), "Answer") if share else (None, "Quantity")
         if isinstance(model, MeanModel) and not share:
@@ -112,11 +117,13 @@ class Scale:
             bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
         factor = 100.0 if share else 1.0
         positive = [factor * float(error) for error in estimate.standard_error if error > 0]
+        decimals = min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1
+        whole = estimate.statistic == "sum" and bool((estimate.estimate == np.rint(estimate.estimate)).all())
         return cls(
             factor=factor,
             unit="%" if share else "",
             unit_of_errors="percentage points" if share else "",
-            decimals=min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1,
+            decimals=0 if whole else decimals,
             bounds=bounds,
             noun=noun,
         )
@@ -142,8 +149,12 @@ class Scale:
 
     def text(self, value: float, *, unit: bool = True) -> str:
         """A number of the estimate, such as 12.3%."""
+        return self.plain(value, unit=unit).replace("-", MINUS)
+
+    def plain(self, value: float, *, unit: bool = True) -> str:
+        """The same in letters that every terminal has."""
         shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
-        return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}".replace("-", MINUS)
+        return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}"
 
 
 def _noun(dimension: int) -> str:

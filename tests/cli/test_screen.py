@@ -1,0 +1,94 @@
+"""How much is printed, in which order, how wide and in which colors, on a terminal and into a pipe."""
+
+import pytest
+
+from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
+
+ACCOUNT = ("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-6)
+RUN = ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--force")
+THREE = [f"question {number}" for number in range(3)]
+
+
+@pytest.fixture
+def narrow(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return folder
+
+
+def three_questions(folder):
+    kind = '{kind = "k-rr", epsilon0 = 1.0, categories = ["No", "Yes"]}'
+    blocks = "".join(f'[[value]]\ncolumn = "{name}"\nrandomizer = {kind}\n' for name in THREE)
+    head = toml(task_with(name="habits", value=None, randomizer=None, release=None, missing="drop"))
+    (folder / "task.toml").write_text(f"{head}{blocks}[release]\ndelta = 1e-6\n", encoding="utf-8")
+    write_csv(folder / "answers.csv", THREE, [["No", "Yes", "No"]] * 299 + [["", "", ""]])
+
+
+def test_one_question_takes_at_most_12_lines_of_a_terminal_and_three_take_25(narrow):
+    write_task(narrow, randomizer={"epsilon0": 0.5}, missing="drop")
+    write_csv(narrow / "answers.csv", ["cheated"], [["No"], ["Yes"]] * 200 + [[""]])
+    one = shuffledp(*RUN, screen=True).out
+    assert "This is a small sample" in one
+    assert "1 without an answer dropped" in one
+    assert one.count("\n") <= 12
+    three_questions(narrow)
+    assert shuffledp(*RUN, screen=True).out.count("\n") <= 26
+    assert shuffledp(*RUN).out.count("\n") <= 25
+
+
+def test_lines_are_as_wide_as_a_terminal_and_whole_in_a_pipe(narrow):
+    screen = shuffledp(*ACCOUNT, "-v", "--color", "never", screen=True).out.splitlines()
+    assert 60 < max(map(len, screen)) <= 80
+    pipe = shuffledp(*ACCOUNT, "-v").out.splitlines()
+    assert max(map(len, pipe)) > 400
+    assert len(pipe) < len(screen)
+    assert [line for line in pipe if line.endswith(" ")] == []
+    assert " ".join(" ".join(screen).split()) == " ".join(" ".join(pipe).split())
+
+
+def test_numbers_that_do_not_fit_beside_each_other_stand_below_each_other_and_in_one_piece(narrow):
+    write_task(narrow, name="a name of a task that is rather long")
+    first, second, *_ = shuffledp(*RUN, "--color", "never", screen=True).out.splitlines()
+    assert first == "a name of a task that is rather long   epsilon <= 0.9315   delta 1e-06"
+    assert second == "200 reports, each epsilon0 = 2"
+
+
+def test_there_is_color_on_a_terminal_and_wherever_it_is_asked_for(narrow, monkeypatch):
+    for color, screen, expected in [
+        ("auto", True, True), ("auto", False, False), ("always", False, True), ("never", True, False)
+    ]:  # fmt: skip
+        assert ("\x1b[1m" in shuffledp(*ACCOUNT, "--color", color, screen=screen).out) is expected
+    red = shuffledp(*RUN, "--seed", 1, "--color", "always").out
+    assert red.startswith("\x1b[1;31mWITHDRAWN: ")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31" not in shuffledp(*RUN, "--seed", 1, screen=True).out
+    assert "--color" in shuffledp(*ACCOUNT, "--color", "pink").err
+
+
+def test_quiet_prints_nothing_but_warnings_and_errors(narrow):
+    assert shuffledp(*RUN, "-q", terminal=True) == shuffledp(*RUN, "--quiet")
+    result = shuffledp(*RUN, "-q")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert (narrow / "out" / "release.html").is_file()
+    assert shuffledp(*ACCOUNT, "-q", "--json").json["epsilon0"] == 1
+    assert "--users must be" in refused(2, "account", "--epsilon0", 1, "--users", 0, "--delta", 1e-6, "-q")
+    assert "--quiet must be left out beside --verbose" in refused(2, *ACCOUNT, "-q", "-v")
+    shares = task_with(randomizer=None, people={"expected": 2})
+    shares["protocol"] = {"kind": "split-and-mix", "epsilon": 8.0, "lower": 0, "upper": 1}
+    (narrow / "task.toml").write_text(toml(shares), encoding="utf-8")
+    write_csv(narrow / "answers.csv", ["cheated"], [["0"], ["1"]])
+    secret = shuffledp("randomize", "task.toml", "--input", "answers.csv", "--output", "shares.parquet", "-q")
+    assert secret.out == ""
+    assert secret.err.startswith("shuffledp: WARNING: shares.parquet gives every answer away")
+
+
+def test_what_one_command_asks_of_the_screen_does_not_hold_for_the_next(narrow):
+    before = shuffledp(*ACCOUNT).out
+    assert shuffledp(*ACCOUNT, "-v").out != before
+    assert shuffledp(*ACCOUNT).out == before
+
+
+def test_json_says_the_same_however_much_is_printed(narrow):
+    printed = [shuffledp("plan", "task.toml", "--users", 90, "--json", *more).out for more in ((), ("-v",), ("-q",))]
+    assert printed[0] == printed[1] == printed[2] != ""
