@@ -22,7 +22,7 @@ def fill(path, text="new", **options) -> None:
     """An output as the library makes it."""
     with new_folder(path, **options) as folder:
         (folder / "estimates.csv").write_text(text)
-        (folder / "estimates.svg").write_text(text)
+        (folder / "release.html").write_text('<span class="files">Also as estimates.svg and estimates.png.</span>')
         mark = {"task_sha256": "0" * 64, "files": {"estimates.csv": "0" * 64}}
         (folder / "statement.json").write_text(json.dumps(mark))
 
@@ -105,7 +105,7 @@ def test_an_output_that_exists_is_replaced_only_by_force(tmp_path):
     assert (tmp_path / "out" / "estimates.csv").read_text() == "old"
     fill(tmp_path / "out", "new", force=True)
     assert (tmp_path / "out" / "estimates.csv").read_text() == "new"
-    assert contents(tmp_path / "out") == {"estimates.csv", "estimates.svg", "statement.json"}
+    assert contents(tmp_path / "out") == {"estimates.csv", "release.html", "statement.json"}
     assert contents(tmp_path) == {"out", *(f"out/{name}" for name in contents(tmp_path / "out"))}
 
 
@@ -136,7 +136,7 @@ def test_a_failure_keeps_the_earlier_output(tmp_path):
         lambda out: (out / "notes.txt").write_text("mine"),
         lambda out: (out / "answers.csv").write_text("mine"),
         lambda out: (out / "folder").mkdir(),
-        lambda out: (out / "accounting.svg").mkdir(),
+        lambda out: (out / "estimates.svg").mkdir(),
         lambda out: (out / "photo.png").write_text("mine"),
         lambda out: (out / "drawing.svg").write_text("mine"),
         lambda out: (out / "notes.html").write_text("mine"),
@@ -242,7 +242,7 @@ def fill_pair(path, text="new", **options) -> None:
         file.with_name("out.labels").write_text(text)
 
 
-EXCHANGED = {fill: ("out/estimates.csv", "out/estimates.svg", "out/statement.json"), fill_pair: ("out", "out.labels")}
+EXCHANGED = {fill: ("out/estimates.csv", "out/release.html", "out/statement.json"), fill_pair: ("out", "out.labels")}
 
 
 def held(folder, make, *, hidden=False) -> dict[str, str]:

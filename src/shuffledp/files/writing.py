@@ -22,11 +22,8 @@ from shuffledp.survey import ColumnOutcome, Outcome
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _MARK = "statement.json"  # every output folder of this library has it, and it names the other files
-# The page and its figures, which are drawn after the mark is written. Whatever else lies there is somebody's own.
-_DRAWN = {
-    "release.html",
-    *(f"{chart}.{ending}" for chart in ("accounting", "estimates", "places") for ending in ("png", "svg")),
-}
+_PAGE = "release.html"  # written after the mark, whose digest it holds; it names the figures beside it
+_FIGURES = re.compile(r'<span class="files">Also as ([^<]*)\.</span>')
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _PLACE_COLUMNS = ("unshuffled_error", "where")
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
@@ -36,8 +33,9 @@ def is_release(folder: Path) -> bool:
     """Whether everything in a folder was written by this library, as one release."""
     listed = _listed_files(folder / _MARK)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
-    return bool(listed) and all(
-        ((entry.name in listed or entry.name in _DRAWN) and entry.is_file())
+    ours = listed | _drawn_files(folder / _PAGE) if listed else set()
+    return bool(ours) and all(
+        (entry.name in ours and entry.is_file())
         or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
         for entry in folder.iterdir()
     )
@@ -214,6 +212,15 @@ def _listed_files(mark: Path) -> set[str]:
         return {_MARK, *content["files"]} if "task_sha256" in content else set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return set()
+
+
+def _drawn_files(page: Path) -> set[str]:
+    """The page of a release and the figures beside it, as the page names them: whatever else lies there is not ours."""
+    try:
+        named = _FIGURES.findall(page.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {_PAGE, *(name for names in named for name in names.split(" and "))}
 
 
 def _is_our_file(path: Path) -> bool:
