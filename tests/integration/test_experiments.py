@@ -22,6 +22,8 @@ RUNS = {paper: importlib.import_module(f"experiments.{paper}.run") for paper in 
 ALL = [(paper, name) for paper in PAPERS for name in RUNS[paper].FAMILY.experiments]
 FAST = {
     ("d_sigma", "fig-9"),
+    ("imperfect", "bits"),
+    ("imperfect", "errors"),
     ("imperfect", "messages"),
     ("imperfect", "transformation"),
     ("network", "fig-6"),
