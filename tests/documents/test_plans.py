@@ -1,16 +1,22 @@
 """What a plan says first, and of how few people it says that they are few; a release says it once too."""
 
 import io
+import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from documents.outcomes import make_outcome
 from shuffledp.documents.document import PAGE, TERMINAL, Text
-from shuffledp.documents.estimate_document import estimates_section
+from shuffledp.documents.estimate_document import estimates_section, few_people
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.terminal import show
-from shuffledp.survey import Task, plan
+from shuffledp.people.graphs import Graph
+from shuffledp.planning import expected_error
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.survey import RandomizerSection, Task, plan
+from shuffledp.testing import SeededSource
 
 SPLIT = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 10}
 
@@ -72,6 +78,34 @@ def test_a_small_sample_is_said_plainly(people, points):
             if isinstance(block, Text)]  # fmt: skip
     sentence = f"This is a small sample: {people:,} answers tell a share to about ±{points} percentage points."
     assert sum(line.count(sentence) for line in said) == 1
+
+
+def test_what_few_people_tell_is_said_of_the_reports_that_arrive(monkeypatch):
+    walks = {"kind": "network", "graph": "friends.csv", "rounds": 3, "dropouts": 0.3}
+    task = Task.from_dict(shares().to_dict() | {"shuffler": walks, "release": {"delta": 1e-9}})
+    everybody = Graph.from_edges([(one, other) for one in range(9) for other in range(one)])
+    monkeypatch.setattr(RandomizerSection, "members", dict)  # no other randomizer is looked at
+    planned = plan(task, graphs=(everybody,))
+    (column,) = planned.columns
+    half = 100 * 1.96 * column.chosen.error.standard_error
+    assert half > 1.3 * 100 * 1.96 * expected_error(task.column.randomizer.randomizer().model, 9).standard_error
+    said = [block.text for section in plan_document(planned).sections
+            for block in section.blocks if isinstance(block, Text)]  # fmt: skip
+    assert any(f"tell a share to about ±{half:.0f} percentage points." in line for line in said)
+
+
+@pytest.mark.parametrize("walked", [False, True])
+def test_what_few_people_told_is_as_wide_as_their_intervals(walked):
+    everybody = Graph.from_edges([(one, other) for one in range(120) for other in range(one)])
+    outcome = make_outcome([0, 1] * 60)
+    if walked:
+        coin = outcome.column.randomizer.randomizer()
+        shuffler = RandomWalkShuffler(graph=everybody, num_rounds=3, protocol="single", dummies=coin, dummy_value=0)
+        release = outcome.column.pipeline(shuffler).run([0, 1] * 60, delta=1e-3, source=SeededSource(1))
+        outcome = replace(outcome, release=release)
+    estimate = outcome.release.estimate
+    points = int(re.search(r"about ±(\d+) percentage", few_people(outcome))[1])
+    assert points == pytest.approx(50 * float((estimate.upper - estimate.lower).mean()), rel=0.1)
 
 
 @pytest.mark.parametrize(("people", "epsilon0"), [(1450, 1.0), (539, 4.0)])

@@ -8,6 +8,7 @@ import pytest
 from cli.running import task_with
 from shuffledp.accounting import account_all
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KINDS, KaryRandomizedResponse
 from shuffledp.survey import RandomizerSection, Task, plan
 from shuffledp.testing import SeededSource
@@ -122,3 +123,26 @@ def test_an_option_that_no_theorem_covers_has_no_central_guarantee(monkeypatch):
     monkeypatch.setattr("shuffledp.planning.mechanism_choice.account", unknown)
     others = [option for option in plan(task(), 1000).columns[0].options if not option.chosen]
     assert {(option.central, option.theorem) for option in others} == {(None, None)}
+
+
+@pytest.mark.parametrize(
+    "protocol", [{"protocol": "single"}, {"protocol": "padded", "submissions": 2}], ids=["single", "padded"]
+)
+def test_along_walks_every_randomizer_has_dummies_of_its_own(monkeypatch, protocol):
+    models = []
+
+    def stated(model, *, delta):
+        models.append(model)
+        raise UnsupportedModelError("it is the model that is looked at.")
+
+    monkeypatch.setattr("shuffledp.planning.mechanism_choice.account", stated)
+    walks = {"kind": "network", "graph": "friends.csv", "rounds": 3, "laziness": 0.1, **protocol}
+    graphs = (Graph.from_edges([(one, other) for one in range(9) for other in range(one)]),)
+    plan(Task.from_dict(task_with() | {"shuffler": walks, "release": {"delta": 1e-9}}), graphs=graphs)
+    assert len(models) > 2
+    assert len({model.local.kind for model in models}) == len(models)
+    for model in models:
+        assert model.shuffle.dummy_model == model.local
+        assert model.shuffle.dummies == models[0].shuffle.dummies
+        assert (model.shuffle.num_rounds, model.shuffle.laziness) == (3, 0.1)
+        assert model.shuffle.graph_digest == graphs[0].digest

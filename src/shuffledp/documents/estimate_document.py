@@ -29,6 +29,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent, small_sample
 from shuffledp.pipeline import Release
+from shuffledp.planning.mechanism_choice import error_through
 from shuffledp.survey import ColumnOutcome, ProtocolSection
 
 _MOST_ROWS = 12  # on a terminal
@@ -123,7 +124,9 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
 
 def few_people(outcome: ColumnOutcome) -> str:
     """What so few people tell, where it is little; "" else."""
-    return small_sample(outcome.column.randomizer, outcome.model.num_senders, outcome.release.estimate.level)
+    column, people = outcome.column, outcome.model.num_senders
+    error = error_through(column.randomizer.expected_error(people), outcome.model.shuffle)
+    return small_sample(column, people, error)
 
 
 def why_unsampled(release: Release) -> str:

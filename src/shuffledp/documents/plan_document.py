@@ -49,7 +49,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         network, delta = column.network, plan.task.release.delta
         walks = () if network is None else network_plan_blocks(network, delta, column.chosen.report_bits, table=table)
         own = next(each for each in plan.task.columns if each.value == column.value)
-        small = small_sample(own.randomizer, plan.num_users, own.release.level)
+        small = small_sample(own, plan.num_users, column.chosen.error)
         blocks = (*walks, *_column(column, f" {small}" if small else ""))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(

@@ -11,10 +11,11 @@ import numpy as np
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.text import count_of, in_digits, printable
+from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.randomizers import SplitAndMixModel
 
 if TYPE_CHECKING:
-    from shuffledp.survey import RandomizerSection
+    from shuffledp.survey import Column
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
@@ -43,13 +44,19 @@ def number(value: float, relation: str = "") -> str:
 
 
 def percent(share: float, relation: str = "") -> str:
-    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded up for "at most"."""
+    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded as `as_share`."""
     for decimals in range(1, 9):
-        scaled = share * 100 * 10**decimals
-        whole = math.ceil(scaled) if relation == "at most" else round(scaled)
-        if 0 < whole < 100 * 10**decimals:
-            return f"{whole / 10**decimals:.{decimals}f}%"
+        shown = as_share(share, relation, decimals=decimals)
+        if 0 < float(shown[:-1]) < 100:
+            return shown
     return f"{100 * share:.0f}%"
+
+
+def as_share(share: float, relation: str = "", *, decimals: int = 1) -> str:
+    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
+    scaled = round(share * 100 * 10**decimals, 6)  # what floats add is no further digit
+    rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
+    return f"{rounded / 10**decimals:.{decimals}f}%"
 
 
 def sent(model: ProtocolModel, num_reports: int) -> str:
@@ -59,13 +66,11 @@ def sent(model: ProtocolModel, num_reports: int) -> str:
     return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_senders, 'person', 'people')}"
 
 
-def small_sample(section: "RandomizerSection", people: int, level: float) -> str:
-    """What so few people tell of a share, in a sentence, where intervals will be wide; "" else."""
-    model = section.randomizer().model
-    if not isinstance(model, FrequencyModel):
-        return ""
-    half = NormalDist().inv_cdf((1 + level) / 2) * section.expected_error(people).standard_error
-    if half < _WIDE:
+def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
+    """What so few people tell of a share with this error, in a sentence, where intervals will be wide; "" else."""
+    local = column.randomizer.randomizer().model
+    half = NormalDist().inv_cdf((1 + column.release.level) / 2) * error.standard_error
+    if not isinstance(local, FrequencyModel) or half < _WIDE:
         return ""
     who = count_of(people, "answer tells", "answers tell")
     points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"

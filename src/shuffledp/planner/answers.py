@@ -25,7 +25,7 @@ from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
-from shuffledp.survey import Column, ColumnPlan, column_plan
+from shuffledp.survey import ColumnPlan, column_plan
 
 Answer = dict[str, Any]
 
@@ -87,6 +87,7 @@ def _promise(question: Question) -> Answer:
     model = column.model(question.people, shuffler)
     plan = column_plan(column, model, shuffler, alone=True)
     found = _examination(question, model, plan.statements)
+    few = small_sample(column, question.people, plan.chosen.error)
     local, messages = plan.statements[-1], _messages(model, shuffler)
     return {
         "task": as_toml(question.task()),
@@ -100,7 +101,7 @@ def _promise(question: Question) -> Answer:
         "warnings": list(model.local.warnings),
         "promise": _headline(found.upper),
         "bracket": bracket_of(found),
-        "expected": " ".join(filter(None, [what_to_expect(plan), _small(column, question)])),
+        "expected": " ".join(filter(None, [what_to_expect(plan), few])),
         "trust": list(found.upper.needs),
         "left": _headline(local),
         "remarks": list(found.upper.all_remarks),
@@ -169,10 +170,6 @@ def _headline(stated: PrivacyStatement) -> Answer:
     """The numbers, the sentence and the weakness of a promise."""
     found = next(block for block in promise_of((stated,)).headline if isinstance(block, Headline))
     return {"numbers": [list(pair) for pair in found.numbers], "sentence": found.sentence, "weakness": found.weakness}
-
-
-def _small(column: Column, question: Question) -> str:
-    return small_sample(column.randomizer, question.people, column.release.level)
 
 
 def _bar(bar: Any) -> Answer:

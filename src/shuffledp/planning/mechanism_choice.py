@@ -187,7 +187,7 @@ def best_randomizer(models: Iterable[LocalModel], shuffle: ShuffleModel) -> Loca
     models = tuple(models)
     if not models:
         raise validate.invalid("one or more", models=[])
-    found = [_as_arriving(expected_error(model, shuffle.num_users), shuffle).standard_error for model in models]
+    found = [error_through(expected_error(model, shuffle.num_users), shuffle).standard_error for model in models]
     keys = [_key(error, model.report_bits, model.kind) for error, model in zip(found, models, strict=True)]
     return models[keys.index(min(keys))]
 
@@ -209,7 +209,7 @@ def option_of(
     if stated is None:
         with suppress(UnsupportedModelError):
             stated = account(model, delta=delta)
-    bits, error = model.local.report_bits, _as_arriving(error, model.shuffle)
+    bits, error = model.local.report_bits, error_through(error, model.shuffle)
     if unit != 1:
         error = replace(error, standard_error=error.standard_error * unit, sampling_error=error.sampling_error * unit)
     return Option(
@@ -233,8 +233,8 @@ def _key(error: float, bits: int | None, kind: str) -> tuple[float, float, str]:
     return float(f"{error:.6g}"), math.inf if bits is None else bits, kind
 
 
-def _as_arriving(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
-    """The error where reports are lost on their way, or dummies are among those that arrive."""
+def error_through(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
+    """The error of reports that go through a shuffle, which loses some on their way, or adds dummies to them."""
     fraction, arriving = (shuffle.dummies.fraction if shuffle.dummies else 0.0), shuffle.arrival_share
     if arriving in (0.0, 1.0) and not fraction:
         return error

@@ -16,6 +16,7 @@ from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
+from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.people.groups import Groups
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
@@ -321,6 +322,15 @@ def _walks_plan(
     return section.plan(graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
 
 
+def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
+    """As many rounds of the same walks, with dummies of this column's randomizer; any other shuffler as it is."""
+    section = column.shuffler
+    if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
+        return shuffler
+    graphs = (shuffler.graph,) if isinstance(shuffler.graph, Graph) else tuple(shuffler.graph)
+    return section.along(graphs, column.randomizer.randomizer()).shuffler(shuffler.num_rounds)
+
+
 def column_plan(
     column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None = None, *, alone: bool = False
 ) -> ColumnPlan:
@@ -338,7 +348,7 @@ def column_plan(
             continue
         try:
             other = replace(column, randomizer=chosen.instead(member))
-            options.append(_option(other, num_users, shuffler, unit))
+            options.append(_option(other, num_users, _with_own_dummies(other, shuffler), unit))
         except InvalidParameterError as refusal:
             unfit.append(Unfit(kind=kind, reason=str(refusal).removeprefix(f"{member.title} ")))
     return ColumnPlan(
