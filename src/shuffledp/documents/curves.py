@@ -192,7 +192,8 @@ class Curves:
     def unreachable(self) -> NDArray[np.float64]:
         """The largest lower bound, or exact value, at each value, NaN where there is none; shape (values,)."""
         known = [curve for curve in self.curves if curve.is_lower or curve.theorem.kind is Kind.EXACT]
-        return self._extreme(np.fmax, known)
+        found = self._extreme(np.fmax, known)  # an exact value is from above, and may be a hair above another bound
+        return np.where(found > self.stated, self.stated, found)
 
     def _extreme(self, ufunc: np.ufunc, curves: list[Curve]) -> NDArray[np.float64]:
         nothing = np.full(len(self.values), math.nan)
