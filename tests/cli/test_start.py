@@ -27,7 +27,7 @@ def test_importing_the_package_imports_nothing_heavy():
     assert imported_by("import shuffledp") == set()
 
 
-CALLS = [["--help"], ["--version"], ["run", "--help"], ["demo", "--help"], ["run", "--seed", "x"]]
+CALLS = [["--help"], ["-h"], ["--version"], ["run", "--help"], ["demo", "--help"], ["run", "--seed", "x"]]
 HELP = f"""
 from shuffledp.cli import main
 for arguments in {CALLS}:
@@ -51,9 +51,9 @@ LEAN = {
     "account": (ACCOUNT, 95, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
     "plan": (["plan", "task.toml", "--users", 50], 160, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
-        ["run", "task.toml", "--input", "answers.csv", "--output", "out"],
+        ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
         150,
-        {"scipy.stats", "shuffledp.attacks"},
+        {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 160, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "audit": (AUDIT, 185, NO_PICTURE),

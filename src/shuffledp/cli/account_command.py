@@ -21,6 +21,7 @@ from shuffledp.cli.options import (
     TaskOrOptions,
     Users,
     show_result,
+    whole,
 )
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 
@@ -75,7 +76,7 @@ def account(
     local_delta: LocalDelta = None,
     value: OfColumn = None,
     honest_fraction: Honest = 1.0,
-    releases: Annotated[int, typer.Option(help="How often the same people take part in such a release.")] = 1,
+    releases: Annotated[int, whole("How often the same people take part in such a release.")] = 1,
     renyi: Annotated[str | None, typer.Option(metavar="ORDERS", help="Renyi privacy at these orders: 2,8,32.")] = None,
     table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False,
     published_only: Published = False,

@@ -25,7 +25,7 @@ app = typer.Typer(
     help="The shuffle model of differential privacy: randomize on the device, shuffle, analyze, and know what is "
     "guaranteed.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -65,7 +65,7 @@ def run_app(asked: Sequence[int] = ()) -> None:
 def _run_quietly(asked: Sequence[int]) -> None:
     """Run a command; once the process has been asked to end, nothing but that counts."""
     try:
-        app()
+        app(prog_name="shuffledp")  # also for ``python -m shuffledp``
     except BaseException:
         if not asked:
             raise

@@ -4,8 +4,10 @@ import inspect
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -18,6 +20,23 @@ from shuffledp.core.errors import InvalidParameterError
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
 
+_MOST_DIGITS = 100
+
+
+def whole_number(typed: str | int) -> int:
+    """A whole number as people type it: 10000, 10_000 or 1e4."""
+    with suppress(InvalidOperation):
+        number = Decimal(str(typed))
+        if number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS and number == number.to_integral_value():
+            return int(number)
+    raise typer.BadParameter(f"{typed!r} is not a whole number, such as 10000, 10_000 or 1e4.")
+
+
+def whole(help: str) -> Any:  # noqa: A002
+    """An option that takes a whole number."""
+    return typer.Option(parser=whole_number, metavar="NUMBER", help=help)
+
+
 # An input that may not be read is said in a line where it is opened, and not by the parser of arguments, in three.
 TaskFile = Annotated[
     Path, typer.Argument(metavar="TASK.toml", readable=False, help="The task, fixed before collection.")
@@ -29,9 +48,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/
 Force = Annotated[bool, typer.Option("--force", help="Replace an earlier output of the same name.")]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        help="For experiments only: makes the run repeatable, withdraws its statements and marks its outputs."
-    ),
+    whole("For experiments only: makes the run repeatable, withdraws its statements and marks its outputs."),
 ]
 Earlier = Annotated[
     list[Path] | None,
@@ -49,6 +66,7 @@ OfColumn = Annotated[
     str | None, typer.Option("--value", metavar="COLUMN", help="For a task of several private columns: which one.")
 ]
 Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
+NoFigures = Annotated[bool, typer.Option("--no-figures", help="Draw no pictures, neither on the page nor as files.")]
 
 # What parameters of randomizers are called here; all others are called as in the library.
 PARAMETERS = {"domain_size": "categories", "delta0": "local_delta"}
@@ -58,9 +76,9 @@ Kind = Annotated[
     typer.Option(metavar="KIND", help="ldp (any randomizer of loss epsilon0; the default), k-rr, laplace, oue, ..."),
 ]
 Epsilon0 = Annotated[float | None, typer.Option(help="Local privacy loss of one report, in nats.")]
-Users = Annotated[int | None, typer.Option(help="How many people take part.")]
+Users = Annotated[int | None, whole("How many people take part.")]
 Delta = Annotated[float | None, typer.Option(help="The remainder, such as 1e-6.")]
-Categories = Annotated[int | None, typer.Option(help="How many answers there are, for randomizers of categories.")]
+Categories = Annotated[int | None, whole("How many answers there are, for randomizers of categories.")]
 Matrix = Annotated[
     Path | None,
     typer.Option(

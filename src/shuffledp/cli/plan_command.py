@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from shuffledp.cli.options import Earlier, Force, Json, People, TaskFile, print_json, screen, show_document, show_result
+from shuffledp.cli.options import (
+    Earlier,
+    Force,
+    Json,
+    People,
+    TaskFile,
+    print_json,
+    screen,
+    show_document,
+    show_result,
+    whole,
+)
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 
 Statistics = Annotated[
@@ -26,7 +37,7 @@ graph_app = typer.Typer(
 def plan(
     task: TaskFile,
     *,
-    users: Annotated[int | None, typer.Option(help="People who will take part, if the task does not say.")] = None,
+    users: Annotated[int | None, whole("People who will take part, if the task does not say.")] = None,
     input: People = None,  # noqa: A002
     earlier: Earlier = None,
     table: Annotated[bool, typer.Option("--table", help="Of a network shuffle: list all rounds, and parts.")] = False,
@@ -119,15 +130,15 @@ def planner(
 def audit(
     task: TaskFile,
     *,
-    users: Annotated[int | None, typer.Option(help="People to play, if the task does not say, or fewer.")] = None,
-    trials: Annotated[int | None, typer.Option(help="Runs that count, with each of two data sets.")] = None,
+    users: Annotated[int | None, whole("People to play, if the task does not say, or fewer.")] = None,
+    trials: Annotated[int | None, whole("Runs that count, with each of two data sets.")] = None,
     confidence: Annotated[float, typer.Option(help="With which all limits hold together.")] = 0.99,
     statistics: Statistics = False,
     leakage: Leakage = False,
     input: People = None,  # noqa: A002
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Page to write, such as audit.html.")] = None,
     json: Json = False,
-    seed: Annotated[int | None, typer.Option(help="Makes the audit repeatable.")] = None,
+    seed: Annotated[int | None, whole("Makes the audit repeatable.")] = None,
     force: Force = False,
 ) -> None:
     """Attack the pipeline of a task, on invented answers, and hold what attacks show against every statement.

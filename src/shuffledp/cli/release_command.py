@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import Earlier, Force, Json, Png, Seed, TaskFile, show_result
+from shuffledp.cli.options import Earlier, Force, Json, NoFigures, Png, Seed, TaskFile, show_result, whole
+from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
+    from shuffledp.files.in_memory import Input
     from shuffledp.randomness.sources import RandomSource
     from shuffledp.survey import Outcome
 
-Answers = Annotated[Path, typer.Option(readable=False, help="Answers: CSV with a header line, or Parquet.")]
+Answers = Annotated[
+    Path, typer.Option(readable=False, help="Answers: CSV with a header line, or Parquet; - is CSV on standard input.")
+]
 Folder = Annotated[
     Path,
     typer.Option(
@@ -23,6 +27,7 @@ Folder = Annotated[
     ),
 ]
 _RELEASE = "release"  # the folder of the demo's output that holds the release
+_FEWEST, _MOST = 100, 10_000_000  # people of the demo
 
 
 def run(
@@ -32,6 +37,7 @@ def run(
     output: Folder,
     earlier: Earlier = None,
     png: Png = False,
+    no_figures: NoFigures = False,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -42,8 +48,9 @@ def run(
     """
     from shuffledp.files import new_folder
 
+    drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
-        outcome, document = _run(task, input, folder, _source(seed), earlier=earlier or (), png=png)
+        outcome, document = _run(task, input, folder, _source(seed), drawn, earlier=earlier or ())
     _show(outcome, document, output, as_json=json)
 
 
@@ -89,6 +96,7 @@ def analyze(
     output: Folder,
     earlier: Earlier = None,
     png: Png = False,
+    no_figures: NoFigures = False,
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -98,31 +106,36 @@ def analyze(
     from shuffledp.files import new_folder, stages
     from shuffledp.survey import Task
 
-    asked = Task.read(task)
+    asked, drawn = Task.read(task), _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
         with watching() as watch:
             outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
-        outcome, document = write_release(outcome, folder, png=png)
+        outcome, document = write_release(outcome, folder, **drawn)
     _show(outcome, document, output, as_json=json)
 
 
 def demo(
     output: Annotated[Path, typer.Option(help="Folder to make.")] = Path("shuffledp-demo"),
-    people: Annotated[int, typer.Option(help="Number of made-up people.", min=100, max=10_000_000)] = 20_000,
+    people: Annotated[int, whole(f"Number of made-up people, from {_FEWEST:,} to {_MOST:,}.")] = 20_000,
     *,
     png: Png = False,
+    no_figures: NoFigures = False,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
 ) -> None:
     """Run the whole flow on a survey of made-up people."""
+    from shuffledp.core.validate import invalid
     from shuffledp.demo import write_survey
     from shuffledp.files import new_folder
 
+    if not _FEWEST <= people <= _MOST:
+        raise invalid(f"from {_FEWEST:,} to {_MOST:,}", people=people)
+    drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
-            outcome, document = _run(task_file, survey, release, _source(seed), png=png)
+            outcome, document = _run(task_file, survey, release, _source(seed), drawn)
     _show(outcome, document, output / _RELEASE, as_json=json)
 
 
@@ -131,9 +144,9 @@ def _run(
     answers: Path,
     folder: Path,
     source: "RandomSource | None",
+    drawn: dict[str, bool],
     *,
     earlier: Sequence[Path] = (),
-    png: bool,
 ) -> "tuple[Outcome, Document]":
     """All stages at once, and their pages."""
     from shuffledp.cli.progress_bars import watching
@@ -142,9 +155,10 @@ def _run(
     from shuffledp.survey import Task
 
     task, beside = Task.read(task_file), task_file.parent
+    given = _held(answers)
     with watching() as watch:
-        outcome = stages.run(task, answers, folder, source=source, watch=watch, earlier=earlier, beside=beside)
-    return write_release(outcome, folder, png=png)
+        outcome = stages.run(task, given, folder, source=source, watch=watch, earlier=earlier, beside=beside)
+    return write_release(outcome, folder, **drawn)
 
 
 def _show(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:
@@ -178,14 +192,29 @@ def _stage(
     if not blocks:
         _require_parquet(output)
     made = new_folder(output, force=force, is_ours=is_stage) if blocks else new_file(output, force=force)
+    given = _held(taken) if name == "randomize" else taken
     with made as place, watching() as watch:
-        outcome = getattr(stages, name)(task, taken, place, source=source, watch=watch, **further)
+        outcome = getattr(stages, name)(task, given, place, source=source, watch=watch, **further)
     columns = list(zip(task.stage_files(output), outcome.columns.values(), strict=True))
     sections = tuple(stage_section(name, column, str(path)) for path, column in columns)
     show_result(outcome, lambda: Document(sections=sections), as_json=as_json)
     for path, column in columns:
         if column.is_secret:
             sys.stderr.write(f"shuffledp: WARNING: {secret_file(str(path))}\n")
+
+
+def _held(answers: Path) -> "Input":
+    """The answers, of which those from standard input are held in memory, and written nowhere."""
+    from shuffledp.files.in_memory import CsvInMemory
+
+    return CsvInMemory.of(sys.stdin.buffer) if str(answers) == "-" else answers
+
+
+def _drawn(*, png: bool, no_figures: bool) -> dict[str, bool]:
+    """Whether there are pictures, and also as PNG files."""
+    if png and no_figures:
+        raise InvalidParameterError("--png must be left out beside --no-figures, with which there are no pictures.")
+    return {"png": png, "figures": not no_figures}
 
 
 def _is_demo(folder: Path) -> bool:
@@ -199,8 +228,6 @@ def _is_demo(folder: Path) -> bool:
 
 def _require_apart(input_file: Path, output: Path) -> None:
     """Refuse to write the output in the place of the input, by whatever name."""
-    from shuffledp.core.errors import InvalidParameterError
-
     try:
         same = output.exists() and output.samefile(input_file)
     except OSError:
@@ -211,8 +238,6 @@ def _require_apart(input_file: Path, output: Path) -> None:
 
 def _require_parquet(output: Path) -> None:
     """Refuse a name that promises another format than reports and views are written in."""
-    from shuffledp.core.errors import InvalidParameterError
-
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise InvalidParameterError(
             "output must be the name of a Parquet file, such as reports.parquet: reports and views are written in no "

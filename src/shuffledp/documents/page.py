@@ -1,12 +1,13 @@
 """A document as a page: one self-contained HTML file, and its charts as files beside it."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp._version import __version__
 from shuffledp.core.text import printable
-from shuffledp.documents.document import PAGE, Beside, Block, Chart, Document, Promise, Section, Text
+from shuffledp.documents.document import PAGE, Beside, Block, Chart, Document, Fold, Picture, Promise, Section, Text
 from shuffledp.documents.drawing import DARK, LIGHT, Drawn, draw
 from shuffledp.documents.words import shortened
 
@@ -18,16 +19,21 @@ _LONGEST_HEADING = 50
 _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
-def write_page(document: Document, folder: Path, name: str, *, png: bool = False) -> tuple[str, ...]:
+def write_page(
+    document: Document, folder: Path, name: str, *, png: bool = False, figures: bool = True
+) -> tuple[str, ...]:
     """Write the page of a document, and its charts as SVG files beside it; the name of the page is the first returned.
 
     The page names no person, no answer and no path; it loads nothing from anywhere and needs no JavaScript. The same
-    document gives the same bytes. The folder is made if absent, and files of the same names are replaced.
+    document gives the same bytes. The folder is made if absent, and files of the same names are replaced. Without
+    ``figures`` nothing is drawn.
 
     Guarantees:
         1. Text from the task is shown as text, whatever it contains.
         2. A withdrawn statement is marked as such on the page and on every chart.
     """
+    if not figures:
+        document = _without_pictures(document)
     endings = (".svg", ".png") if png else (".svg",)
     drawn: dict[str, Drawn] = {}
     files = {name: page_of(document, drawn=drawn, endings=endings)}
@@ -40,6 +46,24 @@ def write_page(document: Document, folder: Path, name: str, *, png: bool = False
     for file, content in files.items():
         (folder / file).write_bytes(content)
     return tuple(files)
+
+
+def _without_pictures(document: Document) -> Document:
+    """The document without whatever is drawn, and without sections in which nothing is left."""
+    sections = (replace(section, blocks=_undrawn(section.blocks)) for section in document.sections)
+    return replace(document, sections=tuple(section for section in sections if section.blocks))
+
+
+def _undrawn(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    kept = list[Block]()
+    for block in blocks:
+        if isinstance(block, Fold):
+            kept.append(replace(block, blocks=_undrawn(block.blocks)))
+        elif isinstance(block, Beside):
+            kept.append(replace(block, groups=tuple(map(_undrawn, block.groups))))
+        elif not isinstance(block, Picture):
+            kept.append(block)
+    return tuple(kept)
 
 
 def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, endings: Iterable[str] = (".svg",)) -> bytes:

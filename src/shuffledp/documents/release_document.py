@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from shuffledp.core.text import count_of, in_digits
@@ -120,19 +121,19 @@ def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> N
     page.write_page(_untitled(release, sections), folder, RELEASE_PAGE, png=png)
 
 
-def write_release(outcome: Outcome, folder: Path, *, png: bool = False) -> tuple[Outcome, Document]:
+def write_release(
+    outcome: Outcome, folder: Path, *, png: bool = False, figures: bool = True
+) -> tuple[Outcome, Document]:
     """Write the page of each private column, and one about all blocks; the outcome with digests, and the last page."""
-    columns, documents = {}, {}
+    columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, png=png, figures=figures)
     for name, column in outcome.columns.items():
         documents[name] = document = column_document(column)
-        columns[name] = column.with_files(
-            folder / name, page.write_page(document, folder / name, RELEASE_PAGE, png=png)
-        )
+        columns[name] = column.with_files(folder / name, write(document, folder / name))
     outcome = replace(outcome, columns=columns)
     if not outcome.task.in_blocks:
         return outcome, document
     document = joint_document(outcome, documents)
-    return outcome.with_files(folder, page.write_page(document, folder, RELEASE_PAGE, png=png)), document
+    return outcome.with_files(folder, write(document, folder)), document
 
 
 def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Document:

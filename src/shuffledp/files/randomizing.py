@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import reader_for
+from shuffledp.files.in_memory import Input
 from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import (
-    Input,
     RowProblem,
     Watch,
     as_floats,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
 from shuffledp.core.text import plural
+from shuffledp.files.in_memory import CsvInMemory, Input, TableInMemory
 
 Result = TypeVar("Result")
 Part = TypeVar("Part")
@@ -36,21 +37,6 @@ _ROWS_SHOWN = 5
 _SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
 # What a text must look like to be read as a number; "inf" does not.
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-
-
-@dataclass(frozen=True, slots=True)
-class TableInMemory:
-    """Table in memory, in the place of a file; no message shows more of it than that it is one."""
-
-    columns: pa.Table
-
-    def __str__(self) -> str:
-        return "the table"
-
-    __repr__ = __str__
-
-
-Input = Path | TableInMemory
 
 
 class Watch:
@@ -121,10 +107,14 @@ def _batches(
         check_columns(path, path.columns.column_names, [*columns, *present])
         read = path.columns.select(list(dict.fromkeys(columns)))
         return read.num_rows, iter(read.to_batches(max_chunksize=_ROWS_AT_A_TIME))
-    beginning = _first_bytes(path)
+    beginning = path.content[: len(_PARQUET_MAGIC)] if isinstance(path, CsvInMemory) else _first_bytes(path)
     if not beginning:
         raise InputDataError(f"{path} is empty.")
-    if beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq"):
+    is_parquet = beginning == _PARQUET_MAGIC
+    if isinstance(path, CsvInMemory):
+        if is_parquet:
+            raise InputDataError(f"{path} must be CSV text; it is a Parquet file, which must be given by its name.")
+    elif is_parquet or path.suffix in (".parquet", ".pq"):
         return _parquet_batches(path, columns, encoded, present)
     return None, _csv_batches(path, columns, present)
 
@@ -221,13 +211,20 @@ def _parquet_batches(
     return file.metadata.num_rows, parquet_batches(file, columns)
 
 
-def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _csv_stream(path: Path | CsvInMemory) -> pa.NativeFile:
+    """The bytes of a CSV table, decompressed."""
+    if isinstance(path, CsvInMemory):
+        return pa.BufferReader(path.content)
+    return pa.input_stream(str(path), compression="detect")
+
+
+def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
     header, delimiter = _csv_header(path, {*columns, *present})
     if not header:
         return
     hint = " (its first line must name the columns, separated by commas or semicolons)"
     check_columns(path, header, [*columns, *present], hint)
-    with pa.input_stream(str(path), compression="detect") as file:
+    with _csv_stream(path) as file:
         source = _CsvSource(file)
         yield from pyarrow.csv.open_csv(
             source,
@@ -248,14 +245,14 @@ def _csv_batches(path: Path, columns: Sequence[str], present: Sequence[str]) -> 
         raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
 
 
-def _csv_header(path: Path, wanted: set[str]) -> tuple[list[str], str]:
+def _csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
     """The first line that is not blank, and what separates its fields: semicolons where only they leave all wanted."""
     headers = [(_first_row(path, delimiter), delimiter) for delimiter in _DELIMITERS]
     return next((each for each in headers if wanted.issubset(each[0])), headers[0])
 
 
-def _first_row(path: Path, delimiter: str) -> list[str]:
-    with pa.input_stream(str(path), compression="detect") as file:
+def _first_row(path: Path | CsvInMemory, delimiter: str) -> list[str]:
+    with _csv_stream(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         lines = iter(lambda: text.readline(_LETTERS_OF_HEADER), "")
         return next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])

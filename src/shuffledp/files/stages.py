@@ -14,9 +14,10 @@ from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
+from shuffledp.files.in_memory import Input
 from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, step_of
-from shuffledp.files.reading import Input, Watch, counted
+from shuffledp.files.reading import Watch, counted
 from shuffledp.files.shuffling import ShuffledParts, shuffled
 from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
@@ -49,7 +50,7 @@ _HERE = Path()
 
 
 def randomize(
-    task: Task, answers: Path, output: Path, *, source: RandomSource | None = None, watch: Watch = _NOBODY
+    task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: Watch = _NOBODY
 ) -> StageOutcome:
     """The devices' stage: raw answers in, a file of reports for each column out, in the order of the people.
 
