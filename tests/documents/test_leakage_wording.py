@@ -59,6 +59,9 @@ def test_bounds_far_apart_are_both_said():
 def test_other_gains_are_worth_a_number_and_not_a_share():
     said = wording.after_seeing(vulnerability(2.5, prior=2.0), "the shuffled table", counts_right=False)
     assert said.endswith("is worth 2.5 on average instead of 2.")
+    most = vulnerability(2.500_000_1, prior=2.0, kind=Kind.UPPER_BOUND)
+    said = wording.after_seeing(most, "the shuffled table", counts_right=False)
+    assert said.endswith("is worth at most 2.50001 on average instead of 2.")
 
 
 @pytest.mark.parametrize(

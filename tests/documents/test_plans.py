@@ -61,6 +61,23 @@ def test_of_how_many_people_a_sum_is_released_comes_before_all_else(task, number
         task.column.require_people(least - 1)
 
 
+def test_what_is_said_to_be_at_most_is_rounded_up():
+    planned = plan(sums(dropout=0.1))
+    (column,) = planned.columns
+    said = " ".join(
+        block.text for section in plan_document(planned).sections for block in section.blocks if isinstance(block, Text)
+    )
+    error, rest = column.chosen.error.standard_error, column.protocol
+    true = {
+        "the standard error will be": error,
+        "steps adds": 100 * (error / rest.noise_error - 1),
+        "yours is": error / rest.central_error,
+    }
+    for words, value in true.items():
+        shown = float(re.search(rf"{words} at most ([0-9.]+)", said)[1])
+        assert value <= shown <= 1.01 * value
+
+
 def test_its_one_danger_comes_first_and_in_bold_red_on_a_screen():
     screen = io.StringIO()
     show(plan_document(plan(sums())), Console(file=screen, force_terminal=True, width=4000, color_system="standard"))

@@ -29,6 +29,15 @@ def test_numbers_have_real_minus_signs():
     assert number(math.inf) == "infinite"
 
 
+@pytest.mark.parametrize(
+    ("relation", "texts"),
+    [("", ["57.6%", "99.99%"]), ("at most", ["57.7%", "99.99%"]), ("at least", ["57.6%", "99.9%"])],
+)
+def test_shares_are_rounded_as_the_words_before_them_say(relation, texts):
+    assert [percent(share, relation) for share in (0.576_117, 0.999_87)] == texts
+    assert percent(0.576, relation) == "57.6%"  # and no further for what floats add
+
+
 def test_things_are_counted_and_listed_as_people_do():
     assert count_of(1, "person", "people") == "1 person"
     assert count_of(30_718, "person", "people") == "30,718 people"

@@ -182,7 +182,7 @@ def _limit(found: Examination) -> str:
 
 def _from_to(lower: float, upper: float) -> str:
     if lower == 0:
-        return f"of at most about {upper:.4g}"
+        return f"of at most about {in_digits(upper, 'at most')}"
     if math.isclose(lower, upper, rel_tol=1e-4):
         return f"of about {upper:.4g}"
     return f"of about {lower:.4g} to {upper:.4g}"

@@ -133,7 +133,8 @@ def _strength(models: Sequence[ProtocolModel]) -> str:
     losses = [model.local.epsilon0 for model in models]
     if not all(map(math.isfinite, losses)):
         return ""
-    return f", epsilon0 {'at most' if len(set(losses)) > 1 else '='} {number(max(losses))}"
+    several = len(set(losses)) > 1
+    return f", epsilon0 {'at most' if several else '='} {number(max(losses), 'at most' if several else 'exactly')}"
 
 
 def _settings(audited: TaskAudit) -> str:

@@ -25,7 +25,7 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.statement_document import trusting, with_loss
-from shuffledp.documents.words import count
+from shuffledp.documents.words import as_share, count
 from shuffledp.leakage import (
     BestGuess,
     Comparison,
@@ -280,7 +280,7 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str, command: str) -
 def worst_of(model: ProtocolModel) -> str:
     """Of an imperfect shuffler of a known law: what is left if only its imperfection is as promised; "" for others."""
     found = worst_like(model)
-    return "" if found is None else change(found)[0]
+    return "" if found is None else change(found, "at most")[0]
 
 
 def _command(outcome: ColumnOutcome) -> str:
@@ -292,24 +292,21 @@ def _command(outcome: ColumnOutcome) -> str:
 
 def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
     """How often the guess of an adversary is right before anything is seen, and after each protection."""
-    alone, before = found.way("randomizing"), 100 * found.prior
-    most = None if alone is None else getattr(alone, adversary)
+    before = 100 * found.prior
     note, value = "nothing has been seen", as_share(found.prior)
     bars = [Bar(name="Before", note=note, value=value, before=before, length=0.0, style="before")]
     for way in found.ways:
         if (known := getattr(way, adversary)) is not None:
-            bars.append(_bar(way.name, known, most if way.name == "both" else None))
+            bars.append(_bar(way.name, known))
     return tuple(bars)
 
 
-def _bar(name: str, found: Vulnerability, most: Vulnerability | None) -> Bar:
-    """Drawn up to the upper end; what is as bad as randomizing only, ``most``, is written as that is."""
+def _bar(name: str, found: Vulnerability) -> Bar:
+    """Drawn up to the upper end."""
     relation, drawn = found.kind.relation, found.value
     share, note = change(found)[0], {"exactly": "exact"}.get(relation, relation)
     if found.kind is Kind.LOWER_BOUND:
         share, note, drawn = between(found), "lower and upper bound", found.upper
-    elif most is not None and math.isclose(found.value, most.value, rel_tol=1e-12):
-        share = change(most)[0]
     before, length = 100 * found.prior, max(100 * (min(drawn, 1.0) - found.prior), 0.0)
     return Bar(name=NAMES[name], note=note, value=share, before=before, length=length, style=name)
 
@@ -317,16 +314,12 @@ def _bar(name: str, found: Vulnerability, most: Vulnerability | None) -> Bar:
 # ---- sentences and percentages, rounded so that a bound stays true ---------------------------------------------------
 
 
-def as_share(value: float, relation: str = "", *, decimals: int = 1) -> str:
-    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
-    scaled = round(value * 100 * 10**decimals, 6)  # what floats add is no further digit
-    rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
-    return f"{rounded / 10**decimals:.{decimals}f}%"
+def change(found: Vulnerability, relation: str = "") -> tuple[str, str]:
+    """The value and the prior in percent, with as many decimals as tell them apart, and the value from 1.
 
-
-def change(found: Vulnerability) -> tuple[str, str]:
-    """The value and the prior in percent, with as many decimals as tell them apart, and the value from 1."""
-    relation = found.kind.relation
+    The ``relation`` is what is said before the value; "" is that of its kind.
+    """
+    relation = relation or found.kind.relation
     for decimals in range(1, _MOST_DECIMALS + 1):
         after, before = as_share(found.value, relation, decimals=decimals), as_share(found.prior, decimals=decimals)
         if float(after[:-1]) > float(before[:-1]) and (float(after[:-1]) < 100 or found.value >= 1):
@@ -354,7 +347,8 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
     relation = _before(found)
     start = f"After seeing {seen}, the best guess about one person is"
     if not counts_right:
-        return f"{start} worth {relation}{found.value:.6g} on average instead of {found.prior:.6g}."
+        worth = _number(found.value, found.kind.relation)
+        return f"{start} worth {relation}{worth} on average instead of {_number(found.prior)}."
     after, before = change(found)
     most, least = found.upper - found.prior, found.lower - found.prior
     if found.kind is Kind.UPPER_BOUND and least > 0 and most > _WIDE * least:  # one of them alone would mislead

@@ -78,10 +78,10 @@ def what_to_expect(column: ColumnPlan) -> str:
     chosen = column.chosen
     # What rounding adds depends on the values: only the most of it is known.
     about = "at most" if column.protocol is not None and _rounds(column.protocol, chosen) else "about"
+    error = in_digits(chosen.error.standard_error, about, digits=3)
     return (
         f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
-        f"{about} {chosen.error.standard_error:.3g}, beside {chosen.error.sampling_error:.3g} from "
-        "sampling people."
+        f"{about} {error}, beside {chosen.error.sampling_error:.3g} from sampling people."
     )
 
 
@@ -130,10 +130,10 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
     yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False, on=DETAIL)
     yield Text(_READING, Role.NOTE, on=DETAIL)
     ratio = chosen.error.standard_error / protocol.central_error
-    most = "at most " if _rounds(protocol, chosen) else ""
+    about = "at most " if _rounds(protocol, chosen) else ""
     yield Text(
         f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a standard "
-        f"error of {protocol.central_error:.3g}; yours is {most}{ratio:.3g} x that."
+        f"error of {protocol.central_error:.3g}; yours is {about}{in_digits(ratio, about.strip(), digits=3)} x that."
     )
 
 
@@ -145,9 +145,9 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
     """What the grid costs, and what less of it would."""
     if not _rounds(protocol, chosen):
         return "Nothing is rounded. "
-    more = math.ceil(1e4 * (chosen.error.standard_error / protocol.noise_error - 1)) / 1e4
+    more = in_digits(100 * (chosen.error.standard_error / protocol.noise_error - 1), "at most", digits=3)
     return (
-        f"Rounding to {protocol.certificate.precision:,} steps adds at most {more:.2%} to the error; twice the "
+        f"Rounding to {protocol.certificate.precision:,} steps adds at most {more}% to the error; twice the "
         "precision costs one bit a message. "
     )
 
