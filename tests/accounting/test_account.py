@@ -439,6 +439,14 @@ def test_a_short_form_says_what_the_protocol_in_full_says(local, options, given)
     )
 
 
+@pytest.mark.parametrize(("people", "fraction", "honest"), [(5, 0.5, 2), (3, 0.99, 2), (100, 0.29, 29)])
+def test_a_share_of_the_people_is_rounded_down(people, fraction, honest):
+    model = response(2, 1.0, people)
+    assert account(model, delta=1e-3, honest_fraction=fraction).guarantee == (
+        account(response(2, 1.0, honest), delta=1e-3).guarantee
+    )
+
+
 WRONG_SHORT = [
     ((), {"num_users": 5}, "epsilon0 must be given without a model; got epsilon0=None"),
     ((), {"epsilon0": 1.0}, "num_users must be given without a model; got num_users=None"),

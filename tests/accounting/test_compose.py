@@ -137,6 +137,15 @@ def test_pure_losses_compose_as_responses_do():
         sdp.accounting.compose_pure([1.0, -1.0], delta=0.1)
 
 
+def test_with_too_many_totals_all_losses_count_as_the_largest(monkeypatch):
+    losses = [0.1, 0.2, 0.3] * 10
+    exact = sdp.accounting.compose_pure(losses, delta=1e-3)
+    monkeypatch.setattr("shuffledp.accounting.compose._MOST_TOTALS", 11**3 - 1)
+    found = sdp.accounting.compose_pure(losses, delta=1e-3)
+    assert exact < found < sum(losses)
+    assert found == pytest.approx(sdp.accounting.compose_pure([0.3] * 30, delta=1e-3))
+
+
 def test_releases_that_are_not_amplified_add_up_as_pure_losses():
     found = sdp.compose_releases(generic(0.1, 1), delta=1e-6, num_releases=52)
     assert found.guarantee.epsilon == sdp.accounting.compose_pure([0.1] * 52, delta=1e-6) < 3.242

@@ -74,6 +74,16 @@ def estimate_of(model, counts, num_reports):
     return FrequencyAnalyzer().estimate(FrequencySummary(model=model, counts=np.array(counts), num_reports=num_reports))
 
 
+@pytest.mark.parametrize("variance", [3.0, 24.0])
+def test_counts_of_a_variance_below_25_get_them(variance):
+    model = MODELS["k-rr 1, 2 values"]
+    total = int(variance / (model.q * (1 - model.q)))
+    counts = np.array([total - total // 3, total // 3])
+    found = estimate_of(model, counts, total)
+    low, high = holders_between(counts, total, model.p, model.q, 0.95)
+    np.testing.assert_allclose([found.lower, found.upper], [low / total, high / total])
+
+
 def test_few_reports_get_them_and_many_get_normal_ones():
     few = estimate_of(MODELS["oue 6"], [10, 2, 0, 0], 20)
     np.testing.assert_allclose(few.upper, [1.0, 11 / 20, 5 / 20, 5 / 20])

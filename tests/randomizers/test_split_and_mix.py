@@ -328,3 +328,16 @@ def test_whole_vectors_of_bounded_length_stay_whole_when_they_are_shortened():
     shares, _ = messages(randomizer, [[10, 10, 10], [10, 0, 0], [3, 3, 4]])
     steps = shares.sum(axis=2) % randomizer.modulus
     assert steps.tolist() == [[3, 3, 3], [10, 0, 0], [3, 3, 4]]
+
+
+def test_each_person_makes_noise_for_those_whose_noise_must_suffice(monkeypatch):
+    asked = []
+
+    def spy(rate, noise_users, count, *, source):
+        asked.append((rate, noise_users, count))
+        return np.zeros(count, dtype=np.int64)
+
+    monkeypatch.setattr("shuffledp.randomizers.sampling.polya.polya_noise", spy)
+    randomizer = SplitAndMix(**SPLIT | {"noise_users": 60})
+    randomizer.randomize([1.0, 2.0, 3.0])
+    assert asked == [(randomizer.model.rate, 60, 3)]
