@@ -15,6 +15,17 @@ from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
 SET_BY_THE_TASK = "missing_category"
+# What holds where a key without a default of its own is left out, by key or by kind and key; else there is none.
+LEFT_OUT = {
+    "alpha": "required",
+    "mallows.alpha": "required, or `concentration`",
+    "hash_range": "chosen",
+    "num_levels": "chosen",
+    "budget_split": "chosen",
+    "precision": "chosen",
+    "graph_seed": "0",
+    "sha256": "computed",
+}
 
 
 def randomizer_table() -> str:
@@ -24,7 +35,7 @@ def randomizer_table() -> str:
     rows.append("|---|---|---|---|---|")
     for kind, mechanism in randomizers.KINDS.items():
         answers = {"category": "categories", "number": "numbers", "vector": "unit vectors"}[mechanism.answers]
-        cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, _keys(sections[kind]), mechanism.best_for)
+        cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, _keys(kind, sections[kind]), mechanism.best_for)
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
@@ -35,23 +46,26 @@ def shuffler_table() -> str:
     rows = ["| `kind` | when to use it | public columns | keys, with their defaults |", "|---|---|---|---|"]
     for kind, each in shuffler_kinds.KINDS.items():
         public = "released beside the reports" if each.keeps_public else "detached: not read, and not released"
-        rows.append(f'| `"{kind}"` | {each.best_for} | {public} | {_keys(sections[kind]) or "none"} |')
+        rows.append(f'| `"{kind}"` | {each.best_for} | {public} | {_keys(kind, sections[kind]) or "none"} |')
     return "\n".join(rows) + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {"randomizers.md": randomizer_table, "task-file.md": shuffler_table}
 
 
-def _keys(section: object) -> str:
+def _keys(kind: str, section: object) -> str:
     keys = [each for each in fields(cast(Any, section)) if each.init and each.name != SET_BY_THE_TASK]
-    return ", ".join(_key(each) for each in keys)
+    return ", ".join(f"`{each.name}` ({_left_out(kind, each)})" for each in keys).replace(" (required)", "")
 
 
-def _key(field: "Field[Any]") -> str:
-    if field.default is MISSING or field.default is None:
-        return f"`{field.name}`" if field.default is MISSING else f"`{field.name}` (chosen)"
+def _left_out(kind: str, field: "Field[Any]") -> str:
+    """What holds where the key is left out."""
+    if field.default is MISSING:
+        return "required"
+    if field.default is None:
+        return LEFT_OUT.get(f"{kind}.{field.name}", LEFT_OUT.get(field.name, "none"))
     value = field.default.value if isinstance(field.default, Enum) else field.default
-    return f"`{field.name}` ({str(value).lower() if isinstance(value, bool) else value})"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def written(page: str, text: str) -> str:

@@ -69,6 +69,15 @@ def test_an_account_is_of_one_column_and_says_so(folder):
     )
 
 
+def test_what_is_learned_from_one_column_is_not_all(folder):
+    prepared(folder)
+    for more in ((), ("--compare",)):
+        told = " ".join(shuffledp("leakage", "both.toml", "--users", 100, "--value", "smokes", *more).out.split())
+        assert "About column 'smokes' alone, to which the other columns may add: the same person answers" in told
+        assert told.index("About column") < told.index("After seeing")
+    assert "About column" not in shuffledp("leakage", "task.toml", "--users", 100).out
+
+
 def test_json_names_all_files(folder):
     result = shuffledp(*prepared(folder), "--json").json
     found = {path.relative_to("out").as_posix() for path in (folder / "out").relative_to(folder).rglob("*.*")}

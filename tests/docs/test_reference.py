@@ -10,7 +10,9 @@ import pytest
 import typer
 
 import shuffledp
+from cli.running import task_with
 from shuffledp.cli.app import app
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.survey import (
     Column,
     GroupsSection,
@@ -19,6 +21,7 @@ from shuffledp.survey import (
     RandomizerSection,
     ReleaseSection,
     ShufflerSection,
+    Task,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +75,37 @@ def test_the_page_of_randomizers_names_every_kind(section):
 def test_tables_of_kinds_are_those_of_the_registries(page):
     script = runpy.run_path(str(ROOT / "docs" / "kinds.py"))
     assert text_of(page) == script["written"](page, text_of(page))
+
+
+GIVEN = {
+    "imperfect": {"imperfection": 1.0},
+    "mallows": {"alpha": 1.0},
+    "noisy-sort": {"alpha": 1.0},
+    "network": {"graph": "random-regular:8"},
+}
+NEAR_OTHERS = {"public": ["x"], "groups": {"columns": ["x"], "radius": 1.0}}
+
+
+def task_with_shuffler(kind, keys):
+    others = NEAR_OTHERS if kind in {"mallows", "noisy-sort"} else {}
+    return Task.from_dict(task_with(shuffler={"kind": kind, **keys}, **others)).columns[0].shuffler
+
+
+def keys_in_the_table(kind):
+    """What the table of shufflers says of each key in parentheses; nothing of a key that is required."""
+    row = next(line for line in text_of("task-file.md").splitlines() if line.startswith(f'| `"{kind}"` |'))
+    return dict(re.findall(r"`(\w+)`(?: \(([^)]*)\))?", row.split("|")[4]))
+
+
+@pytest.mark.parametrize("kind", GIVEN)
+def test_the_table_of_shufflers_says_which_keys_are_required_and_what_the_others_are_where_left_out(kind):
+    section = type(task_with_shuffler(kind, GIVEN[kind]))
+    said = keys_in_the_table(kind)
+    assert {name for name, words in said.items() if not words or words.startswith("required")} == set(GIVEN[kind])
+    assert set(said) == {each.name for each in fields(section) if each.init}
+    with pytest.raises(InvalidParameterError, match="must"):
+        task_with_shuffler(kind, {})
+    assert "chosen" not in said.values()
 
 
 def commands_below(group, before=""):

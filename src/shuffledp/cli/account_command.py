@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting import Examination
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.local_models import LocalModel, ProtocolModel
+    from shuffledp.documents.document import Document
     from shuffledp.leakage import Comparison, TargetExamination
     from shuffledp.planning import PeoplePlan
 
@@ -61,6 +62,10 @@ Method = Annotated[
     ),
 ]
 _LONGEST = 100  # characters of a number
+_PART_OF_LOSS = (
+    "whose loss is a part of what one person loses; `shuffledp plan` says how much that is over all columns."
+)
+_MAY_ADD = "to which the other columns may add: the same person answers in them too."
 _ENDINGS = (".html", ".svg", ".png")
 
 
@@ -89,7 +94,7 @@ def account(
     from shuffledp.accounting import examine
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
-    from shuffledp.documents.account_document import account_document
+    from shuffledp.documents.account_document import account_document, with_share
 
     asked = Asked(
         task=task,
@@ -115,7 +120,7 @@ def account(
     )
     if figure is not None:
         _draw(found, figure, published_only=published_only)
-    show_result(found, lambda: account_document(found, asked.share()), as_json=json)
+    show_result(found, lambda: with_share(account_document(found), asked.share(_PART_OF_LOSS)), as_json=json)
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:
@@ -243,6 +248,7 @@ def leakage(
     """What can be guessed about one person, before and after seeing what is released, without any data."""
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
+    from shuffledp.documents.account_document import with_share
     from shuffledp.documents.leakage_document import leakage_document
     from shuffledp.files.matrices import read_gain
     from shuffledp.leakage import METHODS
@@ -272,7 +278,12 @@ def leakage(
     }
     found = _examined(asked.model_of_run(), about, adversary=adversary, compare=compare, whole=json)
     counts_right = gain == "bayes"
-    show_result(found, lambda: leakage_document(found, asked.answers(), counts_right=counts_right), as_json=json)
+
+    def document() -> "Document":
+        shown = leakage_document(found, asked.answers(), counts_right=counts_right)
+        return with_share(shown, asked.share(_MAY_ADD))
+
+    show_result(found, document, as_json=json)
 
 
 def _examined(

@@ -106,18 +106,15 @@ class Asked:
         """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
         return () if self.task is None else self._column().targets
 
-    def share(self) -> str:
-        """That all is about one of several columns; "" if there is only one."""
+    def share(self, others: str) -> str:
+        """That all is about one of several columns, and what ``others`` do to it; "" if there is only one."""
         if self.task is None:
             return ""
         from shuffledp.survey import Task
 
         if len(Task.read(self.task).columns) == 1:
             return ""
-        return (
-            f"About column {self._column().value!r} alone, whose loss is a part of what one person loses; `shuffledp "
-            "plan` says how much that is over all columns."
-        )
+        return f"About column {self._column().value!r} alone, {others}"
 
     def remainder(self) -> float:
         """Delta: what the option says, or else the task."""

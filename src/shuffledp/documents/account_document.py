@@ -50,11 +50,17 @@ _SOLVED = {
 }
 
 
-def account_document(found: Examination, share: str = "") -> Document:
-    """The promise and the bracket, and every theorem if they were asked for; first of what all of it is a ``share``."""
-    promise = _promise(found)
-    promise = replace(promise, headline=(*told(share), *promise.headline))
-    return Document(promise=promise, sections=(_theorems(found),) if found.theorems else ())
+def account_document(found: Examination) -> Document:
+    """The promise and the bracket, and every theorem if they were asked for."""
+    return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
+
+
+def with_share(document: Document, share: str) -> Document:
+    """The document, whose promise says first of what it is a ``share``; "" where it is no share."""
+    promise = document.promise
+    if promise is None:
+        return document
+    return replace(document, promise=replace(promise, headline=(*told(share), *promise.headline)))
 
 
 def bracket_document(found: Bracket) -> Document:
