@@ -177,3 +177,12 @@ def test_the_curve_of_a_shuffle_whose_theorem_has_no_fast_one_is_what_its_statem
 def test_a_loss_beyond_what_floats_hold_has_a_curve_too():
     model = sdp.ProtocolModel(local=LdpModel(epsilon0=800.0), shuffle=UniformShuffleModel(num_users=2))
     assert (privacy_curve(model, delta=1e-6)(np.array([0.0, 700.0, 900.0])) <= 1).all()
+
+
+@pytest.mark.parametrize("epsilon0", [709.5, 710.0, 800.0])
+def test_losses_beyond_the_range_of_floats_add_up(epsilon0):
+    several = sdp.compose_releases(generic(epsilon0, 3), delta=1e-6, num_releases=2).guarantee.epsilon
+    assert epsilon0 <= several <= 2 * epsilon0 * (1 + 1e-12)
+    mixed = sdp.compose_releases([generic(epsilon0, 3), generic(1.0, 1000)], delta=1e-6).guarantee.epsilon
+    assert mixed <= epsilon0 + 1.0 + 1e-9
+    assert sdp.renyi(generic(epsilon0, 3), orders=[2, 8]).guarantee.epsilons[1] <= epsilon0

@@ -214,3 +214,11 @@ def test_where_all_values_are_tried_the_largest_bound_and_the_largest_estimate_c
     )
     assert sampled.kind is Kind.ESTIMATE
     assert sampled.lower <= exact <= sampled.upper
+
+
+@pytest.mark.parametrize(("size", "people"), [(200, 1000), (60, 10**6)])
+def test_what_would_take_forever_is_told_and_not_computed(size, people):
+    from shuffledp.leakage.informed_adversary import all_feasible
+    from shuffledp.randomizers import model_of_kind
+
+    assert not all_feasible(model_of_kind("k-rr", epsilon0=1.0, domain_size=size).channel(), people)

@@ -11,7 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp import KaryRandomizedResponse, MallowsShuffler, ProtocolModel, UniformShuffler, account, delta_at
-from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.people.groups import Groups
 from shuffledp.shufflers import CayleyShuffler
 from shuffledp.testing import SeededSource
@@ -133,3 +133,10 @@ def test_of_walks_they_collude():
     faked = model.with_fakes(2)
     assert faked.shuffle.num_colluding == 2
     assert account(faked, delta=1e-3).basis.theorem == "local-dp"
+
+
+def test_fake_senders_are_told_once():
+    model = protocol(UniformShuffler().model(9), 2).with_fakes(2)
+    with pytest.raises(InvalidParameterError, match="fakes must be at most 0 beside 2 that are counted"):
+        model.with_fakes(1)
+    assert model.with_fakes(0) == model

@@ -36,6 +36,7 @@ _ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014
 _NEAR, _FAR = 400, 300  # losses on a linear scale, in the range of what is likely, and on a logarithmic one beyond
 _LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
+_LARGEST_LOSS = 700.0  # of one release: exp of it is still a float
 _MOST_TOTALS = 100_000  # of pure losses: with more, all are taken for the largest
 
 
@@ -154,8 +155,8 @@ def _by_losses(
     except UnsupportedModelError:
         return limit  # of some release nothing is known at this small delta
     reaches = [_reach(*part, left_out) for part in zip(theorems, distinct, strict=True)]
-    if math.isinf(max(reaches)):
-        return limit  # some loss is infinite with a larger probability than may be left out
+    if max(reaches) > _LARGEST_LOSS:
+        return limit  # some loss is infinite, or next to it, with a larger probability than may be left out
     releases = list(zip(theorems, distinct, reaches, strict=True))
     # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
     scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
@@ -201,8 +202,8 @@ def to_privacy_loss_distribution(
     counted = counting_honest(model, honest_fraction)
     theorem = _best_curve(counted, left_out, published_only)
     reach = _reach(theorem, counted, left_out)
-    if math.isinf(reach):
-        raise nothing_known(counted, f"delta={left_out:g}", delta=left_out)
+    if reach > _LARGEST_LOSS:
+        raise nothing_known(counted, f"delta={left_out:g} up to a loss of {_LARGEST_LOSS:g}", delta=left_out)
     law = _law(theorem, counted, discretization, reach)
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
@@ -345,8 +346,8 @@ def renyi(
 def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]) -> tuple[float, ...]:
     """Divergence at each order, no more than epsilon0, which bounds the loss itself."""
     epsilon0 = model.local.epsilon0
-    if epsilon0 == 0:
-        return (0.0,) * len(orders)
+    if epsilon0 == 0 or epsilon0 > _LARGEST_LOSS:
+        return (epsilon0,) * len(orders)
     pair = profile_at(theorem, model, losses=_losses(theorem, model))
     return tuple(min(_divergence(pair, order), epsilon0) for order in orders)
 

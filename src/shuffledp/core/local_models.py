@@ -390,10 +390,10 @@ class ProtocolModel(Described):
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int) -> Self:
-        """The protocol where this number of the senders, but not all, are fake: the others alone hide each other."""
-        if fakes >= self.shuffle.num_honest:
-            raise invalid(f"below the number of senders, {self.shuffle.num_honest}", fakes=fakes)
-        return replace(self, shuffle=self.shuffle.with_fakes(fakes), fakes=self.fakes + fakes) if fakes else self
+        """The protocol where this number of senders, not all and told once, are fake: the others hide each other."""
+        if fakes > (most := 0 if self.fakes else self.shuffle.num_honest - 1):
+            raise invalid(f"at most {most} beside {self.fakes} that are counted", fakes=fakes)
+        return replace(self, shuffle=self.shuffle.with_fakes(fakes), fakes=fakes) if fakes else self
 
     def to_dict(self) -> dict[str, Any]:
         """The fields; ``fakes`` where there are some."""

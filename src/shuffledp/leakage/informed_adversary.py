@@ -37,6 +37,7 @@ Counts = tuple[int, ...]
 _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
+_LARGEST_POWER = 700.0  # of which exp is still a float
 _FEW_VALUES = 3
 _PAIR = 2
 _FEWER_KNOWN = (
@@ -170,7 +171,7 @@ def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices:
 def all_feasible(channel: Channel, others: int) -> bool:
     """Whether all data sets of this number of others can be tried."""
     sets = math.comb(others + len(channel.inputs) - 1, others)
-    return sets * _work(others, len(channel.outputs)) <= _MOST_SEARCH
+    return sets <= _MOST_SEARCH / _work(others, len(channel.outputs))
 
 
 def data_sets(num_values: int, people: int) -> Iterator[Counts]:
@@ -226,7 +227,7 @@ def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> B
 
 def _is_feasible(people: int, outputs: int) -> bool:
     """Whether the histograms of others who hold different values can be enumerated."""
-    return float(people + 2) ** (outputs - 1) <= _MOST_CELLS and _work(people, outputs) <= _MOST_WORK
+    return _power(people + 2, outputs - 1) <= _MOST_CELLS and _work(people, outputs) <= _MOST_WORK
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
@@ -253,7 +254,11 @@ def _with_another(law: Floats, row: Floats) -> Floats:
 
 
 def _work(people: int, outputs: int) -> float:
-    return float(people + 2) ** outputs / max(1, outputs - 1) * outputs
+    return _power(people + 2, outputs) / max(1, outputs - 1) * outputs
+
+
+def _power(base: int, exponent: int) -> float:
+    return float(base) ** exponent if exponent * math.log(base) < _LARGEST_POWER else math.inf
 
 
 def checked_others(others: ArrayLike, size: int) -> Counts:
