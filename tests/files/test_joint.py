@@ -5,7 +5,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from cli.running import without_operator, write_csv
+from cli.running import stub_pages, without_operator, write_csv
 from shuffledp.accounting import compose_releases
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.guarantees import CentralDP, LocalDP
@@ -13,6 +13,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
 from shuffledp.files import is_release, is_stage, stages
 from shuffledp.survey import EarlierRelease, Missing, Task
+from shuffledp.survey.budget import order_in
 from shuffledp.testing import SeededSource
 
 MARK = "SECRET-ANSWER-42"
@@ -163,6 +164,21 @@ def test_missing_answers_are_dropped_in_each_column_by_itself(tmp_path):
     assert "Who answered at all is not protected" in str(outcome.statements[0])
     with pytest.raises(InputDataError):
         run(task(), tmp_path, name="refused", rows=rows)
+
+
+def test_columns_of_other_people_are_not_about_equal_groups_even_if_these_look_alike(tmp_path, monkeypatch):
+    """One column lacks the first person of a road and the other the last: the rows are alike, not the people."""
+    stub_pages(monkeypatch)
+    groups = {"public": ["km"], "groups": {"columns": ["km"], "radius": 1.0}}
+    road = task(
+        CHEATED, CHEATED | {"column": "lied"}, missing="drop", shuffler={"kind": "noisy-sort", "alpha": 1.5}, **groups
+    )
+    rows = [[km, "" if km == 0 else "Yes", "" if km == 9 else "No"] for km in range(10)]
+    people = write_csv(tmp_path / "people.csv", ["km", "cheated", "lied"], rows)
+    outcome = stages.run(road, people, tmp_path)
+    first, second = (order_in(column.release.statements) for column in outcome.columns.values())
+    assert first.guarantee.groups_digest == second.guarantee.groups_digest
+    assert order_in(outcome.statements).guarantee.alpha == pytest.approx(1.5 + 3 * 1.0)
 
 
 def test_too_few_reports_in_one_column_release_nothing(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 
 from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network
 from shuffledp.accounting import account, epsilon_of
-from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.files import read_graphs
+from shuffledp.files import read_graphs, stages
 from shuffledp.files.people_files import WalkedView
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
@@ -103,3 +103,23 @@ def test_a_view_is_about_the_weakest_part(folder):
     headline = account(ProtocolModel(local=BIT.model, shuffle=found.shuffle), delta=1e-2)
     assert epsilon_of(headline.guarantee) < 0.5
     assert "weakest part, of 40 people" in " ".join(headline.remarks)
+
+
+def test_the_analyst_counts_people_and_not_the_reports_that_each_hands_in(folder, tmp_path, monkeypatch):
+    padded = {"rounds": 2, "protocol": "padded", "submissions": 2}
+    task = Task.read(write_network(folder, **padded))
+    demanding = Task.from_dict(task.to_dict() | {"release": {"delta": 1e-2, "minimum_batch": PEOPLE + 1}})
+    with monkeypatch.context() as careless:
+        careless.setattr("shuffledp.survey.columns.Column.require_batch", lambda *_: None)
+        stages.randomize(demanding, folder / "people.csv", tmp_path / "reports.parquet")
+        stages.shuffle(demanding, tmp_path / "reports.parquet", tmp_path / "view.parquet", beside=folder)
+    with pytest.raises(BatchTooSmallError, match=f"got {PEOPLE}"):
+        stages.analyze(demanding, tmp_path / "view.parquet", tmp_path, beside=folder)
+
+
+def test_not_all_of_those_who_walk_may_be_fake(folder):
+    shuffler, _ = view_of(Task.read(folder / "task.toml"), folder)
+    model = ProtocolModel(local=BIT.model, shuffle=shuffler.model(PEOPLE))
+    assert model.with_fakes(PEOPLE - 1).shuffle.num_honest == 1
+    with pytest.raises(InvalidParameterError, match="fakes must be below the number of senders, 120; got fakes=120"):
+        model.with_fakes(PEOPLE)

@@ -64,6 +64,14 @@ def test_remainders_of_the_parts_come_on_top():
     assert found.delta == pytest.approx(1e-6 + 52e-9)
 
 
+def test_losses_of_other_people_do_not_compose_even_about_groups_that_look_alike():
+    shares = [share_of(1, 0.1), share_of(2, 0.1)]
+    assert len(orders_together(shares, 0, delta=1e-6)[0]) == 1
+    found, (unknown,) = orders_together(shares, 0, delta=1e-6, same_people=False)
+    assert found == ()
+    assert "week 2 may tell any of it" in unknown
+
+
 @pytest.mark.parametrize(("losses", "delta"), [([0.3, 0.3], 0.05), ([0.2, 0.5, 0.2], 0.02), ([0.4] * 4, 0.1)])
 def test_responses_that_lose_as_much_attain_it(losses, delta):
     """So nothing less is true of all shuffles that lose as much each."""
