@@ -110,7 +110,8 @@ class Family:
             about: what the help says.
 
         Raises:
-            SystemExit: with 1 if rows are not the expected ones, after all experiments.
+            SystemExit: with 1 if rows are not the expected ones, after all experiments; with 2 if nothing can be done;
+                with 3 if all is well but that some of several experiments are left out for what they need.
         """
         parser = self._parser(about)
         options = parser.parse_args(arguments)
@@ -120,8 +121,14 @@ class Family:
         names = several.get(options.name, (options.name,))
         if obstacle := self._obstacle(names, options):
             parser.error(obstacle)
+        lacking = {} if options.redraw else {name: why for name in names if (why := self._lacking(name, options))}
+        left_out = [f"{name}: left out, since {why}" for name, why in lacking.items()]
+        if len(left_out) == len(names):
+            parser.error("\n".join(left_out))
         wrong: list[str] = []
         for name in names:
+            if name in lacking:
+                continue
             if options.redraw:
                 self._redraw(name, options.out)
                 continue
@@ -130,9 +137,9 @@ class Family:
                 found = self.differing(name, rows, tiny=options.tiny)
                 wrong += [f"{name}: {each}" for each in found]
                 print(f"{name}: {len(found)} differences\n" if found else f"{name}: {len(rows)} rows as expected\n")
-        if wrong:
-            print("\n".join(wrong))
-            raise SystemExit(1)
+        if wrong or left_out:
+            print("\n".join([*wrong, *left_out]))
+            raise SystemExit(1 if wrong else 3)
 
     def _parser(self, about: str) -> argparse.ArgumentParser:
         parser = argparse.ArgumentParser(prog=f"python -m experiments.{self.folder.name}", description=about)
@@ -173,7 +180,7 @@ class Family:
         print(f"Drawn: {out / name}.svg\n")
 
     def _obstacle(self, names: Sequence[str], options: argparse.Namespace) -> str | None:
-        """Why it cannot be done, before anything is computed."""
+        """Why nothing can be done, before anything is computed."""
         try:
             options.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -181,18 +188,26 @@ class Family:
         if options.redraw:
             lacking = [name for name in names if not (options.out / f"{name}.csv").is_file()]
             return f"--redraw: no {lacking[0]}.csv in {options.out}; run it without --redraw first" if lacking else None
-        parts = [part for name in names for part in self.parts(name)]
+        return None
+
+    def _lacking(self, name: str, options: argparse.Namespace) -> str | None:
+        """What one experiment cannot do without, and how to get it; None if all is there."""
+        parts = self.parts(name)
         needed = [] if options.rows_only else ["matplotlib"]
         needed += [each for part in parts for each in getattr(self.experiments[part], "NEEDS", ())]
         for module in needed:
             if importlib.util.find_spec(module) is None:
                 return f"{module} is not installed: pip install -e '.[experiments]'"
-        return missing([file for part in parts for file in self.files(self.settings(part, tiny=options.tiny))])
+        return missing(
+            [file for part in parts for file in self.files(self.settings(part, tiny=options.tiny))],
+            self.folder / "README.md",
+        )
 
 
-def missing(files: Sequence[Path]) -> str | None:
+def missing(files: Sequence[Path], readme: Path) -> str | None:
     """What to do about files that are not there; None if all are."""
     lacking = sorted({str(file) for file in files if not file.is_file()})
     if not lacking:
         return None
-    return f"{', '.join(lacking)} is not there: set SHUFFLEDP_DATA to the folder of the data, which the README names"
+    names = f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not there"
+    return f"{names}: {readme} says where to get the data; set SHUFFLEDP_DATA to their folder"

@@ -45,7 +45,7 @@ def slow_unless(cases, fast):
 def needs(paper, name):
     """What a tiny run cannot do without."""
     for part in family(paper).parts(name):
-        if running.missing(family(paper).files(family(paper).settings(part, tiny=True))):
+        if running.missing(family(paper).files(family(paper).settings(part, tiny=True)), Path()):
             pytest.skip("../shared/data is not here")
         for module in getattr(family(paper).experiments[part], "NEEDS", ()):
             pytest.importorskip(module)
@@ -306,7 +306,33 @@ def test_what_cannot_be_done_is_said_before_anything_is_computed(tmp_path, capsy
         with pytest.raises(SystemExit):
             RUNS["d_sigma"].main(["--out", str(tmp_path / "out"), *arguments])
         assert words in capsys.readouterr().err
-    assert "SHUFFLEDP_DATA" in str(running.missing([tmp_path / "nowhere"]))
+    assert "SHUFFLEDP_DATA" in str(running.missing([tmp_path / "nowhere"], tmp_path / "README.md"))
+
+
+@pytest.mark.parametrize("paper", ["d_sigma", "network"])
+def test_what_needs_data_that_are_not_there_is_left_out_and_listed_at_the_end(paper, tmp_path, capsys, monkeypatch):
+    """Of all; alone it is refused."""
+    made, run = family(paper), []
+    for module in ("d_sigma.data", "network.graphs"):
+        monkeypatch.setattr(importlib.import_module(f"experiments.{module}"), "DATA", tmp_path / "nowhere")
+    monkeypatch.setattr(running.Family, "rows", lambda _, name, **__: run.append(name) or [{"x": 1}])
+    needing = {each for each in made.experiments if any(made.files(made.settings(part)) for part in made.parts(each))}
+    options = ["--rows-only", "--out", str(tmp_path)]
+    with pytest.raises(SystemExit) as stopped:
+        made.start(["all", *options], "")
+    assert stopped.value.code == 3
+    assert 0 < len(needing) < len(made.experiments)
+    assert set(run) == set(made.experiments) - needing
+    printed = capsys.readouterr().out.splitlines()[-len(needing) :]
+    assert {line.split(": ")[0] for line in printed} == needing
+    assert all(f"experiments/{paper}/README.md says where to get the data" in line for line in printed)
+    with pytest.raises(SystemExit) as stopped:
+        made.start([min(needing), *options], "")
+    assert stopped.value.code == 2
+    assert "says where to get the data" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        made.start(["all", "--check", *options], "")
+    assert stopped.value.code == 1
 
 
 def test_results_are_remembered_until_the_settings_change(tmp_path):
