@@ -1,11 +1,13 @@
 """Graphs at run time: read beside the task file or drawn, and the analyst's own copy is what counts."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network
+from cli.running import stub_pages
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
@@ -14,7 +16,7 @@ from shuffledp.files.people_files import WalkedView
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import UniformShuffler
-from shuffledp.survey import NetworkSection, Task
+from shuffledp.survey import EarlierRelease, NetworkSection, Task
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 
@@ -123,3 +125,14 @@ def test_not_all_of_those_who_walk_may_be_fake(folder):
     assert model.with_fakes(PEOPLE - 1).shuffle.num_honest == 1
     with pytest.raises(InvalidParameterError, match="fakes must be below the number of senders, 120; got fakes=120"):
         model.with_fakes(PEOPLE)
+
+
+@pytest.mark.parametrize("num_reports", [PEOPLE - 1, PEOPLE + 1])
+def test_a_release_of_walks_holds_as_many_reports_as_its_protocol_hands_in(folder, monkeypatch, num_reports):
+    stub_pages(monkeypatch)
+    stages.run(Task.read(write_network(folder, rounds=2)), folder / "people.csv", folder, beside=folder)
+    file = folder / "statement.json"
+    assert EarlierRelease.read(file).released[0].models[0].shuffle.num_users == PEOPLE
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"num_reports": num_reports}))
+    with pytest.raises(InvalidParameterError, match="for as many people as sent its reports"):
+        EarlierRelease.read(file)
