@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shuffledp.cli.account_command import account, calibrate, leakage
+from shuffledp.cli.init_command import init
 from shuffledp.cli.options import PARAMETERS, named, on_screen
 from shuffledp.cli.plan_command import audit, graph_app, inspect, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
+for command in (init, plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
     app.command()(on_screen(command))
 graph_app.command()(on_screen(inspect))
 app.add_typer(graph_app)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
-from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Role, Section, Step, Steps, Text, told
+from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Document, Role, Section, Step, Steps, Text, told
 from shuffledp.documents.words import count, listed
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
@@ -54,6 +54,22 @@ def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
     seeded = "SEEDED: for experiments only; no privacy is promised." * outcome.seeded
     notes = [f"{what} {done}: {file}.", dropped * bool(outcome.flow.missing), *_detached(outcome.flow), seeded]
     return Section(anchor="stage", title=stage, blocks=told(" ".join(filter(None, notes)), role=Role.PATH))
+
+
+def written_task(file: str, *, needs_table: bool) -> Document:
+    """What a new task is for."""
+    table = " --input PEOPLE.csv" * needs_table
+    said = f"Written: {file}. What it promises, and how far it errs: shuffledp plan {file}{table}"
+    return Document(sections=(Section(anchor="task", title="", blocks=told(said, role=Role.PATH)),))
+
+
+def categories_were_read(file: str) -> str:
+    """The warning about a task that says what people answered."""
+    return (
+        f"the categories in {file} were read from the answers. That is a release of its own, which no guarantee "
+        "covers: it tells that each of them was given. Name all possible answers by --categories, as they were before "
+        "anybody answered."
+    )
 
 
 def secret_file(file: str) -> str:
