@@ -5,10 +5,18 @@ import json
 import pytest
 
 from cli.running import shuffledp, stub_pages, write_answers, write_csv, write_task
-from shuffledp.accounting import account
+from documents.outcomes import make_outcome
+from shuffledp.accounting import account, account_all
+from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.documents.document import Listing
+from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.statement_document import promise_of
+from shuffledp.people.graphs import Graph
+from shuffledp.people.groups import Groups
+from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import NoisySortShuffler, RandomWalkShuffler
 from shuffledp.survey import EarlierRelease, Task, plan
 
 YES_NO = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
@@ -65,7 +73,40 @@ def test_a_statement_counts_the_others_and_says_what_it_assumes(shuffler):
 def test_a_page_lists_it_among_those_who_must_be_trusted():
     found = account(task().column.model(100), delta=1e-3)
     listing = next(block for block in promise_of([found]).trust if isinstance(block, Listing))
-    assert CONDITION.format(100, "reports are") in listing.items[-1]
+    *_, named, others = listing.items
+    assert CONDITION.format(100, "reports are") in named
+    assert others == "everybody else in the batch really randomized; colluding people must be subtracted"
+
+
+@pytest.mark.parametrize(
+    "shuffler",
+    [{"kind": "none"}, {"kind": "uniform"}, {"kind": "imperfect", "imperfection": 0.5}],
+    ids=lambda shuffler: shuffler["kind"],
+)
+def test_every_statement_names_them_also_where_each_report_stands_alone(shuffler):
+    faked, plain = task(shuffler=shuffler).column, task(shuffler=shuffler, fakes=0).column
+    for found in account_all(faked.model(100), delta=1e-3):
+        assert sum("at most 10 of the 100 reports are by fake senders" in each for each in found.needs) == 1
+        assert not any("everybody counted" in each for each in found.needs)
+    for found in account_all(plain.model(100), delta=1e-3):
+        assert not any("fake" in each or "everybody else" in each for each in found.needs)
+
+
+@pytest.mark.parametrize(
+    "shuffler",
+    [
+        RandomWalkShuffler(graph=Graph.random_regular(4, 20), num_rounds=2),
+        NoisySortShuffler(groups=Groups.from_labels([0, 1] * 10), alpha=1.0),
+    ],
+    ids=["walks", "orders"],
+)
+def test_walks_and_orders_name_them_too(shuffler):
+    coin = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    model = ProtocolModel(local=coin, shuffle=shuffler.model(20)).with_fakes(4)
+    of_orders = filter(None, [d_sigma_of_shuffle(model), d_sigma_of_local(model)])
+    for found in (*account_all(model, delta=1e-3), *of_orders):
+        assert sum("at most 4 of the 20 reports are by fake senders" in each for each in found.needs) == 1
+        assert not any("everybody counted" in each for each in found.needs)
 
 
 def test_it_is_a_number_of_senders_and_no_share_of_those_who_answered():
@@ -104,9 +145,25 @@ def test_commands_count_the_others(tmp_path, command):
         counts[fakes] = json.loads(shuffledp(command, path, "--users", users, "--json").out)
     if command == "leakage":
         assert counts[10]["posterior"] == counts[0]["posterior"]
+        assert "of 100 people the 90 honest ones alone are counted" in counts[10]["hypotheses"]
+        assert not any("everybody" in each for each in counts[10]["hypotheses"])
     else:
         of = [counts[fakes]["statements"][0]["guarantee"] for fakes in (10, 0)]
         assert of[0] == of[1]
+
+
+def test_what_is_learned_is_said_to_be_of_the_others_alone(tmp_path):
+    path = write_task(tmp_path, people={"expected": 100, "fakes": 10}, release={"delta": 1e-3, "minimum_batch": 50})
+    said = " ".join(shuffledp("leakage", path).out.split())
+    assert "90 honest reports" in said
+    assert CONDITION.format(100, "reports are") in said
+
+
+@pytest.mark.parametrize("shuffler", ["none", "uniform"])
+def test_pages_count_those_who_hide_each_other(shuffler):
+    people, release = {"fakes": 10}, {"delta": 1e-3, "minimum_batch": 50}
+    section = leakage_section(make_outcome([0, 1] * 40, shuffler=shuffler, people=people, release=release))
+    assert any("about one of the 70 honest people is right" in getattr(each, "text", "") for each in section.blocks)
 
 
 def test_walks_have_them_among_the_colluders(tmp_path, monkeypatch):

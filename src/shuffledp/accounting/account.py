@@ -29,7 +29,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.accounting.theorem import Theorem, inside_unit
+from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
 from shuffledp.core.caching import remembered
@@ -271,7 +271,9 @@ def _local_statement(model: ProtocolModel) -> PrivacyStatement:
         guarantee=model.local.guarantee,
         kind=Kind.UPPER_BOUND if model.local.is_idealized else Kind.EXACT,
         basis=Basis(
-            theorem="local-randomizer", citation=f"largest likelihood ratio of the {model.local.kind} randomizer"
+            theorem="local-randomizer",
+            citation=f"largest likelihood ratio of the {model.local.kind} randomizer",
+            hypotheses=fake_senders(model, shuffled=False),
         ),
         trust=(Trust.OWN_DEVICE,),
         remarks=model.local.remarks,

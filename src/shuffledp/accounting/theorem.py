@@ -10,7 +10,7 @@ from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
 from shuffledp.core.errors import HypothesisError
 from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel, SumModel
-from shuffledp.core.statement_terms import ASSUMED, Basis, Hypothesis, Kind, Status, Trust
+from shuffledp.core.statement_terms import ASSUMED, FAKE_SENDERS, Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import nonnegative, open_probability
@@ -81,12 +81,15 @@ class Theorem(ABC):
         """
         hypotheses, trust = self.require(model, delta=inside_unit(delta)), self.trust(model)
         shuffled = bool(set(model.shuffle.trust) & set(trust))
-        if model.fakes and shuffled:
-            hypotheses = (*hypotheses, fake_senders(model))
         return PrivacyStatement(
             guarantee=guarantee,
             kind=self.kind,
-            basis=Basis(theorem=self.id, citation=self.citation, hypotheses=hypotheses, status=self.status),
+            basis=Basis(
+                theorem=self.id,
+                citation=self.citation,
+                hypotheses=(*hypotheses, *fake_senders(model, shuffled=shuffled)),
+                status=self.status,
+            ),
             trust=trust,
             remarks=(*model.local.remarks, *(model.shuffle.remarks if shuffled else ())),
         )
@@ -132,16 +135,17 @@ def inside_unit(delta: float) -> float:
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
 
 
-def fake_senders(model: ProtocolModel) -> Hypothesis:
-    """No more of the reports are fake than are left out, and what is in them does not depend on the answer at stake."""
+def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
+    """No more of the reports are fake than are left out; none where no senders are fake.
+
+    Where others hide an answer, what is in fake reports does not depend on it.
+    """
+    if not model.fakes:
+        return ()
     what = "reports are" if model.local.num_messages == 1 else "people's messages are"
-    return Hypothesis(
-        "fake-senders",
-        f"at most {model.fakes:,} of the {model.num_senders:,} {what} by fake senders, who do not know the answer that "
-        "they attack and copy nobody's report",
-        ASSUMED,
-        True,
-    )
+    many = f"at most {model.fakes:,} of the {model.num_senders:,} {what} by fake senders"
+    blind = ", who do not know the answer that they attack and copy nobody's report" * shuffled
+    return (Hypothesis(FAKE_SENDERS, f"{many}{blind}", ASSUMED, True),)
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:

@@ -62,6 +62,11 @@ class Trust(StrEnum):
         return _TRUST_IN_WORDS[self]
 
     @property
+    def text_beside_fakes(self) -> str:
+        """The requirement in words, after it is said that some senders are fake."""
+        return self.text.replace("everybody counted", "everybody else", 1)
+
+    @property
     def name_of_trusted(self) -> str:
         """Whom or what is trusted, in a word or two."""
         return _TRUSTED[self]
@@ -115,6 +120,7 @@ _WITHDRAWAL_IN_WORDS = {Withdrawal.SEEDED: "the randomness came from a seed, and
 
 
 ASSUMED = "assumed"
+FAKE_SENDERS = "fake-senders"  # the hypothesis that no more than a given number of them are
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError
 from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy, Guarantee, LocalDP
 from shuffledp.core.shown import Shown
-from shuffledp.core.statement_terms import Basis, Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.core.statement_terms import FAKE_SENDERS, Basis, Hypothesis, Kind, Status, Trust, Unit, Withdrawal
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid
 
@@ -114,9 +114,18 @@ class PrivacyStatement(Described, Shown):
     @property
     def needs(self) -> tuple[str, ...]:
         """What must hold in the world: whom to trust, and what else is assumed, of all parts."""
+        fakes = [each.requirement for each in self.assumed if each.name == FAKE_SENDERS]
+        trusted = list[str]()
+        for member in self.trust:
+            beside = fakes and member.text_beside_fakes != member.text  # fakes are named before everybody else
+            trusted += [*fakes, member.text_beside_fakes] if beside else [member.text]
+        return tuple(dict.fromkeys([*trusted, *(each.requirement for each in self.assumed)]))
+
+    @property
+    def assumed(self) -> tuple[Hypothesis, ...]:
+        """The hypotheses, of all parts, that must hold in the world."""
         bases = [self.basis, *(leaf.statement.basis for leaf in self.leaves())]
-        assumed = [each.requirement for basis in bases for each in basis.hypotheses if each.is_assumed]
-        return (*(member.text for member in self.trust), *dict.fromkeys(assumed))
+        return tuple(each for basis in bases for each in basis.hypotheses if each.is_assumed)
 
     def leaves(self) -> tuple[Part, ...]:
         """The parts that have no parts themselves, each under the labels that lead to it; empty without parts."""

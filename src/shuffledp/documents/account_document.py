@@ -84,7 +84,11 @@ def calibration_document(solved: "Calibration") -> Document:
     given = f"epsilon0 = {solved.found.model.local.epsilon0:g} each"
     facts = (f"{value} users", *facts_of(solved.statement), given)
     if solved.solved == "epsilon0":
-        facts = (f"epsilon0 = {value}", *facts_of(solved.statement), count_of(solved.found.counted.num_users, "report"))
+        facts = (
+            f"epsilon0 = {value}",
+            *facts_of(solved.statement),
+            count_of(solved.found.counted.shuffle.num_honest, "report"),
+        )
     return Document(promise=replace(promise, facts=facts, headline=(wanted, *promise.headline)))
 
 
@@ -274,7 +278,7 @@ def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
     if found.slack is not None and found.epsilon_lower is not None:
         ends = in_digits(found.epsilon_lower, "at least"), in_digits(found.epsilon_upper, "at most")
         emphasized = (Text(bracket_of(found), bold=ends),)
-    caption = f"What each theorem says about {count(found.counted.num_users)} users at delta = {found.delta:g}"
+    caption = f"What each theorem says about {count(found.counted.shuffle.num_honest)} users at delta = {found.delta:g}"
     blocks = (
         Text(found.upper.guarantee.text(found.upper.kind.relation), Role.LEAD),
         *emphasized,
@@ -311,7 +315,7 @@ def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
 def _summary(found: Examination) -> str:
     return (
         f"{found.model.local.kind}, epsilon0 = {number(found.model.local.epsilon0, 'exactly')}, "
-        f"{count(found.counted.num_users)} users, delta = {found.delta:g}"
+        f"{count(found.counted.shuffle.num_honest)} users, delta = {found.delta:g}"
     )
 
 

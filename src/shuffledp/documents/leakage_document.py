@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable
 
+from shuffledp.accounting.theorem import fake_senders
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import in_digits
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
@@ -25,7 +26,7 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.statement_document import trusting, with_loss
-from shuffledp.documents.words import as_share, count
+from shuffledp.documents.words import as_share, count, hiding
 from shuffledp.leakage import (
     BestGuess,
     Comparison,
@@ -95,7 +96,9 @@ def leakage_document(
 def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | None = None) -> Promise:
     """The sentence, after the numbers for one line, and whom one trusts where it rests on the ``model``."""
     trust = () if model is None else (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
-    whom = told(f"{trusting(trust)}." if trust else "", on=TERMINAL)
+    fakes = () if model is None else fake_senders(model, shuffled=bool(model.shuffle.trust))
+    needed = "; ".join([trusting(trust), *(each.requirement for each in fakes)])
+    whom = told(f"{needed}." if trust else "", on=TERMINAL)
     return Promise(title="What is learned", facts=facts, headline=told(sentence, role=Role.LEAD), trust=whom)
 
 
@@ -106,7 +109,7 @@ def _facts(found: TargetExamination) -> tuple[str, ...]:
     if found.counts_right:
         after, before = change(each)
     sign = {"at most": "<= ", "at least": ">= ", "about": "~ "}.get(relation, "")
-    counted = with_loss(count_of(found.model.num_users, "report"), found.model.local.guarantee)
+    counted = with_loss(hiding(found.model, "report", "reports"), found.model.local.guarantee)
     return f"{'right' if found.counts_right else 'worth'} {sign}{after}", f"before {before}", counted
 
 
@@ -252,7 +255,7 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
 
 def _drawn(outcome: ColumnOutcome, found: Comparison, size: str, command: str) -> Iterable[Block]:
     """How to read the bars, the bars for both adversaries, and what they are not."""
-    people = count_of(outcome.model.num_users, "person", "people")
+    people = hiding(outcome.model, "person", "people")
     seedless = any(statement.withdrawn for statement in outcome.release.statements)
     at_equal_error = (
         f" These ways do not err alike: shuffling only would publish exact counts, and {command} --compare compares at "

@@ -226,7 +226,8 @@ def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
     """Whom one trusts, on one line, with what else is assumed."""
     if statement.guarantee.is_trivial:
         return ()
-    needed = "; ".join([trusting(statement.trust), *statement.needs[len(statement.trust) :]])
+    trusted = {text for each in statement.trust for text in (each.text, each.text_beside_fakes)}
+    needed = "; ".join([trusting(statement.trust), *(each for each in statement.needs if each not in trusted)])
     return told(f"{needed}. More: -v", on=TERMINAL)
 
 

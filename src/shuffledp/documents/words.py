@@ -66,6 +66,12 @@ def sent(model: ProtocolModel, num_reports: int) -> str:
     return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_senders, 'person', 'people')}"
 
 
+def hiding(model: ProtocolModel, one: str, many: str) -> str:
+    """How many there are who hide each other: "10,000 people", or "9,600 honest people" where others may be fake."""
+    honest = "honest " * (model.shuffle.num_honest < model.num_senders)
+    return count_of(model.shuffle.num_honest, f"{honest}{one}", f"{honest}{many}")
+
+
 def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
     """What so few people tell of a share with this error, in a sentence, where intervals will be wide; "" else."""
     local = column.randomizer.randomizer().model

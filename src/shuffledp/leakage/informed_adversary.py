@@ -45,7 +45,7 @@ _FEWER_KNOWN = (
     "others who hold one value."
 )
 ALL_EQUAL = "all others hold the same value, the one that tells the most"
-KNOWN = "the others' values are known, and everybody randomizes alike"
+KNOWN = "the others' values are known, and all who are counted randomize alike"
 _HARDLY = 1e-140  # beside how much a report is worth; the square of a score is still a float
 
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -205,7 +205,7 @@ def examine_target(
     """
     start = time.perf_counter()
     choice: dict[str, Any] = {"method": method, "source": source}
-    found = target_vulnerability(model, prior=prior, gain=gain, adversary=adversary, **choice)
+    found = _of_honest(model, target_vulnerability(model, prior=prior, gain=gain, adversary=adversary, **choice))
     plain = prior is None and gain is None
     try:
         most = _factor_of(found) if plain else target_capacity(model, prior=prior, adversary=adversary, **choice)
@@ -222,6 +222,14 @@ def examine_target(
         comparison=compare_ways(model, prior=prior, gain=gain, **choice) if compare else None,
         seconds=time.perf_counter() - start,
     )
+
+
+def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
+    """What is found of a protocol, with how many people it counts where some are fake."""
+    if not model.fakes:
+        return found
+    alone = f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted"
+    return replace(found, hypotheses=(alone, *found.hypotheses))
 
 
 def worst_like(

@@ -61,7 +61,9 @@ _LEAST_FOR_A_PATTERN = 3
 _ALIKE = 1e-11
 _OVERFLOWS = "The exact value needs larger numbers than floats are, so this is a bound of it: of one report by itself."
 _LESS_EFFORT = "This is a bound, found with little effort: 'auto' may find the exact value, 'monte-carlo' estimates it."
-INDEPENDENT = "everybody's value is drawn independently from the prior, and everybody randomizes alike"
+INDEPENDENT = (
+    "the values of all who are counted are drawn independently from the prior, and all of them randomize alike"
+)
 ABOUT_THE_TARGET = "what a guess is worth depends on the target's value only"
 OBLIVIOUS = "the order is drawn independently of the data, and only its result is seen"
 

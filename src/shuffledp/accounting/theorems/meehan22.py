@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.accounting.numerics import rounded_up
-from shuffledp.accounting.theorem import common_randomizer, not_adaptive, oblivious, one_message_each, pure_local
+from shuffledp.accounting.theorem import (
+    common_randomizer,
+    fake_senders,
+    not_adaptive,
+    oblivious,
+    one_message_each,
+    pure_local,
+)
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
@@ -63,7 +70,7 @@ def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
         basis=Basis(
             theorem=f"d-sigma-{model.shuffle.kind}",
             citation="Meehan et al. 2022, Definition 4.3, with the exact loss of this mechanism",
-            hypotheses=shape,
+            hypotheses=(*shape, *fake_senders(model)),
             status=Status.OWN_PROOF,
         ),
         trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
@@ -80,7 +87,7 @@ def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
     about, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
     if about is None or group < 1 or local.delta > 0 or local.is_trivial:
         return None
-    found = _group_privacy(local.epsilon, about.groups_digest, group)
+    found = _group_privacy(local.epsilon, about.groups_digest, group, fake_senders(model, shuffled=False))
     return found.remarking(*unneeded_shuffle(model), *model.local.remarks)
 
 
@@ -104,11 +111,11 @@ def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_g
         return None
     if not local.kind.promises or local.unit is not Unit.USER:
         return None
-    found = _group_privacy(claim.epsilon, groups_digest, largest_group).trusting(*local.trust)
+    found = _group_privacy(claim.epsilon, groups_digest, largest_group, local.assumed).trusting(*local.trust)
     return found if local.withdrawn is None else found.withdraw(local.withdrawn)
 
 
-def _group_privacy(epsilon: float, groups_digest: str, group: int) -> PrivacyStatement:
+def _group_privacy(epsilon: float, groups_digest: str, group: int, assumed: tuple[Hypothesis, ...]) -> PrivacyStatement:
     """Each of the people of the largest group adds their loss; somebody alone has nobody to change with."""
     changed = group if group > 1 else 0
     value = f"epsilon0={epsilon:.6g}, largest group of {group}"
@@ -121,7 +128,7 @@ def _group_privacy(epsilon: float, groups_digest: str, group: int) -> PrivacySta
         basis=Basis(
             theorem="d-sigma-local",
             citation="Meehan et al. 2021, Lemma 3.1 (arXiv 2106.06603): group privacy of the local guarantee",
-            hypotheses=(pure,),
+            hypotheses=(pure, *assumed),
         ),
         trust=(Trust.OWN_DEVICE,),
         remarks=(_READING_OF_REPORTS,),
