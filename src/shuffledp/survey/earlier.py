@@ -275,8 +275,9 @@ def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
     section, local = column.shuffler, column.randomizer.randomizer().model
     if section.needs_groups or section.needs_graph or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
-        left_out = model.num_senders - model.shuffle.num_honest
-        return described and left_out >= model.fakes and num_reports in model.shuffle.num_reports(local.num_messages)
+        colluding = model.shuffle.num_users - model.shuffle.num_honest
+        counted = section.num_rows is not None or colluding >= model.fakes  # who collude where it matters who they are
+        return described and counted and num_reports in model.shuffle.num_reports(local.num_messages)
     return model == column.model(local.num_users_of(num_reports))
 
 
