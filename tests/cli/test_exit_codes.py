@@ -174,9 +174,7 @@ def test_answers_that_do_not_fit_are_exit_code_3(folder):
         ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", "9" * 5000),
         ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--sede", "1"),
         ("analyze", "task.toml", "--input", "answers.csv", "--output", "out", "--seed", "1"),
-        ("demo", "--output", "out", "--people", "0"),
-        ("demo", "--output", "out", "--people", "1e3"),
-        ("demo", "--output", "out", "--people", "99999999999"),
+        ("demo", "--output", "out", "--people", "many"),
     ],
     ids=str,
 )

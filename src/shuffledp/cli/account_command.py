@@ -94,7 +94,8 @@ def account(
     from shuffledp.accounting import examine
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
-    from shuffledp.documents.account_document import account_document, with_share
+    from shuffledp.documents.account_document import account_document
+    from shuffledp.documents.statement_document import with_share
 
     asked = Asked(
         task=task,
@@ -248,8 +249,8 @@ def leakage(
     """What can be guessed about one person, before and after seeing what is released, without any data."""
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
-    from shuffledp.documents.account_document import with_share
     from shuffledp.documents.leakage_document import leakage_document
+    from shuffledp.documents.statement_document import with_share
     from shuffledp.files.matrices import read_gain
     from shuffledp.leakage import METHODS
     from shuffledp.leakage.uniform_shuffle import MOST_PEOPLE

@@ -55,14 +55,6 @@ def account_document(found: Examination) -> Document:
     return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
 
 
-def with_share(document: Document, share: str) -> Document:
-    """The document, whose promise says first of what it is a ``share``; "" where it is no share."""
-    promise = document.promise
-    if promise is None:
-        return document
-    return replace(document, promise=replace(promise, headline=(*told(share), *promise.headline)))
-
-
 def bracket_document(found: Bracket) -> Document:
     """Both ends of a bracket, and what each rests on."""
     sides = (("at least", found.lower, found.lower_basis), ("at most", found.upper, found.upper_basis))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -175,6 +175,14 @@ def statement_document(statement: PrivacyStatement) -> Document:
         return statements_document([statement])
     known = Section(anchor="statement", title="", blocks=tuple(_card(statement, ())))
     return Document(sections=(known,))
+
+
+def with_share(document: Document, share: str) -> Document:
+    """The document, whose promise says first of what it is a ``share``; "" where it is no share."""
+    promise = document.promise
+    if promise is None:
+        return document
+    return replace(document, promise=replace(promise, headline=(*told(share), *promise.headline)))
 
 
 # ---- in short, for a terminal ----------------------------------------------------------------------------------------
