@@ -188,7 +188,13 @@ def test_the_pages_build_without_a_warning(tmp_path):
 def test_the_snippets_of_a_page_do_what_it_shows(page, in_tmp_path):
     if not page.exists():
         pytest.skip(f"{relative(page)} is not written yet")
+    (in_tmp_path / "examples").symlink_to(ROOT / "examples")  # whose data a page may use
     run_page(relative(page), page.read_text(encoding="utf-8"), in_tmp_path)
+
+
+def test_the_task_that_the_front_page_shows_is_that_of_the_examples():
+    shown = next(block.text for block in fenced_blocks(README.read_text(encoding="utf-8")) if block.language == "toml")
+    assert shown == (ROOT / "examples" / "walking.toml").read_text(encoding="utf-8")
 
 
 def modules_with_examples():
