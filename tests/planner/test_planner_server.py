@@ -161,7 +161,10 @@ def test_the_command_says_what_is_missing(monkeypatch):
 
 
 def test_the_command_serves_the_page_until_it_is_interrupted():
-    command = [sys.executable, "-m", "shuffledp", "planner", "--no-browser"]
+    # A shell that runs the tests in the background has SIGINT ignored, which children inherit.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    start += "import sys; sys.argv = ['shuffledp', 'planner', '--no-browser']; from shuffledp.cli import main; main()"
+    command = [sys.executable, "-c", start]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         line = process.stdout.readline()
