@@ -169,16 +169,14 @@ def evaluate(
         trials += each
         vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
     shares, thinned = (list(column) for column in zip(*trials, strict=True))
-    left_out = draw.integers(truth.size, size=controls)
+    wins, tail, left_out = sum(thinned), (1 - level) / 4, draw.integers(truth.size, size=controls)
     alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
     return InferenceEvaluation(
         **_mean_and_error("success", shares),
-        success_limits=_limits(sum(thinned), len(shares), (1 - level) / 2),
+        success_limits=_limits(wins, len(shares), 2 * tail),
         naive=float(np.bincount(truth).max() / truth.size),
         **_compared(shares, total[left_out] / (runs * repeated), alone),
-        advantage_limits=_apart(
-            _limits(sum(thinned), len(shares), (1 - level) / 4), _limits(int(alone.sum()), controls, (1 - level) / 4)
-        ),
+        advantage_limits=_apart(_limits(wins, len(shares), tail), _limits(int(alone.sum()), controls, tail)),
         **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
         permutations=permutations,
