@@ -163,7 +163,7 @@ def test_a_figure_is_drawn_into_a_new_file(folder, ending):
 def test_a_figure_is_drawn_where_one_report_is_not_locally_private(folder, ending):
     (folder / "matrix.csv").write_text("0.6,0.399999999,0.000000001\n0.4,0.6,0\n", encoding="utf-8")
     options = ("--channel", "matrix.csv", "--users", 5000, "--delta", 1e-6, "--figure", f"all.{ending}")
-    assert "(epsilon0 is infinite)" in text("account", *options)
+    assert "(epsilon0 is infinite)" in text("account", *options, "-v")
     drawn = (folder / f"all.{ending}").read_text(encoding="utf-8")
     assert "<path" in drawn
     assert "epsilon0 = infinite" in drawn

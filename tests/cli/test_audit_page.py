@@ -46,7 +46,7 @@ def test_losses_are_named_by_their_guarantee(tmp_path):
     changes = {"public": ["town"], "groups": {"column": "town"}, "shuffler": {"kind": "mallows", "alpha": 1.0}}
     task = write_task(tmp_path, **SMALL | changes | {"people": None})
     people = write_csv(tmp_path / "people.csv", ["town"], [[town] for town in "aabb"])
-    found, html, text = page_of(tmp_path, task, "--input", people)
+    found, html, text = page_of(tmp_path, task, "--input", people, "-v")
     printed = " ".join(found.out.split())
     assert "claimed alpha <= 1 at delta = 0; " in printed
     assert "shows alpha >= " in printed

@@ -262,13 +262,13 @@ def test_the_version_is_that_of_the_library():
 
 
 def test_the_demo_draws_its_page(folder, real_page):
-    result = shuffledp("demo", "--output", "d", "--people", 2000, "--seed", 3)
+    result = shuffledp("demo", "--output", "d", "--people", 2000, "--seed", 3, "-v")
     assert (result.code, result.err) == (0, "")
     assert "Syn: a survey of made-up people" in result.out
     assert '2,000 rows received, 2,000 reports released. The public columns "x" and "y" were taken off' in " ".join(
         result.out.split()
     )
-    assert result.out.splitlines()[-2] == "Page:  d/release/release.html"
+    assert result.out.splitlines()[-2] == "Page: d/release/release.html"
     page = (folder / "d" / "release" / "release.html").read_text(encoding="utf-8")
     assert "withdrawn" in page.lower()
     assert shuffledp("demo", "--output", "d", "--people", 100, "--force").code == 0

@@ -46,7 +46,7 @@ def test_whole_numbers_are_taken_as_they_are_typed(typed):
     assert shuffledp(*ACCOUNT, "--users", typed).out == shuffledp(*ACCOUNT, "--users", 10_000).out
 
 
-@pytest.mark.parametrize("typed", ["1.5", "many", "inf", "nan", "1e101", "1e-200", ""])
+@pytest.mark.parametrize("typed", ["1.5", "many", "inf", "nan", "1e9999", "1e-200", ""])
 def test_other_numbers_are_refused_with_what_would_be_one(typed):
     result = shuffledp(*ACCOUNT, "--users", typed)
     assert (result.code, result.out) == (2, "")

@@ -32,10 +32,10 @@ def write(road, **changes):
 
 
 def test_a_plan_needs_no_answers_and_says_what_other_losses_and_radii_would_do(road):
-    result = shuffledp("plan", "task/task.toml", "--input", "task/km.csv")
+    result = shuffledp("plan", "task/task.toml", "--input", "task/km.csv", "-v")
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
-    assert "Planned for 400 people; nothing has been collected." in text
+    assert "400 people, each epsilon0 = 2" in text
     assert "Groups: everybody within 1 of them by km." in text
     assert "exact Kendall sensitivity of" in text
     assert "Chosen because it displaces least" in text
@@ -69,7 +69,7 @@ def test_a_loss_of_infinity_says_that_it_is_not_private(road):
 
 
 def test_a_run_and_the_stages_release_estimates_by_place(road):
-    run = shuffledp("run", "task/task.toml", "--input", "task/people.csv", "--output", "out")
+    run = shuffledp("run", "task/task.toml", "--input", "task/people.csv", "--output", "out", "-v")
     assert (run.code, run.err) == (0, "")
     assert 'Each report is released beside the number of its slot and the public column "km".' in " ".join(
         run.out.split()
@@ -119,7 +119,8 @@ def test_warnings_and_odds_of_reidentification_are_in_the_json_and_the_statement
 def test_a_plan_fits_a_narrow_screen_with_all_its_numbers_and_units(road, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     write(road, groups={"columns": ["km"], "radius": 60.0})
-    text = shuffledp("plan", "task/task.toml", "--input", "task/km.csv").out
+    text = shuffledp("plan", "task/task.toml", "--input", "task/km.csv", "-v", "--color", "never", screen=True).out
+    assert max(map(len, text.splitlines())) <= 80
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
     assert "4 (yours)" in text
     assert " all " in text

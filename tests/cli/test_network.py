@@ -141,7 +141,7 @@ def test_rounds_are_found_and_are_the_fewest(friends):
 
 @pytest.mark.deep
 def test_a_plan_says_guarantee_and_cost_against_rounds(friends):
-    result = shuffledp("plan", "task.toml", "--table")
+    result = shuffledp("plan", "task.toml", "--table", "-v")
     assert result.code == 0, result.err
     text = " ".join(result.out.split())
     assert "After 12 rounds epsilon = " in text
@@ -152,7 +152,7 @@ def test_a_plan_says_guarantee_and_cost_against_rounds(friends):
         assert f"To compare with, not to rely on: Theorem {theorem}" in text
     assert "It is false after finitely many rounds" in text
     assert "passes on 12.0 reports on average (12 bits)" in text
-    short = shuffledp("plan", "task.toml").out
+    short = shuffledp("plan", "task.toml", "-v").out
     assert "(yours)" in short
     assert "12 (yours)" not in short
 

@@ -64,7 +64,7 @@ def test_all_stages_take_it_and_the_page_says_what_the_order_tells(tmp_path, mon
         ("analyze", "view.parquet", "out"),
     )
     for stage, given, made in stages:
-        result = shuffledp(stage, "task.toml", "--input", given, "--output", made)
+        result = shuffledp(stage, "task.toml", "--input", given, "--output", made, "-v")
         assert (result.code, result.err) == (0, ""), stage
     text = " ".join(result.out.split())
     assert "gamma = 0.25 is a promise about the shuffler: nothing here measures it" in text

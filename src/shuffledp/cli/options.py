@@ -20,7 +20,7 @@ from shuffledp.core.errors import InvalidParameterError
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
 
-_MOST_DIGITS = 100
+_MOST_DIGITS = 4300  # as many as Python reads
 
 
 def whole_number(typed: str | int) -> int:

@@ -87,7 +87,7 @@ def _outcome(audited: TaskAudit) -> Iterable[Block]:
     if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # else the column says it
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
         limits = f"All limits hold together with confidence {audited.confidence:g}{_shared(len(columns))}."
-        yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=TERMINAL)
+        yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=DETAIL)
     yield Text(audited.outcome, bold=(audited.outcome,), on=PAGE)
     yield from told(*audited.remarks, on=TERMINAL)
     yield from told(*audited.remarks, on=PAGE, role=Role.NOTE)

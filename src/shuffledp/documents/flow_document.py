@@ -35,7 +35,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
     beside = " ".join([*_labels(outcome), *_detached(flow)])
     blocks = (
         *told(*model.local.warnings, role=Role.DANGER),
-        Text(_in_and_out(flow, model), on=TERMINAL if flow.missing else DETAIL),
+        Text(_in_and_out(flow, model), on=TERMINAL if flow.missing or flow.released < model.num_senders else DETAIL),
         *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),
         *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
