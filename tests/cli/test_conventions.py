@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
+from shuffledp.core.errors import InputDataError
 from shuffledp.files import in_memory
 
 ACCOUNT = ("account", "--epsilon0", 1, "--delta", 1e-6)
@@ -106,6 +107,14 @@ def test_what_is_wrong_with_a_pipe_is_said_without_its_rows(folder, monkeypatch,
     assert reason in result.err
     assert "secret" not in result.err
     assert not (folder / "piped").exists()
+
+
+def test_no_more_is_taken_from_a_pipe_than_is_held(monkeypatch):
+    monkeypatch.setattr(in_memory, "_MOST_HELD", 1000)
+    endless = io.BytesIO(b"No\n" * 10_000)
+    with pytest.raises(InputDataError, match="at most 0 MiB"):
+        in_memory.CsvInMemory.of(endless)
+    assert endless.tell() == 1001
 
 
 def test_a_parquet_file_in_a_pipe_is_refused_with_the_way_out(folder, monkeypatch):

@@ -3,6 +3,7 @@
 import pytest
 
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
+from shuffledp.cli.options import Screen, screen
 
 ACCOUNT = ("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-6)
 RUN = ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--force")
@@ -38,13 +39,14 @@ def test_one_question_takes_at_most_12_lines_of_a_terminal_and_three_take_25(nar
 
 
 def test_lines_are_as_wide_as_a_terminal_and_whole_in_a_pipe(narrow):
-    screen = shuffledp(*ACCOUNT, "-v", "--color", "never", screen=True).out.splitlines()
-    assert 60 < max(map(len, screen)) <= 80
+    broken = shuffledp(*ACCOUNT, "-v", "--color", "never", screen=True).out.splitlines()
+    assert 60 < max(map(len, broken)) <= 80
     pipe = shuffledp(*ACCOUNT, "-v").out.splitlines()
     assert max(map(len, pipe)) > 400
-    assert len(pipe) < len(screen)
-    assert [line for line in pipe if line.endswith(" ")] == []
-    assert " ".join(" ".join(screen).split()) == " ".join(" ".join(pipe).split())
+    assert len(pipe) < len(broken)
+    for table in (("plan", "task.toml", "--users", 90, "-v"), ("leakage", "task.toml", "--users", 9), (*RUN, "-v")):
+        assert [line for line in shuffledp(*table).out.splitlines() if line.endswith(" ")] == []
+    assert " ".join(" ".join(broken).split()) == " ".join(" ".join(pipe).split())
 
 
 def test_numbers_that_do_not_fit_beside_each_other_stand_below_each_other_and_in_one_piece(narrow):
@@ -55,10 +57,10 @@ def test_numbers_that_do_not_fit_beside_each_other_stand_below_each_other_and_in
 
 
 def test_there_is_color_on_a_terminal_and_wherever_it_is_asked_for(narrow, monkeypatch):
-    for color, screen, expected in [
+    for color, on_terminal, expected in [
         ("auto", True, True), ("auto", False, False), ("always", False, True), ("never", True, False)
     ]:  # fmt: skip
-        assert ("\x1b[1m" in shuffledp(*ACCOUNT, "--color", color, screen=screen).out) is expected
+        assert ("\x1b[1m" in shuffledp(*ACCOUNT, "--color", color, screen=on_terminal).out) is expected
     red = shuffledp(*RUN, "--seed", 1, "--color", "always").out
     assert red.startswith("\x1b[1;31mWITHDRAWN: ")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -86,6 +88,7 @@ def test_quiet_prints_nothing_but_warnings_and_errors(narrow):
 def test_what_one_command_asks_of_the_screen_does_not_hold_for_the_next(narrow):
     before = shuffledp(*ACCOUNT).out
     assert shuffledp(*ACCOUNT, "-v").out != before
+    assert screen() == Screen()
     assert shuffledp(*ACCOUNT).out == before
 
 
