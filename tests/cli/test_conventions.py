@@ -27,7 +27,8 @@ def test_help_has_a_short_name(command):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_shown_for_every_shell(shell):
+def test_completion_is_shown_for_every_shell(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # the shell is named, and not looked for
     program = "from shuffledp.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "--show-completion", shell], capture_output=True, text=True, check=True
