@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.core.table import Floats, Integers
@@ -259,7 +258,7 @@ class RegionalAnalyzer:
             within[seen], spreads[seen] = estimate, spread
             shuffling = self._landing.variance(within, spreads)[seen]
             most = self._landing.most(np.bincount(self._region).astype(np.float64))[seen, None] * _width(model) ** 2
-            doubt = np.minimum(_DOUBT * NormalDist().inv_cdf((1 - self.level) / 2) ** 2 / total, 1.0)
+            doubt = np.minimum(_DOUBT * normal_half_width(self.level) ** 2 / total, 1.0)
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
         names = [str(target) for target in range(estimate.shape[1])] if estimate.shape[1] > 1 else ["value"]

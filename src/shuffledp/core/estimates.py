@@ -21,6 +21,11 @@ _FRAMES = ("pandas", "polars")
 _MOST_SHOWN = 4
 
 
+def normal_half_width(level: float) -> float:
+    """Half the width of a normal interval of this coverage, in standard errors: 1.96 for 0.95."""
+    return -NormalDist().inv_cdf((1 - level) / 2)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Estimate(Shown):
     """Estimated numbers with their errors: one row per target.
@@ -83,7 +88,7 @@ class Estimate(Shown):
             return np.asarray(self.interval[:, 1] - self.interval[:, 0]) / 2
         if self.half_width is not None:
             return self.half_width
-        return -NormalDist().inv_cdf((1 - self.level) / 2) * self.standard_error
+        return normal_half_width(self.level) * self.standard_error
 
     @property
     def lower(self) -> NDArray[np.float64]:

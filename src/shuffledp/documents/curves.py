@@ -92,7 +92,8 @@ class Curves:
 
         With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """
-        family = _Family(at=cache(lambda number: (describe(int(number)), delta)), best_only=best_only)
+        at = cache(lambda number: (describe(int(number)), delta))
+        family = _Family(at=at, best=cache(lambda number: upper_bounds(*at(number))) if best_only else None)
         lowest = max(math.floor(math.log10(people)) - _DECADES_BELOW, 0)
         highest = max(math.floor(math.log10(people)) + _DECADES_ABOVE, _LEAST_DECADES)
         grid = np.logspace(lowest, highest, _PER_DECADE * (highest - lowest) + 1).round().astype(np.int64)
@@ -207,10 +208,15 @@ def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
-    """Protocols with their deltas, one for each value of what changes."""
+    """Protocols with their deltas, one for each value of what changes.
+
+    Args:
+        at: the protocol of a value.
+        best: the theorems that promise something there and are not superseded; None to evaluate all theorems.
+    """
 
     at: Callable[[float], tuple[ProtocolModel, float]]
-    best_only: bool = False
+    best: Callable[[float], Sequence[Theorem]] | None = None
 
     def losses(self, values: NDArray[Any]) -> dict[float, float]:
         """The local loss at each value of which there is such a protocol."""
@@ -228,13 +234,15 @@ class _Family:
     def epsilon(self, theorem: Theorem, value: float) -> float | None:
         """Epsilon, if the theorem applies."""
         model, delta = self.at(value)
-        if self.failing(theorem, value) or (self.best_only and not self._is_worth(theorem, model, delta)):
+        if not self._is_worth(theorem, value) or self.failing(theorem, value):
             return None
         return theorem.epsilon(model, delta=delta)
 
-    def _is_worth(self, theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
-        """Whether the theorem can change what is promised, or what is known to be impossible."""
-        best = upper_bounds(model, delta)
+    def _is_worth(self, theorem: Theorem, value: float) -> bool:
+        """Whether the theorem is asked for, and can change what is promised or known to be impossible."""
+        if self.best is None:
+            return True
+        best = self.best(value)
         if theorem.kind.promises:
             return theorem in best
         return not any(each.kind is Kind.EXACT for each in best)

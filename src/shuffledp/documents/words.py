@@ -3,12 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.planning.mechanism_choice import ExpectedError
@@ -75,7 +74,7 @@ def hiding(model: ProtocolModel, one: str, many: str) -> str:
 def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
     """What so few people tell of a share with this error, in a sentence, where intervals will be wide; "" else."""
     local = column.randomizer.randomizer().model
-    half = NormalDist().inv_cdf((1 + column.release.level) / 2) * error.standard_error
+    half = normal_half_width(column.release.level) * error.standard_error
     if not isinstance(local, FrequencyModel) or half < _WIDE:
         return ""
     who = count_of(people, "answer tells", "answers tell")

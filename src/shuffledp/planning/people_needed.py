@@ -7,25 +7,23 @@ bisection; what is returned has been accounted for once more.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.estimates import normal_half_width
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid, open_probability, positive
-from shuffledp.planning.calibrate import Search
+from shuffledp.planning.calibrate import MOST_USERS, Family, Search
 from shuffledp.planning.mechanism_choice import expected_error, sample_size
 from shuffledp.shufflers import UniformShuffleModel
 
-Family = Callable[[float], LocalModel]
 LEAST_EPSILON0, LARGEST_EPSILON0 = 1e-4, 10.0  # a report of a larger loss hides next to nothing
-MOST_PEOPLE = 10**10  # more than there are
 _FIRST_GUESS = 2.0  # of epsilon0
 _TOLERANCE = 0.01  # relative, of epsilon0: people change by about twice that
 
@@ -100,14 +98,14 @@ def people_for(
     """
     open_probability(delta=delta, level=level)
     positive(half_width=half_width)
-    z = -NormalDist().inv_cdf((1 - level) / 2)
+    z = normal_half_width(level)
     of_these, of_all = (
         max(sample_size(local, standard_error=half_width / z, of_sample=of_sample), least)
         for of_sample in (False, True)
     )
-    if of_all > MOST_PEOPLE:
+    if of_all > MOST_USERS:
         raise invalid(
-            f"so large that {MOST_PEOPLE:,} people are enough at epsilon0={local.epsilon0:g}", half_width=half_width
+            f"so large that {MOST_USERS:,} people are enough at epsilon0={local.epsilon0:g}", half_width=half_width
         )
     statement = account(ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=of_these)), delta=delta)
     error = expected_error(local, of_these)
@@ -162,7 +160,7 @@ def fewest_people(
     kept = [each for each in found if each is not None]
     if not kept:
         raise invalid(
-            f"reachable with half_width={half_width:g} by {MOST_PEOPLE:,} people or fewer",
+            f"reachable with half_width={half_width:g} by {MOST_USERS:,} people or fewer",
             target_epsilon=target_epsilon,
         )
     return tuple(sorted(kept, key=lambda each: (each.num_users, float(f"{each.half_width:.6g}"), each.kind)))

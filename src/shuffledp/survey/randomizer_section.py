@@ -109,6 +109,11 @@ class RandomizerSection(Section):
         """Keys that another randomizer may take over from this one."""
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
+    def alternatives(self) -> "dict[str, type[RandomizerSection]]":
+        """The other kinds of randomizers that read the same answers."""
+        members = RandomizerSection.members().items()
+        return {kind: member for kind, member in members if kind != self.kind and member.answers == self.reads}
+
     def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
         """Another randomizer with all values of this one that it has keys for, and its defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}

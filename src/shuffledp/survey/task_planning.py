@@ -222,10 +222,9 @@ def people_for_error(task: Task, *, half_width: float, target_epsilon: float | N
         needed = people_for(own.randomizer().model, **wanted)
         return PeoplePlan(half_width=half_width, target_epsilon=None, options=(needed,))
     sections = [own]
-    for kind, member in RandomizerSection.members().items():
-        if kind != own.kind and member.answers == own.reads:
-            with suppress(InvalidParameterError):
-                sections.append(own.instead(member))
+    for member in own.alternatives().values():
+        with suppress(InvalidParameterError):
+            sections.append(own.instead(member))
     families = {each.kind: partial(_at_loss, each) for each in sections}
     options = fewest_people(families, target_epsilon=target_epsilon, **wanted)
     return PeoplePlan(half_width=half_width, target_epsilon=target_epsilon, options=options)
@@ -343,9 +342,7 @@ def column_plan(
     statements = account_all(model, delta=delta)
     error = chosen.expected_error(num_users)
     options, unfit = [option_of(chosen.kind, model, error, delta=delta, chosen=True, stated=statements[0])], []
-    for kind, member in () if alone else RandomizerSection.members().items():
-        if kind == chosen.kind or member.answers != chosen.reads:
-            continue
+    for kind, member in () if alone else chosen.alternatives().items():
         try:
             other = replace(column, randomizer=chosen.instead(member))
             options.append(_option(other, num_users, _with_own_dummies(other, shuffler), unit))
