@@ -1,14 +1,17 @@
-"""The tables of randomizers and of shufflers on the pages about them, generated from the registries.
+"""The tables of randomizers, of shufflers and of names on the pages about them, made from registries and docstrings.
 
-Run it after a change of a registry: ``python docs/kinds.py`` writes the tables into the pages.
+Run it after a change of these: ``python docs/kinds.py`` writes the tables into the pages.
 """
 
+import inspect
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
+import shuffledp
 from shuffledp import randomizers
 from shuffledp.shufflers import shuffler_kinds
 from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
@@ -19,6 +22,7 @@ SET_BY_THE_TASK = "missing_category"
 LEFT_OUT = {
     "alpha": "required",
     "mallows.alpha": "required, or `concentration`",
+    "network.graph": "required, or `overlay`",
     "hash_range": "chosen",
     "num_levels": "chosen",
     "budget_split": "chosen",
@@ -50,7 +54,25 @@ def shuffler_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"randomizers.md": randomizer_table, "task-file.md": shuffler_table}
+def name_table() -> str:
+    """One row for each name that is imported from the package, in the order and the sections of its front page."""
+    stub = Path(shuffledp.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    rows, about = ["| what for | name | what it is |", "|---|---|---|"], ""
+    for line in stub.splitlines():
+        if line.startswith("# "):
+            about = line[2:3].upper() + line[3:]
+        elif (named := re.fullmatch(r"from \S+ import \w+ as ([a-zA-Z]\w+)", line)) and named[1] in shuffledp.__all__:
+            said = (inspect.getdoc(getattr(shuffledp, named[1])) or "").splitlines()[0].replace("``", "`")
+            rows.append(f"| {about} | `{named[1]}` | {said.replace('|', chr(92) + '|')} |")
+            about = ""
+    return "\n".join(rows) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "randomizers.md": randomizer_table,
+    "task-file.md": shuffler_table,
+    "api.md": name_table,
+}
 
 
 def _keys(kind: str, section: object) -> str:

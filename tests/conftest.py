@@ -6,6 +6,7 @@ import sys
 import hypothesis
 import pytest
 
+from planner.browsing import browser  # noqa: F401  a fixture
 from tiers import pytest_addoption, pytest_collection_modifyitems, pytest_runtest_protocol  # noqa: F401  hooks
 
 pytest.register_assert_rewrite("contracts", "statistical.thresholds")

@@ -1,7 +1,6 @@
 """Three answers to one question: as printed, with what is wrong put right, and what the accountant says."""
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import shuffledp as sdp
-from shuffledp.accounting.theorems.network_bounds import NetworkSingle
+from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
 from shuffledp.planning.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
@@ -78,10 +77,11 @@ def uniform(epsilon0: float, people: int, delta: float) -> float:
 
 def everybody(graph: Graph, rounds: int, epsilon0: float, delta: float) -> Row:
     """What the accountant promises to everybody, for any randomizer, for both protocols."""
-    handing_in_all = sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds).model(graph.num_users)
     local = LdpModel(epsilon0=epsilon0)
-    handing_in_one = replace(handing_in_all, protocol="single", dummy_model=local)  # positions are the same
-    shuffles = {"all": handing_in_all, "single": handing_in_one}
+    shuffles = {
+        each: sdp.RandomWalkShuffler(graph=graph, num_rounds=rounds, protocol=each).model(graph.num_users)
+        for each in ("all", "single")
+    }
     return {
         f"{each}, ours": _epsilon(ProtocolModel(local=local, shuffle=shuffle), delta)
         for each, shuffle in shuffles.items()

@@ -16,6 +16,7 @@ from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import SubsetSelection as SubsetSelection
+from .randomizers import Bins as Bins
 
 # randomizing numbers and vectors
 from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
@@ -26,6 +27,7 @@ from .randomizers import SplitAndMix as SplitAndMix
 
 # shuffling
 from .shufflers import UniformShuffler as UniformShuffler
+from .shufflers import StratifiedShuffler as StratifiedShuffler
 from .shufflers import IdentityShuffler as IdentityShuffler
 from .shufflers import imperfect_shuffler as imperfect_shuffler
 from .shufflers import ParallelShuffler as ParallelShuffler
@@ -35,14 +37,19 @@ from .shufflers import RandomWalkShuffler as RandomWalkShuffler
 
 # graphs of people
 from .people.graphs import Graph as Graph
+from .people.graphs import Overlay as Overlay
 
-# groups of people
+# groups and strata of people
 from .people.groups import Groups as Groups
+from .people.strata import Strata as Strata
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
+from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
+from .analyzers import HistogramAnalyzer as HistogramAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import RegionalAnalyzer as RegionalAnalyzer
+from .analyzers import StratifiedAnalyzer as StratifiedAnalyzer
 from .analyzers import SumAnalyzer as SumAnalyzer
 from .core.estimates import Estimate as Estimate
 
@@ -78,3 +85,6 @@ from . import attacks as attacks
 # from a target to the parameters
 from . import planning as planning
 from .planning import calibrate as calibrate
+
+# tasks and files
+from .survey import Task as Task

@@ -17,7 +17,6 @@ from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust, Withdrawal
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.core.table import Table
-from shuffledp.randomizers.inputs import names_of
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 
@@ -209,10 +208,10 @@ class Pipeline:
 
     def _named(self, estimate: Estimate) -> Estimate:
         """The estimate with categories in place of their numbers, where the randomizer knows them."""
-        categories = getattr(self.randomizer, "categories", None)
-        if categories is None:
+        answers = getattr(self.randomizer, "answer_names", None)
+        if answers is None:
             return estimate
-        names = dict(zip(map(str, range(len(categories))), names_of(categories), strict=True))
+        names = {str(number): name for number, name in enumerate(answers)}
         return estimate.with_targets(tuple(names.get(target, target) for target in estimate.target))
 
     def simulate(

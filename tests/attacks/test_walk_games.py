@@ -146,7 +146,26 @@ def test_a_report_alone_in_its_place_is_one_persons_own():
     assert len(reader.scores([view])[0]) == len(WALK_SCORES)
 
 
+def test_one_round_early_on_an_overlay_is_refuted_and_all_rounds_are_not():
+    """With two rounds of 30 people each is as good as a uniform shuffle of 60; with one everybody stays among two."""
+    options = {"graph": sdp.Overlay(60, (2, 30)), "num_rounds": 2, "protocol": "all", "epsilon0": 3.0}
+    honest, twin = walking(**options), walking(OneRoundEarly, **options)
+    claim = account(honest.model(60), delta=DELTA)
+    finding = audited(twin, claim, trials=600, confidence=0.99)
+    assert finding.verdict is Verdict.REFUTED
+    assert finding.evidence.attack in {"bags-early", "own-report"}
+    assert audited(honest, claim, trials=200, confidence=0.99).verdict is Verdict.CONSISTENT
+
+
 # ---- colluders ------------------------------------------------------------------------------------------------------
+
+
+def test_colluders_on_an_overlay_are_the_contacts_of_the_first_round():
+    shuffler = walking(graph=sdp.Overlay(12, (3, 4)), num_rounds=2, protocol="all", num_colluding=3).shuffler
+    assert colluders_beside(shuffler, 5) == (1, 9, 0)
+    trace = trace_walks(shuffler, source=SeededSource(1))
+    assert (trace[1] % 4 == trace[0] % 4).all()  # the first round keeps the last digit
+    assert (trace[2] // 4 == trace[1] // 4).all()
 
 
 def test_where_people_collude_the_local_loss_is_consistent():

@@ -51,9 +51,16 @@ def toml(task: Mapping[str, Any]) -> str:
         if isinstance(table, Mapping):
             lines += [
                 f"[{name}]",
-                *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()),
+                *(f"{key} = {inline(value)}" for key, value in table.items()),
             ]
     return "\n".join(lines) + "\n"
+
+
+def inline(value: Any) -> str:
+    """A value of a table, which may be a table itself."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {inline(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def write_task(folder: Path, **changes: Any) -> Path:

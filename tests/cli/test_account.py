@@ -153,10 +153,10 @@ def test_one_person_gets_no_amplification_and_is_told_so():
 
 @pytest.mark.parametrize("ending", ["html", "svg", "png"])
 def test_a_figure_is_drawn_into_a_new_file(folder, ending):
-    assert shuffledp(*LDP, "--figure", f"all.{ending}").code == 0
+    assert shuffledp(*LDP, "--figure", f"all.{ending}").out.endswith(f"\nFigure: all.{ending}\n")
     start = {"html": b"<!DOCTYPE html>", "svg": b"<?xml", "png": b"\x89PNG"}[ending]
     assert (folder / f"all.{ending}").read_bytes().startswith(start)
-    assert "output must be a file that does not exist yet" in refused(2, *LDP, "--figure", f"all.{ending}")
+    assert "--figure must be a file that does not exist yet; got 'all." in refused(2, *LDP, "--figure", f"all.{ending}")
 
 
 @pytest.mark.parametrize("ending", ["html", "svg"])
@@ -266,3 +266,15 @@ def test_what_cannot_be_solved_is_refused_with_the_reason(arguments, message):
 def test_a_target_out_of_reach_is_refused_with_what_can_be_reached():
     message = refused(2, "calibrate", "--target-epsilon", 1e-9, "--delta", 1e-6, "--epsilon0", 1)
     assert "which is what 10,000,000,000 people are known to give" in message
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--epsilon0", 1), "--randomizer must be named beside --target-error"),
+        (("--target-epsilon", 0.1), "--randomizer must be named beside --target-error"),
+        (("--target-epsilon", 0.1, "--randomizer", "k-rr"), "--categories must be given"),
+    ],
+)
+def test_what_an_error_depends_on_is_asked_for_whatever_is_looked_for(given, said):
+    assert said in refused(2, "calibrate", "--target-error", 0.02, "--delta", 1e-6, *given)

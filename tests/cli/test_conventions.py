@@ -137,3 +137,10 @@ def test_a_page_without_pictures_says_nothing_of_them(folder, real_page):
     names = {"release.html", "estimates.csv", "statement.json", "release.parquet"}
     assert {file.name for file in (folder / "out").iterdir()} == names
     assert "--png must be left out beside --no-figures" in refused(2, *RUN, "--no-figures", "--png")
+
+
+def test_a_standard_input_that_is_closed_is_said_to_be(folder, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "--input must be a table where standard input is closed" in refused(
+        2, "run", "task.toml", "--input", "-", "--output", "out"
+    )

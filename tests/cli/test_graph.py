@@ -1,4 +1,4 @@
-"""`shuffledp graph inspect`."""
+"""`shuffledp graph inspect` and `shuffledp graph design`."""
 
 import pytest
 
@@ -102,3 +102,47 @@ def test_small_parts_are_summed_up_and_json_has_them(tmp_path):
     assert "5 further parts of 3 people each; --json describes them." in printed
     assert printed.count("irregularity") == 1
     assert len(shuffledp("graph", "inspect", file, "--json").json["parts"]) == 6
+
+
+# ---- overlays to choose from -----------------------------------------------------------------------------------------
+
+
+def test_overlays_are_listed_with_the_best_and_the_lines_of_its_task(tmp_path):
+    printed = shuffledp("graph", "design", "--users", 10_000, "--contacts", 40).out
+    assert "overlays   epsilon <= 0.04321   delta 1e-06   10,000 people, each epsilon0 = 1\n" in printed
+    assert "Best with at most 40 contacts: groups of 10, 10, 10 and 10, 4 rounds, 36 contacts and 3.6 mes" in printed
+    assert 'kind = "network"\noverlay = {contacts = 40}\n' in printed
+    rows = [line.split("<=")[0].split() for line in printed.splitlines() if " <= 0.04321 " in line][1:]
+    assert rows[1] == ["100^2", "198", "2", "2.0", "191"]
+    assert rows[3] == ["10^4", "(best)", "36", "4", "3.6", "346"]
+    assert "random graph, degree 8" in " ".join(printed.split())
+    assert "Everybody must be online in every round." in printed
+
+
+def test_the_listed_overlays_are_json_too_and_drawn_once(tmp_path):
+    picture = tmp_path / "overlays.svg"
+    found = shuffledp("graph", "design", "--users", 900, "--rounds", 2, "--figure", picture, "--json").json
+    best = found["designs"][found["best"]]
+    assert (best["sizes"], best["contacts"], best["slots"]) == ([30, 30], 58, 203)
+    assert found["task_lines"][-1] == "overlay = {groups = [30, 30]}"
+    assert b"best: 2 rounds" in picture.read_bytes()
+    again = shuffledp("graph", "design", "--users", 900, "--figure", picture)
+    assert again.code == 2
+    assert "--figure must be a file that does not exist yet" in again.err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--users", 900, "--contacts", 10), "contacts must be at least 14"),
+        (("--users", 900, "--contacts", 30, "--rounds", 2), "--rounds must be 3 or more with contacts=30"),
+        (("--users", 1), "--users must be an integer that is 2 or more"),
+        (("--users", 10**8), "--users must be at most 10000000 here"),
+        (("--users", 900, "--colluders", 1), "--colluders must be below 1"),
+        (("--users", 900, "--figure", "overlays.pdf"), "--figure must be one of"),
+    ],
+)
+def test_designs_that_do_not_exist_are_refused(options, reason):
+    result = shuffledp("graph", "design", *options)
+    assert result.code == 2
+    assert reason in result.err

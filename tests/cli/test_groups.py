@@ -89,7 +89,7 @@ def test_a_run_and_the_stages_release_estimates_by_place(road):
 
 
 def test_what_a_plan_of_groups_needs_is_said(road):
-    assert "--input must be given for a task with [groups]: a table of the people" in refused(
+    assert "--input must be given for a task with [groups]: a table of the people, with 'km'; got none." in refused(
         2, "plan", "task/task.toml", "--users", 9
     )
     write(road, public=None, shuffler={"kind": "uniform"}, groups=None)

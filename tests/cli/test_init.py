@@ -10,7 +10,7 @@ import pytest
 from cli.running import refused, shuffledp, write_csv
 from shuffledp.cli.init_command import TaskKind
 from shuffledp.survey import Task
-from shuffledp.survey.task_templates import TEMPLATES
+from shuffledp.survey.task_templates import TEMPLATES, task_text
 
 
 def init(*arguments, output="made.toml"):
@@ -109,6 +109,7 @@ def test_what_is_asked_wrongly_is_said(folder):
     assert "--categories must be left out for kind 'mean'" in refused(2, *numbers)
     assert "--users must be an integer that is 1 or more" in refused(2, "init", "--users", 0, "--output", "made.toml")
     assert "must be all different" in refused(2, "init", "--categories", "a,a", "--output", "made.toml")
+    assert "categories must be two or more" in refused(2, "init", "--categories", "", "--output", "made.toml")
     assert "it lacks 'gone'" in refused(3, "init", "answers.csv", "--value", "gone", "--output", "made.toml")
     assert "task.toml" in refused(2, "init", "--output", "task.toml")
     assert init("--force", output="task.toml").code == 0
@@ -122,3 +123,10 @@ def test_the_remainder_is_far_below_one_in_the_number_of_people(folder):
         assert init("--users", people, "--force").code == 0
         found = re.search(r"^delta = (\S+)", (folder / "made.toml").read_text(encoding="utf-8"), re.MULTILINE)
         assert found[1] == delta
+
+
+def test_a_task_about_any_column_is_a_task_about_that_column():
+    for column in ("two\nlines", "tab\t", "bell\x07 and delete\x7f", 'x"]\n[people]', "=1+1", "$people"):
+        for kind in TEMPLATES:
+            text = task_text(kind, value=column, people=200, categories=["No", "Yes"])
+            assert Task.from_dict(tomllib.loads(text)).column.value == column

@@ -307,3 +307,47 @@ def test_edges_in_parquet_are_inspected_and_walked_along(friends):
     assert one | {"graph": ""} == other | {"graph": ""}
     write_network(friends, graph="friends.parquet")
     assert shuffledp(*RUN).code == 0
+
+
+# ---- overlays --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def laid_out(friends):
+    write_network(friends, graph=None, rounds=None, overlay={"groups": [10, 12]})
+    return friends
+
+
+def test_a_run_on_an_overlay_takes_one_round_for_each_of_its_groups(laid_out):
+    result = shuffledp(*RUN, "--json")
+    assert result.code == 0, result.err
+    found = result.json
+    shuffle, plan = found["model"]["shuffle"], found["network"]
+    assert (shuffle["sizes"], shuffle["num_rounds"], shuffle["near_uniformity"]) == ([10, 12], 2, 0.0)
+    assert (plan["cost"]["contacts"], plan["own"]["rounds"]) == (20, 2)
+    assert plan["own"]["messages"] == pytest.approx(0.9 + 11 / 12)
+    assert sum(plan["held"]) == PEOPLE
+    assert len(labels_of(laid_out / "out")) == PEOPLE
+
+
+def test_a_plan_of_an_overlay_says_that_it_shuffles_uniformly(laid_out):
+    printed = " ".join(shuffledp("plan", "task.toml", "--users", PEOPLE, "--verbose").out.split())
+    assert "After 2 rounds every report is with everybody equally likely, exactly, and epsilon = " in printed
+    assert "Each person passes on 1.8 reports on average" in printed
+    assert "the first to receive somebody's report is one of them with a chance of at most" in printed
+
+
+def test_an_overlay_that_people_do_not_fit_is_refused_with_one_that_they_would(laid_out):
+    result = shuffledp("plan", "task.toml", "--users", 50)
+    assert result.code == 3
+    assert "an overlay cannot be laid out for 50 people: sizes must multiply to" in result.err
+    assert "[7, 7] would fit" in result.err
+    result = shuffledp("plan", "task.toml")
+    assert "to lay out an overlay; got neither" in result.err
+
+
+def test_with_people_offline_an_overlay_is_warned_of_and_left_with_the_local_guarantee(laid_out):
+    write_network(laid_out, graph=None, rounds=None, overlay={"contacts": 30}, offline=0.01)
+    printed = " ".join(shuffledp("plan", "task.toml", "--users", PEOPLE).out.split())
+    assert "epsilon <= 1 " in printed
+    assert "On an overlay each report has one way to each place" in printed

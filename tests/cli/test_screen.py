@@ -1,5 +1,7 @@
 """How much is printed, in which order, how wide and in which colors, on a terminal and into a pipe."""
 
+import re
+
 import pytest
 
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
@@ -30,12 +32,28 @@ def test_one_question_takes_at_most_12_lines_of_a_terminal_and_three_take_25(nar
     write_task(narrow, randomizer={"epsilon0": 0.5}, missing="drop")
     write_csv(narrow / "answers.csv", ["cheated"], [["No"], ["Yes"]] * 200 + [[""]])
     one = shuffledp(*RUN, screen=True).out
-    assert "This is a small sample" in one
+    assert "A small sample" in one
     assert "1 without an answer dropped" in one
     assert one.count("\n") <= 12
     three_questions(narrow)
-    assert shuffledp(*RUN, screen=True).out.count("\n") <= 26
-    assert shuffledp(*RUN).out.count("\n") <= 25
+    for is_terminal in (True, False):
+        assert shuffledp(*RUN, screen=is_terminal).out.count("\n") <= 25
+
+
+def test_a_table_of_one_of_several_columns_bears_its_name_unless_that_is_long(narrow):
+    three_questions(narrow)
+    assert re.search(r"\n\nquestion 1: frequency  estimate +95% interval\nNo ", shuffledp(*RUN).out)
+    long = "a question of many words and some more"
+    for name in ("task.toml", "answers.csv"):
+        text = (narrow / name).read_text(encoding="utf-8")
+        (narrow / name).write_text(text.replace("question 1", long), encoding="utf-8")
+    assert re.search(rf"\n\n{long}\nfrequency  estimate +95% interval\nNo ", shuffledp(*RUN).out)
+
+
+def test_no_line_about_a_command_is_cut_at_80_columns(narrow):
+    listed = shuffledp("--help").out.partition("Commands:\n")[2].splitlines()
+    assert len(listed) >= 13
+    assert [line for line in listed if line.endswith("...")] == []
 
 
 def test_lines_are_as_wide_as_a_terminal_and_whole_in_a_pipe(narrow):

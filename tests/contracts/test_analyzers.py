@@ -3,18 +3,27 @@
 import functools
 
 import numpy as np
+import pytest
 
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
-from shuffledp.analyzers import FrequencyAnalyzer, RegionalAnalyzer
+from shuffledp.analyzers import (
+    FrequencyAnalyzer,
+    HistogramAnalyzer,
+    MeanAnalyzer,
+    RegionalAnalyzer,
+    StratifiedAnalyzer,
+)
 from shuffledp.people.graphs import Graph
 from shuffledp.people.groups import Groups
-from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.people.strata import Strata
+from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding, RoundedMean
 from shuffledp.shufflers import (
     IdentityShuffler,
     MallowsShuffler,
     NoisySortShuffler,
     RandomWalkShuffler,
+    StratifiedShuffler,
     UniformShuffler,
 )
 from shuffledp.testing import SeededSource
@@ -121,6 +130,83 @@ class TestRegionsThroughLaplaceSort(ByRegion):
         return smoothed(self.shuffler)
 
 
+class OfRegions(StratifiedAnalyzer):
+    """The regions alone, of which the estimate of everybody is the first."""
+
+    def estimate(self, summary):
+        return super().estimate(summary).regions
+
+
+class InStrata(AnalyzerContract):
+    """Regions and weights that go with the answers: half the people are in one region, and the rare weigh most."""
+
+    regions = np.repeat(["east", "middle", "west"], (1800, 1080, 720))
+    weights = np.tile([1.0, 1.0, 2.0, 4.0, 9.0], 720)
+    strata = Strata.of({"region": regions, "w": weights}, by="region", weight="w", weight_classes=3)
+    below = np.repeat([0, 2, 3], (1800, 1080, 720))
+    answers = ((np.arange(3600) % 5 > 2) | (np.arange(3600) // 5 % 4 < below)).astype(int)
+    shuffler = StratifiedShuffler(strata)
+
+    def averages(self, values, *places):
+        weights = self.strata.table["w"][self.strata.of_person]
+        here = [self.regions == place for place in places] or [np.ones(len(weights), dtype=bool)]
+        return np.concatenate([np.average(values[each], weights=weights[each], axis=0) for each in here])
+
+    def shuffle_of_nothing(self):
+        return super().shuffle_of_nothing() | {"label_table": self.view().label_table}
+
+
+class TestWeightedFrequencies(InStrata):
+    randomizer, values = BINARY, InStrata.answers
+    analyzer = StratifiedAnalyzer(analyzer=FrequencyAnalyzer(), weight="w")
+
+    @property
+    def truth(self):
+        return self.averages(np.eye(2)[self.values])
+
+    def test_estimates_that_ignore_the_weights_are_found_out(self):
+        unweighted = StratifiedAnalyzer(analyzer=FrequencyAnalyzer())
+        estimates = np.array([unweighted.estimate(unweighted.summarize(self.view())).estimate for _ in range(60)])
+        assert bias_in_standard_errors(estimates, self.truth).min() > 5
+
+
+class TestWeightedUnaryEncodingsByRegion(InStrata):
+    randomizer, values = OptimizedUnaryEncoding(epsilon0=2.0, domain_size=2), InStrata.answers
+    analyzer = OfRegions(analyzer=FrequencyAnalyzer(), by="region", weight="w")
+
+    @property
+    def truth(self):
+        return self.averages(np.eye(2)[self.values], "east", "middle", "west")
+
+
+class TestWeightedMeansByRegion(InStrata):
+    randomizer = RoundedMean(epsilon0=1.5, lower=0, upper=10)
+    values = 3.0 * InStrata.answers + np.arange(3600) % 7
+    analyzer = OfRegions(analyzer=MeanAnalyzer(), by="region", weight="w")
+
+    @property
+    def truth(self):
+        return self.averages(np.array(self.values)[:, None], "east", "middle", "west")
+
+
+class TestFewWeightedReports(InStrata):
+    """Of few reports with little noise, whose intervals are exact."""
+
+    strata = Strata.of({"w": np.repeat([1.0, 5.0], (140, 70))}, weight="w", weight_classes=2)
+    randomizer, values = KaryRandomizedResponse(epsilon0=3.0, domain_size=2), (np.arange(210) % 20 == 0).astype(int)
+    shuffler = StratifiedShuffler(strata)
+    analyzer = StratifiedAnalyzer(analyzer=FrequencyAnalyzer(), weight="w")
+
+    @property
+    def truth(self):
+        return self.averages(np.eye(2)[self.values])
+
+    def test_intervals_cover_the_truth_in_93_to_99_percent_of_many_runs(self):
+        lower, upper = self.ends()
+        covered = ((lower <= self.truth) & (self.truth <= upper)).mean(axis=0)
+        assert 0.93 < covered.min() <= covered.max() < 0.99
+
+
 FRIENDS = Graph.random_regular(8, 300, SeededSource(1))
 
 
@@ -148,6 +234,18 @@ class TestSinglesAndDummies(Frequencies):
         results = [Blind().estimate(Blind().summarize(self.view())) for _ in range(200)]
         estimates = np.array([each.estimate for each in results])
         assert bias_in_standard_errors(estimates, self.truth).max() > 10
+
+
+@pytest.mark.deep
+class TestBinsThroughSinglesAndDummies(TestSinglesAndDummies):
+    """Sums of frequencies know of dummies what frequencies do."""
+
+    analyzer = HistogramAnalyzer(edges=(0, 1, 2, 3), quantiles=())
+
+
+@pytest.mark.deep
+class TestBinsAndLossesOnTheWay(TestLossesOnTheWay):
+    analyzer = HistogramAnalyzer(edges=(0, 1, 2, 3), quantiles=())
 
 
 class TestPaddedBagsAndLosses(Frequencies):

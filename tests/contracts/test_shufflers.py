@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from contracts.shuffler import PEOPLE, RANDOMIZER, ShufflerContract
+from contracts.shuffler import PEOPLE, PUBLIC, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
 from shuffledp.core.shuffle_models import LabelMeaning
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.groups import Groups
+from shuffledp.people.strata import Strata
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.shufflers import (
     ComposedShuffler,
@@ -16,6 +17,7 @@ from shuffledp.shufflers import (
     NoisySortShuffler,
     ParallelShuffler,
     RandomWalkShuffler,
+    StratifiedShuffler,
     UniformShuffler,
     imperfect_shuffler,
 )
@@ -26,6 +28,18 @@ class TestUniformShuffler(ShufflerContract):
     shuffler = UniformShuffler()
     labels = LabelMeaning.NONE
     keeps_public = False
+
+
+class TestStratifiedShuffler(ShufflerContract):
+    shuffler = StratifiedShuffler(Strata.of({"region": np.arange(PEOPLE) % 4}, by="region"))
+    labels = LabelMeaning.STRATUM
+    keeps_public = False
+    takes_many_messages = False
+    is_for_these_people = True
+
+    def test_public_columns_are_kept_beside_labels_or_not_at_all(self):
+        table = self.view(public=PUBLIC).label_table  # a row for each stratum, and none for a person
+        assert {name: column.tolist() for name, column in table.columns.items()} == {"region": ["0", "1", "2", "3"]}
 
 
 class TestIdentityShuffler(ShufflerContract):
@@ -119,6 +133,10 @@ class TestWalkOfAllWithLosses(Walking):
 
 class TestWalkOfAllWithPeopleOffline(Walking):
     shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, offline=0.2)
+
+
+class TestWalkOnAnOverlay(Walking):
+    shuffler = RandomWalkShuffler(graph=Overlay.in_rounds(PEOPLE, 3), num_rounds=3)
 
 
 class TestWalkOfSingles(Walking):

@@ -239,6 +239,40 @@ def test_relative_links_lead_to_files():
     assert {page: links for page, links in broken.items() if links} == {}
 
 
+MOST_COLUMNS = 90  # of code, which the site shows beside the list of pages without scrolling
+
+
+def too_wide(markdown: str) -> list[int]:
+    """The lines of code that are cut off, or scroll, at the right."""
+    blocks = (block for block in fenced_blocks(markdown) if block.language)
+    return [
+        block.line + number
+        for block in blocks
+        for number, line in enumerate(block.text.splitlines(), start=1)
+        if len(line) > MOST_COLUMNS
+    ]
+
+
+def test_code_on_a_page_of_the_site_fits_its_width():
+    pages = {relative(page): too_wide(page.read_text(encoding="utf-8")) for page in (ROOT / "docs").rglob("*.md")}
+    assert {page: lines for page, lines in pages.items() if lines} == {}
+    assert too_wide(f"```python\n{'x' * 90}\n{'x' * 91}\n```\n{'x' * 91}") == [3]
+
+
+def listed(index: str) -> list[str]:
+    """The pages of the site in the order of its list, decisions left out."""
+    trees = re.findall(r"```{toctree}\n(.*?)```", index, re.DOTALL)
+    return [line for tree in trees for line in tree.splitlines() if re.fullmatch(r"[\w-]+", line)]
+
+
+def test_the_front_page_lists_the_pages_in_the_order_of_the_site_and_the_site_has_all_of_them():
+    pages = listed((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    table = README.read_text(encoding="utf-8").partition("## More")[2]
+    assert re.findall(r"\(docs/([\w-]+)\.md\)", table) == pages
+    assert sorted([*pages, "index"]) == sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
+    assert pages[0] == "tutorial"
+
+
 def test_every_theorem_of_the_registry_has_a_row_with_its_kind_and_status():
     lines = (ROOT / "docs" / "theorems.md").read_text(encoding="utf-8").splitlines()
     rows = {line.split("`")[1]: line.split("|") for line in lines if line.startswith("| `") and line.count("|") == 7}

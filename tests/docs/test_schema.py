@@ -21,8 +21,11 @@ JOINT_STAGE = Draft202012Validator({"$ref": "#/$defs/joint_stage", "$defs": SCHE
 ACCOUNTING = Draft202012Validator({"$ref": "#/$defs/accounting", "$defs": SCHEMA["$defs"]})
 AUDIT = Draft202012Validator({"$ref": "#/$defs/audit", "$defs": SCHEMA["$defs"]})
 GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]})
+GRAPH_DESIGN = Draft202012Validator({"$ref": "#/$defs/graph_design", "$defs": SCHEMA["$defs"]})
 LEAKAGE = Draft202012Validator({"$ref": "#/$defs/leakage", "$defs": SCHEMA["$defs"]})
 PEOPLE = Draft202012Validator({"$ref": "#/$defs/people_plan", "$defs": SCHEMA["$defs"]})
+KEY = Draft202012Validator({"$ref": "#/$defs/key", "$defs": SCHEMA["$defs"]})
+COLLECTION = Draft202012Validator({"$ref": "#/$defs/collection", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
 
 
@@ -67,6 +70,12 @@ def printed(tmp_path_factory):
         mixing = {"public": ["place"], "shuffler": {"kind": "auto", "alpha": 1.0}, "groups": {"column": "place"}}
         run("groups", "run", write_task(folder, **mixing), places, "groups")
         outputs["groups plan"] = shuffledp("plan", folder / "task.toml", "--input", places, "--json").json
+        weighted = write_csv(
+            folder / "w.csv", ["r", "w", "cheated"], [[one % 2, 1 + one % 3, "No"] for one in range(60)]
+        )
+        run("strata", "run", write_task(folder, by="r", weight="w", weight_classes=3), weighted, "strata")
+        outputs["strata plan"] = shuffledp("plan", folder / "task.toml", "--input", weighted, "--json").json
+        outputs["unknown strata plan"] = shuffledp("plan", folder / "task.toml", "--users", 60, "--json").json
         edges = [(one, (one + step) % 100) for one in range(100) for step in (1, 2, 5)]
         write_csv(folder / "friends.csv", ["a", "b"], edges)
         walks = {"shuffler": {"kind": "network", "graph": "friends.csv", "rounds": 3}, "randomizer": {"epsilon0": 8.0}}
@@ -97,7 +106,19 @@ def test_the_schema_is_a_schema():
 
 @pytest.mark.parametrize(
     "name",
-    ["run", "seeded", "analyze", "category", "unshuffled", "groups", "network", "demo", "statement.json", "column"],
+    [
+        "run",
+        "seeded",
+        "analyze",
+        "category",
+        "unshuffled",
+        "groups",
+        "strata",
+        "network",
+        "demo",
+        "statement.json",
+        "column",
+    ],
 )
 def test_what_is_printed_about_a_release_is_valid(name, printed):
     RELEASE.validate(printed[name])
@@ -109,6 +130,21 @@ def test_what_is_printed_about_a_graph_is_valid(edges, tmp_path):
     printed = shuffledp("graph", "inspect", tmp_path / "edges.csv", "--json").json
     GRAPH.validate(printed)
     assert not GRAPH.is_valid(printed | {"mixing_time": None})
+
+
+@pytest.mark.parametrize("options", [("--users", 10), ("--users", 900, "--rounds", 3)])
+def test_what_is_printed_about_overlays_to_choose_from_is_valid(options):
+    printed = shuffledp("graph", "design", *options, "--json").json
+    GRAPH_DESIGN.validate(printed)
+    assert not GRAPH_DESIGN.is_valid(printed | {"best": -1})
+
+
+def test_what_is_planned_on_an_overlay_is_valid(tmp_path):
+    task = write_task(tmp_path, shuffler={"kind": "network", "overlay": {"contacts": 9}})
+    printed = shuffledp("plan", task, "--users", 30, "--json").json
+    PLAN.validate(printed)
+    printed["columns"][0]["network"]["cost"].pop("sizes")
+    assert not PLAN.is_valid(printed)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +172,24 @@ def test_what_is_printed_about_an_audit_is_valid(tmp_path):
     for change in ({"verdict": "passed"}, {"verdict": "not-audited"}, {"evidence": None}, {"reason": "x"}):
         wrong = printed | {"columns": [{"value": "x", "findings": [finding | change]}]}
         assert not AUDIT.is_valid(wrong)
+
+
+def test_what_is_printed_about_keys_and_a_collection_is_valid(tmp_path):
+    for role in ("shuffler", "analyzer"):
+        KEY.validate(shuffledp("keys", "new", "--role", role, "--output", tmp_path / role, "--json").json)
+    rotated = shuffledp("keys", "rotate", tmp_path / "analyzer", "--output", tmp_path / "next", "--json").json
+    KEY.validate(rotated)
+    keys = ("--shuffler-key", tmp_path / "shuffler", "--analyzer-key", tmp_path / "analyzer", "--closes", "9000-01-01")
+    parties = ("--shuffler", "https://mixer.example", "--analyzer", "https://office.example", *keys)
+    file = tmp_path / "collection"
+    printed = shuffledp("collect", "new", write_task(tmp_path), *parties, "--output", file, "--json").json
+    COLLECTION.validate(printed)
+    assert shuffledp("collect", "show", file, "--json").json == printed
+    for validator, found in ((KEY, rotated), (COLLECTION, printed)):
+        for key in found:
+            assert not validator.is_valid({other: value for other, value in found.items() if other != key}), key
+    assert not KEY.is_valid(rotated | {"state": "lost"})
+    assert not COLLECTION.is_valid(printed | {"collection": printed["collection"] | {"key": "private"}})
 
 
 @pytest.mark.parametrize("name", ["randomize", "shuffle"])
@@ -199,6 +253,8 @@ def test_what_is_printed_about_a_plan_of_a_protocol_is_valid():
 def test_what_is_printed_about_a_plan_is_valid_and_of_one_choice(printed):
     PLAN.validate(printed["plan"])
     PLAN.validate(printed["network plan"])
+    PLAN.validate(printed["strata plan"])
+    PLAN.validate(printed["unknown strata plan"])
     PLAN.validate(printed["joint plan"])
     for option in printed["plan"]["columns"][0]["options"]:
         option["chosen"] = True
@@ -389,3 +445,29 @@ def test_the_words_of_the_schema_are_those_of_the_library():
     assert statement["withdrawn"]["enum"] == [*Withdrawal, None]
     assert basis["status"]["enum"] == list(Status)
     assert SCHEMA["$defs"]["task"]["properties"]["missing"]["enum"] == list(Missing)
+
+
+PAIR = {"kind": "k-rr", "epsilon0": 1.0, "categories": [["No", "Yes"], ["No", "Yes"]]}
+BINS = {"kind": "oue", "epsilon0": 1.0, "lower": 0, "upper": 10, "bins": 4}
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_a_pair_of_columns_and_a_number_in_bins_are_described(in_blocks):
+    pair, bins = {"columns": ["a", "b"], "randomizer": PAIR}, {"value": "c", "randomizer": BINS}
+    blocks = [{"value": [pair, {"column": "c", "randomizer": BINS}]}] if in_blocks else [pair, bins]
+    for asked in blocks:
+        task = Task.from_dict({"name": "survey", **asked, "release": {"delta": 1e-6}})
+        outcome = task.run({"a": ["No", "Yes"] * 50, "b": ["Yes"] * 100, "c": [1.0, 9.0] * 50})
+        printed = json.loads(json.dumps(outcome.to_dict() | {"files": {"release.parquet": "0" * 64}}))
+        (JOINT if in_blocks else RELEASE).validate(printed)
+        PLAN.validate(json.loads(json.dumps(plan(task, 1000).to_dict())))
+
+
+@pytest.mark.parametrize("wrong", [{"value": "a"}, {"columns": ["a"]}, {"columns": ["a", "a"]}, {"columns": None}])
+def test_a_task_of_two_columns_names_just_them(wrong):
+    task = {"name": "survey", "columns": ["a", "b"], "randomizer": PAIR, "release": {"delta": 1e-6}}
+    written = json.loads(json.dumps(Task.from_dict(task).to_dict()))
+    described = Draft202012Validator({"$ref": "#/$defs/task", "$defs": SCHEMA["$defs"]})
+    described.validate(written)
+    broken = {key: value for key, value in (written | wrong).items() if value is not None or key == "part_of"}
+    assert not described.is_valid(broken)

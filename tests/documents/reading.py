@@ -21,6 +21,7 @@ class Page(HTMLParser):
     elements: list[Element] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     unfolded: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -58,6 +59,9 @@ class Page(HTMLParser):
             self.words.append(data)
             if "details" not in tags:
                 self.unfolded.append(data)
+            folded = "details" in tags and "summary" not in tags
+            if not folded and not any(each.attributes.get("class") in {"narrow", "unseen"} for each in self._open):
+                self.shown.append(data)
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
         wanted = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
@@ -66,6 +70,11 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return _plain(self.words)
+
+    @property
+    def num_words(self) -> int:
+        """The words that people can see on a wide screen before they unfold anything."""
+        return len(_plain(self.shown).split())
 
     @property
     def text_unfolded(self) -> str:

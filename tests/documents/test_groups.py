@@ -124,7 +124,7 @@ def test_a_map_says_which_answer_it_shows_and_has_intervals_beside_no_shuffling(
     outcome, page, files = pages["map"]
     assert {"places.svg", "places-intervals.svg"} <= set(files)
     captions = " ".join(each.text for each in page.all("figcaption"))
-    assert "Thin lines: what they would be without shuffling" in captions
+    assert "Lines: 95% intervals of this release." in captions
     shares = outcome.release.estimate
     rarest = int(shares.estimate.argmin())
     assert f"Blue: above {100 * shares.estimate[rarest]:.4g}%, the estimate for everybody" in captions
@@ -139,7 +139,8 @@ def test_every_output_has_the_errors_that_there_would_be_without_shuffling(pages
         rows = [row for row in outcome.to_dict()["estimates"] if "where" in row]
         assert [row["unshuffled_error"] for row in rows] == outcome.regional.unshuffled_error.tolist()
         assert all(0 < row["unshuffled_error"] <= row["standard_error"] for row in rows)
-        assert "\u00b1" in page.text
+        ratio = outcome.regional.estimate.standard_error / outcome.regional.unshuffled_error
+        assert ("\u00b1" in page.text) == (np.median(ratio) >= 1.05)
 
 
 def test_that_everything_is_mixed_is_said_before_the_chart(tmp_path):
@@ -166,3 +167,14 @@ def test_distant_people_are_not_drawn_and_the_frame_follows_the_others(tmp_path)
     assert "The 8 people who are alone: the report stays in its slot" in page.text
     smallest = outcome.regional.hidden_by_smallest
     assert smallest is None or smallest.success >= outcome.regional.hidden_by_group.success
+
+
+def test_where_everybody_is_in_one_group_the_page_says_so(tmp_path):
+    answers = write_csv(tmp_path / "people.csv", ["town", "cheated"], [["A", "Yes"]] * 40 + [["A", "No"]] * 20)
+    shuffler = {"kind": "mallows", "concentration": 0.2}
+    task = Task.from_dict(task_with(public=["town"], shuffler=shuffler, groups={"column": "town"}))
+    (tmp_path / "out").mkdir()
+    outcome = stages.run(task, answers, tmp_path / "out").column
+    write_page(outcome, tmp_path / "out")
+    page = Page.read((tmp_path / "out" / "release.html").read_text(encoding="utf-8"))
+    assert "Everybody is in everybody\u2019s group" in page.text

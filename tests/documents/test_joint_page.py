@@ -52,14 +52,15 @@ def test_the_page_is_well_formed_and_every_place_in_it_is_there_once(private):
 
 def test_the_sum_over_all_columns_is_said_before_anything_else(private):
     joint, page = private
-    assert [element.text for element in page.all("h2")] == ["What is promised", "smokes", HOSTILE, "How it was made"]
+    titles = [element.text for element in page.all("h2")]
+    assert titles == ["In short", "smokes", HOSTILE, "Meaning", "Why it holds", "How it was made"]
     text = page.text_unfolded
     assert joint.statements[0].guarantee.text_of_sum("at most") in text
     assert text.index(joint.statements[0].guarantee.text_of_sum("at most")) < text.index(
         "3,000 reports, randomized by k-rr"
     )
     assert "One person answers in 2 columns" in text
-    assert "on all reports of one person together" in text
+    assert "all reports of one person together" in text
 
 
 def test_each_column_is_shown_and_leads_to_its_own_page(private):

@@ -53,7 +53,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
 def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(drawn):
     outcome, page, _ = drawn
     assert f"{outcome.walked.held[0]} (" in page.text
-    assert "against a neighbor who tells, only epsilon0 = 1 is left" in page.text
+    assert "somebody who watches all messages, only epsilon0 = 1 is left" in page.text
     assert "If a share of the people collude with the analyst; numbers to weigh, and no promise" in page.text
     assert "each beside whoever handed it in" in page.text
     assert "Chance that they ever hold a report" in page.text
@@ -84,3 +84,16 @@ def test_a_seeded_page_of_a_graph_in_parts_promises_nothing_and_lists_them(tmp_p
     assert "Beware. The graph is in 2 parts that no report leaves" in page.text
     assert "Parts of the graph, which no report leaves" in page.text
     assert "The run on this page is withdrawn: none of this holds for it." in page.text
+
+
+def test_the_page_of_an_overlay_says_how_reports_went(tmp_path):
+    folder = make_folder(tmp_path)
+    write_network(folder, graph=None, rounds=None, overlay={"groups": [10, 12]})
+    outcome, page, _ = page_of(folder, source=SeededSource(1))
+    assert page.errors == []
+    text = " ".join(page.text.split())
+    assert "an overlay of 120 people in groups of 10 and 12, in which nobody has more than 20 contacts" in text
+    assert "In each of 2 rounds everybody drew one digit of the address of every report" in text
+    assert "every report is with everybody equally likely, exactly" in text
+    assert "If any 1.67% of the people collude" in text
+    assert outcome.walked.plan.cost.sizes == (10, 12)

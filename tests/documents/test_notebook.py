@@ -135,7 +135,7 @@ def test_lines_say_what_matters(release, values):
 
 def test_a_release_shows_the_numbers_of_its_page(release):
     html = release._repr_html_()
-    assert str(release.statements[0].sentence_of(release.statements[0].guarantee)) in html
+    assert release.statements[0].sentence_of(release.statements[0].guarantee) in Page.read(html).text
     assert "the shuffler shuffles as stated" in html
     assert f"{100 * release.estimate.estimate[1]:.1f}%" in html
 
@@ -209,6 +209,8 @@ def test_a_picture_shows_and_saves_itself(release, tmp_path):
     picture = release.estimate.plot()
     assert "<svg" in picture._repr_svg_()
     assert "Estimated frequency with 95% intervals" in picture._repr_svg_()
+    assert 'style="max-width: 100%; height: auto"' in picture._repr_svg_()
+    assert repr(picture) == "Drawn('Estimated frequency with 95% intervals')"
     assert picture.figure.axes
     picture.save(tmp_path / "estimates.svg")
     picture.save(tmp_path / "estimates.PNG")
@@ -229,9 +231,9 @@ def test_a_release_in_memory_is_saved_whole_or_not_at_all(release, tmp_path, mon
     rows = list(csv.DictReader((folder / "estimates.csv").read_text().splitlines()))
     assert [row["target"] for row in rows] == ["No", "Yes"]
     page = Page.read((folder / "release.html").read_text(encoding="utf-8"))
-    assert [each.text for each in page.all("h2")][:2] == ["What is promised", "Estimates"]
-    with pytest.raises(InvalidParameterError, match="that does not exist yet"):
-        release.save(folder)
+    assert [each.text for each in page.all("h2")][:2] == ["In short", "Estimates"]
+    with pytest.raises(InvalidParameterError, match="folder must be a folder that does not exist yet; got folder="):
+        release.save(folder)  # in Python there is no --force
     monkeypatch.setattr("shuffledp.documents.page.write_page", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         release.save(tmp_path / "broken")

@@ -93,7 +93,7 @@ def test_a_plan_of_reports_says_nothing_of_the_kind():
 def test_a_small_sample_is_said_plainly(people, points):
     said = [block.text for section in plan_document(plan(shares(), people)).sections for block in section.blocks
             if isinstance(block, Text)]  # fmt: skip
-    sentence = f"This is a small sample: {people:,} answers tell a share to about ±{points} percentage points."
+    sentence = f"A small sample: {people:,} answers tell a share to about ±{points} percentage points."
     assert sum(line.count(sentence) for line in said) == 1
 
 
@@ -137,4 +137,4 @@ def test_a_sample_that_tells_enough_is_not_called_small(people, epsilon0):
 def test_a_release_says_it_once(medium):
     section = estimates_section(make_outcome([0, 1] * 60))
     said = [block.text for block in section.blocks if isinstance(block, Text) and medium in block.on]
-    assert sum(line.count("This is a small sample: 120 answers tell a share") for line in said) == 1
+    assert sum(line.count("A small sample: 120 answers tell a share") for line in said) == 1

@@ -7,7 +7,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.text import count_of
 from shuffledp.documents.estimate_document import effective_size
-from shuffledp.documents.statement_document import Guess, Loss
+from shuffledp.documents.guarantee_words import Guess, Loss
 from shuffledp.documents.words import Scale, listed, number, percent, short_count, shortened
 
 

@@ -79,6 +79,7 @@ TASKS = {
     "imperfect": _skills("k-rr", shuffler={"kind": "imperfect", "imperfection": 0.5}),
     "delay": _skills("k-rr", shuffler={"kind": "imperfect", "imperfection": 1.0, "construction": "delay"}),
     "identity": _skills("k-rr", shuffler={"kind": "none"}, public=["town"]),
+    "strata": _skills("k-rr", by="town", weight="size", weight_classes=2, release=DELTA | {"minimum_batch": 10}),
     "missing-drop": _task("gap", {"kind": "olh", **KIND_OF_SKILL}, missing="drop", missing_values=["", "n/a"]),
     "missing-category": _task("gap", {"kind": "subset", **KIND_OF_SKILL}, missing="category", missing_values=["n/a"]),
     "several": SEVERAL,
@@ -96,10 +97,12 @@ def write_inputs(folder: Path) -> None:
     for person in range(PEOPLE):
         skill = SKILLS[min(draw.randrange(6), 3)]
         gap = skill if person % 9 else ("" if person % 2 else "n/a")
-        rows.append([f"town {person % 3}", f"{person * 0.37:.2f}", skill, str(draw.randrange(61)), gap])
+        rows.append(
+            [f"town {person % 3}", f"{person * 0.37:.2f}", skill, str(draw.randrange(61)), gap, str(1 + person % 4)]
+        )
         angle = draw.random() * math.tau
         directions.append([math.cos(angle) * 0.6, math.sin(angle) * 0.6, 0.8])
-    write_csv(folder / "people.csv", ["town", "km", "skill", "hours", "gap"], rows)
+    write_csv(folder / "people.csv", ["town", "km", "skill", "hours", "gap", "size"], rows)
     write_csv(folder / "km.csv", ["town", "km"], [row[:2] for row in rows])
     pq.write_table(pa.table({"direction": directions}), folder / "people.parquet")
     chords = [draw.sample(range(PEOPLE), 2) for _ in range(400)]
@@ -201,7 +204,7 @@ AUDIT = {
     "several": ("several.toml", "--users", 30),
     "mallows": ("mallows.toml", "--input", "km.csv"),
 }
-SHOWN_PLANS = {"laplace-mean", "priv-unit", "split-and-mix", "mallows", "missing-drop", "several"}
+SHOWN_PLANS = {"strata", "laplace-mean", "priv-unit", "split-and-mix", "mallows", "missing-drop", "several"}
 # Above a second of processor time or nearly; all commands that write a page are too, since its curves take seconds.
 SLOW = {
     "account": {
@@ -251,7 +254,7 @@ def _run(name: str, *further: Any) -> Case:
         name=name,
         steps=(("run", f"{name}.toml", *_input(name), "--output", "out", *SEED, *further),),
         files=shown,
-        text=name in {"olh", "several", "mallows", "split-and-mix", "missing-drop"},
+        text=name in {"olh", "strata", "several", "mallows", "split-and-mix", "missing-drop"},
         less=("estimates",) if name in DRAWN_BY_PLATFORM else (),
         deep=True,
     )
@@ -259,6 +262,7 @@ def _run(name: str, *further: Any) -> Case:
 
 def _plan(name: str) -> Case:
     people = ("--input", "km.csv") if name in IN_PLACES else () if "network" in name else ("--users", PEOPLE)
+    people = _input(name) if name == "strata" else people
     table = ("--table",) if name == "network" else ()
     step = ("plan", f"{name}.toml", *people, *table)
     return Case(family="plan", name=name, steps=(step,), text=name in SHOWN_PLANS)

@@ -76,7 +76,7 @@ def test_after_few_rounds_on_a_large_graph_estimates_are_unbiased_and_intervals_
     randomizer = KaryRandomizedResponse(epsilon0=3.0, domain_size=2)
     answers, source, analyzer = np.arange(SPARSE.num_users) % 2, SeededSource(num_rounds), FrequencyAnalyzer()
     shuffler = RandomWalkShuffler(graph=SPARSE, num_rounds=num_rounds, protocol="single", dummies=randomizer)
-    assert not shuffler.bounds.exact
+    assert not shuffler.bounds.likeness.exact
     lacking, errors = [], []
     for _ in range(20):
         ends = shuffler.walk(source=source).positions
@@ -98,8 +98,8 @@ def test_simulated_numbers_are_near_those_of_all_laws(graph, dropout, submission
     """Also where no gap says anything: several graphs."""
     options = {"dropout": dropout, "submissions": submissions}
     exact, found = (position_bounds(graph, num_rounds, most_steps=most, **options) for most in (10**10, 0))
-    assert exact.exact
-    assert not found.exact
+    assert exact.likeness.exact
+    assert not found.likeness.exact
     assert found.dummy_count._simulated is not None
     assert_lies_near(found.dummies, exact.dummies, found.dummies_error / 10)
     source, lacking = SeededSource(7), []

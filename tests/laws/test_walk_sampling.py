@@ -1,12 +1,15 @@
 """Walks that are drawn have exactly the law that is worked out."""
 
+import math
+
 import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import LOST, expected_messages, position_distribution, sample_walks
 from shuffledp.laws import walk_sampling as walking
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.testing import RecordedSource, SeededSource
 from statistical.thresholds import assert_fits, assert_lies_near, assert_rejects, lies_near
 
@@ -125,3 +128,48 @@ def test_what_is_printed_does_not_show_where_reports_are():
     walks = sample_walks(Graph.from_edges([(0, 1), (1, 2), (2, 0)]), 2, source=SeededSource(1))
     assert repr(walks) == "Walks(3 reports, 3 people; where reports are is not shown)"
     assert f"{walks}" == repr(walks)
+
+
+# ---- overlays --------------------------------------------------------------------------------------------------------
+
+RAGGED = Overlay(7, (2, 3))  # one person more than addresses
+
+
+@pytest.mark.parametrize("start", [3, 6])
+def test_walks_on_an_overlay_end_with_everybody_equally_often(start):
+    ends = sample_walks(RAGGED, 2, starts=np.full(RUNS, start), source=SeededSource(start)).positions
+    counts = np.bincount(ends, minlength=7)
+    assert_fits(counts, np.full(7, 1 / 7))
+    assert_rejects(counts, np.array([12, 12, 12, 12, 12, 12, 11.0]) / 83)
+    naive = np.repeat([1 / 8, 1 / 6], [4, 3])  # if all contacts of the first round were equally likely
+    assert_rejects(counts, naive)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_round_of_an_overlay_has_the_law_of_its_matrix(place):
+    each = rounds_of(RAGGED, 2)[place]
+    person = (3, 0)[place]
+    law = each.transposed_transition().toarray()[:, person]
+    walks = sample_walks(each, 1, starts=np.full(RUNS, person), source=SeededSource(5))
+    counts = np.bincount(walks.positions, minlength=7)
+    assert counts[law == 0].sum() == 0
+    assert_fits(counts[law > 0], law[law > 0])
+    assert_rejects(counts[law > 0], {3: np.array([0.5, 0.5]), 0: np.array([2, 2, 3, 3]) / 10}[person])
+    assert walks.messages[person] == walks.messages.sum() == RUNS - counts[person]
+
+
+def test_words_that_are_rejected_on_an_overlay_are_drawn_anew():
+    """Of 2 * 7 choices, a word w is rejected if the lower half of 14 w is below 2^64 mod 14, which is 2."""
+    each = rounds_of(RAGGED, 1)[0]
+    source = RecordedSource([0, 2**62, 2**63, 12345])
+    found = sample_walks(each, 1, starts=[3, 3], source=source).positions
+    assert source.remaining == 0
+    assert len(found) == 2
+
+
+def test_messages_of_an_overlay_are_those_expected():
+    overlay = Overlay.in_rounds(10_007, 4)
+    walks = sample_walks(overlay, 4, source=SeededSource(3))
+    mean = expected_messages(overlay, 4).sum()
+    assert_lies_near(walks.messages.sum(), mean, 100 * math.sqrt(4 * 0.1 * 0.9))
+    assert not lies_near(walks.messages.sum(), mean * 1.02, 100 * math.sqrt(4 * 0.1 * 0.9))

@@ -37,7 +37,7 @@ def test_a_failure_is_told_by_its_type_and_a_dead_process_is_replaced():
 
 
 def test_closing_ends_an_answer_that_is_being_worked_out():
-    process = AnsweringProcess(time.sleep, seconds=600, beforehand=[0])
+    process = AnsweringProcess(time.sleep, seconds=600)
     found = []
 
     def ask():

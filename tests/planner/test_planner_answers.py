@@ -20,7 +20,7 @@ from shuffledp.survey import Task
 
 DEFINED = json.loads((Path(__file__).parents[2] / "docs" / "schema.json").read_text(encoding="utf-8"))["$defs"]
 SCHEMA = Draft202012Validator({"$ref": "#/$defs/planner_answer", "$defs": DEFINED})
-SMALL = {"people": 60, "delta": 1e-3, "group_size": 20, "degree": 4, "rounds": 12}
+SMALL = {"people": 60, "delta": 1e-3, "group_size": 20, "contacts": 12}
 EVERY = [("k-rr", shuffler) for shuffler in KINDS] + [(kind, "uniform") for kind in randomizers() if kind != "k-rr"]
 PLAIN = [(randomizer, shuffler) for randomizer, shuffler in EVERY if not KINDS[shuffler].about]
 
@@ -61,8 +61,9 @@ def test_a_promise_is_what_a_plan_of_the_copied_task_prints(tmp_path, randomizer
     assert found["option"] == next(option for option in column["options"] if option["chosen"])
     assert found["epsilon_upper"] == planned["statements"][0]["guarantee"]["epsilon"]
     if shuffler == "network":
-        own = next(row for row in column["network"]["by_rounds"] if row["rounds"] == 12)
+        own = column["network"]["own"]
         assert (found["messages"], found["epsilon_upper"]) == (own["messages"], own["epsilon"])
+        assert column["network"]["cost"]["contacts"] <= 12
     elif randomizer == "split-and-mix":
         assert found["messages"] == column["protocol"]["certificate"]["num_messages"]
     else:
@@ -114,7 +115,7 @@ def test_choices_name_every_shuffler_and_every_randomizer():
     assert set(found["limits"]) == set(found["usual"]) - {"about", "randomizer", "shuffler"}
 
 
-@pytest.mark.parametrize("question", [{"randomizer": "split-and-mix"}, {"shuffler": "network", "degree": 4}])
+@pytest.mark.parametrize("question", [{"randomizer": "split-and-mix"}, {"shuffler": "network", "contacts": 30}])
 def test_dangers_are_said_first(question):
     found = asked("promise", **{**SMALL, **question})
     assert found["dangers"]
@@ -148,7 +149,7 @@ def test_numbers_in_cells_are_those_in_sentences():
     [
         ({"people": 0}, "people must be from 1"),
         ({"randomizer": "split-and-mix", "shuffler": "none"}, "must go with a shuffler that hides who sent what"),
-        ({"shuffler": "network", "people": 5, "degree": 16}, "degree must be"),
+        ({"shuffler": "network", "people": 100, "contacts": 2}, "contacts must be at least"),
     ],
 )
 def test_refusals_are_answers(question, reason):

@@ -3,11 +3,11 @@
 import asyncio
 import itertools
 import os
-import shutil
 import threading
 import tomllib
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,6 @@ from shuffledp.planner.answers import answer
 from shuffledp.planner.planner_server import planner_app
 from shuffledp.survey import Task
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
 PICTURES = os.environ.get("SHUFFLEDP_PICTURES")  # a folder for screenshots, to be looked at
 DONE = "answers are for what is set"
 USUAL = {"people": 500}
@@ -57,17 +55,6 @@ def served(ask):
         finally:
             server.should_exit = True
             thread.join(60)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if FOUND is None:
-        pytest.skip("there is no Chromium here: `apt-get install chromium` has one")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser, and is not installed")
-    with api.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=FOUND, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +119,17 @@ def test_the_copied_task_is_one_that_plan_accepts(browser, address):
         assert page.locator("#commands").inner_text().startswith("shuffledp plan task.toml")
 
 
+def test_no_task_is_copied_before_it_is_the_one_asked_for(browser, address):
+    with opened(browser, address) as page:
+        set_people = "const box = document.querySelector('#people'); box.value = '600';"
+        told = "box.dispatchEvent(new Event('input', {bubbles: true}));"
+        assert page.evaluate(f"() => {{ {set_people} {told} return document.querySelector('#copy').disabled; }}")
+        page.locator("#task").get_by_text("expected = 600").wait_for(timeout=60_000)
+        page.get_by_text(DONE).wait_for(timeout=120_000)
+        assert page.locator("#copy").is_enabled()
+    assert 'id="copy" disabled>' in files("shuffledp.planner").joinpath("page", "planner.html").read_text()
+
+
 def test_refusals_are_shown_as_text_and_dangers_first(browser, address):
     with opened(browser, address) as page:
         assert cells(page, "network") == ["Not answered within 5 s."]
@@ -155,7 +153,7 @@ def test_everything_is_reached_by_keyboard(browser, address):
             reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
             if reached[-1] == "commands":
                 break
-        assert {"people", "people-slider", "randomizer", "rounds-slider", "SUMMARY", "chosen", "task", "copy"} <= set(
+        assert {"people", "people-slider", "randomizer", "contacts-slider", "SUMMARY", "chosen", "task", "copy"} <= set(
             reached
         )
         page.locator("#copy").focus()

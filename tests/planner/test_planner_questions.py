@@ -43,7 +43,7 @@ def test_numbers_beyond_their_limits_are_refused_by_name(name):
         ({"lower": 5.0, "upper": 5.0}, "lower must be below upper=5"),
         ({"people": 10, "colluders": 10}, "so that somebody is honest"),
         ({"shuffler": "mallows", "people": 10**7}, "people must be at most 1000000 here for a 'mallows' shuffle"),
-        ({"shuffler": "network", "people": 10**6}, "people must be at most 100000 here for a 'network' shuffle"),
+        ({"shuffler": "network", "people": 10**7}, "people must be at most 1000000 here for a 'network' shuffle"),
     ],
 )
 def test_what_is_no_question_is_refused_in_a_line(asked, message):

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.accounting import account_all
-from shuffledp.accounting.theorems.network_bounds import NetworkSingle
+from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Reports
@@ -19,10 +19,10 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.core.table import Table
 from shuffledp.laws import position_distribution
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.shufflers.walk_model import fresh_dummies
+from shuffledp.shufflers.walk_dummies import fresh_dummies
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 
@@ -373,11 +373,13 @@ def test_dummies_that_are_not_so_many_reports_are_refused(made, message):
 
 
 def test_a_model_checks_its_fields():
-    good = walk().model(200).to_dict()
+    good = walk(protocol="single").model(200).to_dict()
     for change, message in (
         ({"position_counts": [1]}, "position_counts must be one for each"),
         ({"position_probabilities": []}, "position_probabilities must be"),
         ({"separation": 1.5}, "separation must be a number from 0 to 1"),
+        ({"mean_overlap": -0.1}, "mean_overlap must be a number from 0 to 1"),
+        ({"few_held": [0.1, 2.0]}, "each of few_held must be a number from 0 to 1"),
         ({"irregularity": -1.0}, "irregularity must be a number that is 0 or more"),
         ({"submissions": 2}, "submissions must be left out"),
         ({"dropout": 1.0}, "dropout must be below 1"),
@@ -456,3 +458,77 @@ def test_several_messages_are_unsupported():
     reports = ResidueRandomizer(modulus=97, num_messages=3).randomize(np.zeros(200, dtype=int))
     with pytest.raises(UnsupportedModelError, match="walks need one report per person"):
         walk().shuffle(reports)
+
+
+# ---- on an overlay ---------------------------------------------------------------------------------------------------
+
+OVERLAY = Overlay(200, (14, 14))
+
+
+@pytest.mark.parametrize("rounds", [2, 4])
+def test_the_model_of_an_overlay_says_that_positions_are_uniform(rounds):
+    model = walk(graph=OVERLAY, num_rounds=rounds, dropout=0.1).model(200)
+    assert (model.sizes, model.near_uniformity, model.separation) == ((14, 14), 0.0, 0.0)
+    assert (model.irregularity, model.is_bipartite, model.num_parts, model.parts) == (1.0, False, 1, ())
+    assert model.position_counts == (200,)
+    assert model.position_probabilities[0] == pytest.approx(0.9**rounds / 200, rel=1e-15)
+    assert RandomWalkShuffleModel.from_dict(json.loads(json.dumps(model.to_dict()))) == model
+
+
+def test_a_model_of_a_graph_is_written_as_before_there_were_overlays():
+    assert "sizes" not in walk().model(200).to_dict()
+
+
+def test_reports_on_an_overlay_are_handed_in_where_they_came_to():
+    shuffler = walk(graph=OVERLAY, num_rounds=2)
+    view = shuffler.shuffle(REPORTS, source=SeededSource(3))
+    held = shuffler.walk(source=SeededSource(3)).positions
+    handed_in = sorted(zip(held.tolist(), REPORTS["value"].tolist(), strict=True))
+    assert sorted(zip(view.labels.tolist(), view.reports["value"].tolist(), strict=True)) == handed_in
+    one_each = walk(graph=OVERLAY, num_rounds=2, protocol="single").model(200)
+    assert one_each.arrival_share == pytest.approx(1 - (1 - 1 / 200) ** 200, rel=1e-9)
+
+
+def test_with_people_offline_nothing_is_said_of_positions_on_an_overlay():
+    model = walk(graph=OVERLAY, num_rounds=2, offline=0.01).model(200)
+    assert (model.sizes, model.near_uniformity, model.separation) == ((14, 14), math.inf, 1.0)
+    stated = account_all(ProtocolModel(local=BIT.model, shuffle=model), delta=1e-6)
+    assert stated[0].guarantee.epsilon == BIT.model.epsilon0
+
+
+def test_a_report_on_an_overlay_meets_fewer_colluders_than_rounds_would_allow():
+    few, many = Overlay(200, (2, 100)), Overlay(200, (100, 2))
+    exposures = [walk(graph=each, num_rounds=2).model(200).exposure(20) for each in (few, many)]
+    assert exposures[0] == pytest.approx(exposures[1])
+    assert exposures[0] < walk(num_rounds=2).model(200).exposure(20)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_rounds": 3}, "num_rounds must be 2 on this overlay, one for each digit, or a multiple of it"),
+        ({"num_rounds": 0}, "num_rounds must be an integer that is 1 or more"),
+        ({"laziness": 0.1}, "laziness must be 0 on an overlay"),
+        ({"submissions": 201, "protocol": "padded"}, "submissions must be at most the number of people, 200"),
+    ],
+)
+def test_walks_that_do_not_end_uniformly_on_an_overlay_are_refused(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        walk(**{"graph": OVERLAY, "num_rounds": 2} | options)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sizes": (2, 40)}, "would fit"),
+        ({"near_uniformity": 0.1}, "sizes must be left out but for walks that end with everybody equally likely"),
+        ({"separation": 0.1}, "sizes must be left out"),
+        ({"position_counts": (199,)}, "sizes must be left out"),
+        ({"num_rounds": 3}, "or a multiple"),
+        ({"laziness": 0.5}, "laziness must be 0 on an overlay"),
+    ],
+)
+def test_a_model_that_says_more_of_an_overlay_than_holds_is_refused(fields, message):
+    model = walk(graph=OVERLAY, num_rounds=2).model(200)
+    with pytest.raises(InvalidParameterError, match=message):
+        replace(model, **fields)

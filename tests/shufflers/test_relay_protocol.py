@@ -5,7 +5,8 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.laws import sample_walks
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.randomness.sources import high_product
 from shuffledp.shufflers.relay_protocol import (
     HandedIn,
@@ -35,7 +36,7 @@ def test_relays_take_reports_the_same_ways_as_the_simulation():
         drawn = words.words(people)
         passed: list[Passed] = []
         for person, state in enumerate(states):
-            degree = np.uint64(len(state.neighbors))
+            degree = np.uint64(len(state.neighbors[0]))
             choices = tuple(int(high_product(drawn[[report]], degree)[0]) for report in state.held)
             states[person], output = step(state, RoundStarted(round=number, choices=choices))
             messages[person] += len(output)
@@ -52,6 +53,31 @@ def test_relays_take_reports_the_same_ways_as_the_simulation():
         held[list(handed_in.reports)] = handed_in.submitter
     assert held.tolist() == simulated.positions.tolist()
     assert messages.tolist() == simulated.messages.tolist()
+
+
+def test_relays_on_an_overlay_have_contacts_of_their_own_in_each_round():
+    """On one of seven people, where two share an address in some rounds."""
+    overlay, rounds = Overlay(7, (2, 3)), 4
+    simulated = sample_walks(overlay, rounds, source=SeededSource(8))
+    source, people = SeededSource(8), range(7)
+    contacts = [[each.contacts_of(person).tolist() for each in rounds_of(overlay, 2)] for person in people]
+    states = [start_relay(person, contacts[person], rounds, person) for person in people]
+    holders = np.arange(7)
+    for number, each in enumerate(rounds_of(overlay, rounds)):
+        goals = sample_walks(each, 1, starts=holders, source=source).positions
+        passed: list[Passed] = []
+        for person, state in enumerate(states):
+            there = contacts[person][number % 2]
+            choices = tuple(None if goals[held] == person else there.index(goals[held]) for held in state.held)
+            states[person], output = step(state, RoundStarted(round=number + 1, choices=choices))
+            passed += output
+        for one in passed:
+            came = ReportsReceived(round=number + 1, reports=(one.report,))
+            states[one.recipient], _ = step(states[one.recipient], came)
+        holders = goals
+    assert sorted((report, state.person) for state in states for report in state.held) == list(
+        enumerate(simulated.positions.tolist())
+    )
 
 
 def test_a_report_stays_where_nothing_is_chosen():

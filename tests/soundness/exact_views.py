@@ -30,6 +30,8 @@ def places_of(name, shuffler, people, person=0):
         return np.eye(people)[person]
     if name == "uniform":
         return np.full(people, 1 / people)
+    if name == "strata":  # of the two people of the smaller one
+        return np.repeat([1 / 2, 0], [2, people - 2])
     if name == "imperfect (Cayley)":
         return place_law(mallows_cayley(people, 0.5), person)
     return place_law(law_of(shuffler), person) if name in {"Mallows", "noisy sort"} else None

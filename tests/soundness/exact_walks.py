@@ -227,6 +227,30 @@ def near_uniformity(laws):
     return float(np.log(above[used] / below[used]).max())
 
 
+def overlaps_with(laws, victim):
+    """For each person the least P_j(i) / P_v(i), at most 1."""
+    reached = laws[victim] > 0
+    return np.minimum((laws[:, reached] / laws[victim, reached]).min(axis=1), 1.0)
+
+
+def mean_overlap(laws):
+    """That of the person whom the others overlap with least."""
+    each = [overlaps_with(laws, victim) for victim in range(len(laws))]
+    return min((chances.sum() - chances[victim]) / (len(laws) - 1) for victim, chances in enumerate(each))
+
+
+def few_held(laws):
+    """For k = 0, 1, ... the mean over places of the chance of at most k reports of all but one, whoever that is."""
+    found = np.zeros(len(laws))
+    for victim in range(len(laws)):
+        held = np.zeros((len(laws), laws.shape[1]))
+        held[0] = 1.0
+        for law in np.delete(laws, victim, axis=0):
+            held = held * (1 - law) + np.vstack([np.zeros(laws.shape[1]), held[:-1] * law])
+        found = np.maximum(found, np.cumsum(held, axis=0).mean(axis=1))
+    return tuple(np.minimum(found, 1.0).tolist())
+
+
 def separation(laws, weights):
     """The largest 1 - P_j(i) / pi_i."""
     return float(1 - (laws / weights).min())

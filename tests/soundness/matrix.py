@@ -17,7 +17,8 @@ from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Basis, Kind
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.shufflers import CayleyShuffler
+from shuffledp.people.strata import Strata
+from shuffledp.shufflers import CayleyShuffler, StratifiedShuffler
 from shuffledp.testing import SeededSource
 from soundness.exact_views import exact_loss
 
@@ -40,6 +41,7 @@ RANDOMIZERS = {
     "split-and-mix": SHARES,
 }
 
+STRATA = Strata.of({"region": ["a", "a", "b", "b", "b", "b"]}, by="region")
 GROUPS = sdp.Groups.from_lists([list(range(PEOPLE))] * PEOPLE)
 COMPLETE = sdp.Graph.from_edges([(one, other) for one in range(PEOPLE) for other in range(one)])
 RING = sdp.Graph.from_edges([(one, (one + far) % PEOPLE) for one in range(PEOPLE) for far in (1, 2)])
@@ -60,6 +62,7 @@ def _rounds_of(randomizer):
 SHUFFLERS = {
     "none": lambda _: sdp.IdentityShuffler(),
     "uniform": lambda _: sdp.UniformShuffler(),
+    "strata": lambda _: StratifiedShuffler(STRATA),
     "imperfect (Cayley)": lambda _: sdp.imperfect_shuffler(imperfection=0.5),
     "imperfect (delays)": lambda _: sdp.imperfect_shuffler(imperfection=0.5, construction="delay"),
     "Mallows": lambda _: sdp.MallowsShuffler(groups=GROUPS, alpha=1.0, order=range(PEOPLE)),

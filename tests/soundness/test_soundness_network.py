@@ -15,13 +15,14 @@ from experiments.network.swap_reveal import shares_of_places
 
 from shuffledp.accounting import account, delta_at
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
-from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
 from shuffledp.accounting.theorems.network_limits import (
     NetworkFirstHop,
     NetworkHistogram,
     first_hop_delta,
     visible_empties_delta,
 )
+from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
+from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.core.channels import Channel
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
@@ -34,7 +35,9 @@ from soundness.exact_walks import (
     GRAPHS,
     exact_delta,
     exact_epsilon,
+    few_held,
     law_of_fillings,
+    mean_overlap,
     near_uniformity,
     pairs_of_views,
     positions,
@@ -70,6 +73,8 @@ def walk_model(laws, *, rounds, protocol, pi=None, submissions=0, **others):
         submissions=submissions,
         graph_digest="",
         irregularity=float(len(laws) * weights @ weights),
+        mean_overlap=mean_overlap(laws),
+        few_held=few_held(laws) if protocol == "single" else (),
         near_uniformity=near_uniformity(laws),
         separation=separation(laws, weights),
         position_probabilities=tuple(probabilities[::-1].tolist()),
@@ -159,7 +164,7 @@ def test_no_walk_loses_more_than_is_stated(name, protocol):
     for rounds in ROUNDS:
         model = model_of(name, rounds, protocol, submissions=2 if protocol == "padded" else 0)
         found = worst(name, rounds, protocol)
-        for stated in (stated_by(NetworkAll(), model), stated_by(NetworkSingle(), model), headline_of(model)):
+        for stated in (stated_by(NetworkOverlap(), model), stated_by(NetworkSingle(), model), headline_of(model)):
             assert (found <= stated * (1 + 1e-9) + SLACK).all()
 
 
@@ -184,7 +189,7 @@ def test_nor_does_a_lopsided_randomizer(matrix, protocol):
     for name, rounds in (("K3", 2), ("paw", 3), ("star", 1)):
         laws = positions(name, rounds)
         model = model_of(name, rounds, protocol, local=local)
-        stated = np.minimum(stated_by(NetworkAll(), model, epsilons), stated_by(NetworkSingle(), model, epsilons))
+        stated = np.minimum(stated_by(NetworkOverlap(), model, epsilons), stated_by(NetworkSingle(), model, epsilons))
         for victim in range(len(laws)):
             for dummy in channel:
                 found = exact_delta(channel, laws, victim, kernel_of(protocol, len(laws), dummy), epsilons)
@@ -227,9 +232,9 @@ def test_lost_reports_are_counted_among_those_who_hide_nobody():
         exactly += chance * exact_delta(channel, laws[[0, *others]], 0, None, EPSILONS)
     walks = walk_model(laws, rounds=rounds, protocol="all", pi=stationary("K3")[0], dropout=dropout)
     model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=walks)
-    assert (exactly <= stated_by(NetworkAll(), model) * (1 + 1e-9)).all()
-    whole = stated_by(NetworkAll(), model_of("K3", rounds, "all", local=LdpModel(epsilon0=1.0)))
-    assert (stated_by(NetworkAll(), model) > whole).any()
+    assert (exactly <= stated_by(NetworkOverlap(), model) * (1 + 1e-9)).all()
+    whole = stated_by(NetworkOverlap(), model_of("K3", rounds, "all", local=LdpModel(epsilon0=1.0)))
+    assert (stated_by(NetworkOverlap(), model) / kept > whole).any()  # of those who come, whose own are not lost
 
 
 def views_with_losses(laws, kept, channel, data):
@@ -318,7 +323,7 @@ def test_with_stationary_positions_the_bound_is_that_of_the_uniform_shuffle():
     assert walks.near_uniformity == pytest.approx(0, abs=1e-12)
     model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=walks)
     uniform = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=4))
-    assert stated_by(NetworkAll(), model) == pytest.approx(stated_by(StrongPair(), uniform), rel=1e-9)
+    assert stated_by(NetworkOverlap(), model) == pytest.approx(stated_by(StrongPair(), uniform), rel=1e-9)
 
 
 @pytest.mark.deep

@@ -6,7 +6,7 @@ import pytest
 
 from cli.networks import ring_with_chords
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, PrivUnit
 from shuffledp.survey import NetworkSection
 from shuffledp.testing import SeededSource
@@ -48,6 +48,55 @@ def section(**keys) -> NetworkSection:
 def test_keys_that_are_out_of_range_or_do_not_go_together_are_refused(keys, message):
     with pytest.raises(InvalidParameterError, match=message):
         section(**keys)
+
+
+def on_overlay(**keys) -> NetworkSection:
+    given = {"kind": "network", "overlay": {"groups": [5, 6]}, **keys}
+    return NetworkSection.from_dict({key: value for key, value in given.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"graph": "friends.csv"}, "must have a graph that reports walk along, or an overlay, .*; got both"),
+        ({"overlay": None}, "must have a graph that reports walk along, or an overlay, .*; got neither"),
+        (
+            {"overlay": {}},
+            r"\[shuffler\] overlay must have groups, .* or a largest number of contacts, .*; got neither",
+        ),
+        ({"overlay": {"groups": [5, 6], "contacts": 9}}, "got both"),
+        ({"overlay": {"groups": []}}, "groups must be one size or more"),
+        ({"overlay": {"groups": [30, 1]}}, "each of groups must be an integer that is 2 or more"),
+        ({"overlay": {"contacts": 0}}, "contacts must be an integer that is 1 or more"),
+        ({"overlay": {"people": 30}}, r"\[shuffler\] overlay must have only the keys groups, contacts"),
+        ({"laziness": 0.1}, "laziness must be 0 with an overlay"),
+        ({"rounds": 3}, "rounds must be 'auto' or 2, one for each of groups, or a multiple of it"),
+        ({"rounds": 0}, "rounds must be 'auto' or 2"),
+        ({"graph_seed": 1}, "graph_seed must be left out with an overlay"),
+        ({"sha256": DIGEST}, "sha256 must be left out with an overlay"),
+    ],
+)
+def test_keys_that_do_not_go_with_an_overlay_are_refused(keys, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        on_overlay(**keys)
+
+
+def test_an_overlay_walks_one_round_for_each_of_its_groups():
+    of_groups, of_contacts = on_overlay(), on_overlay(overlay={"contacts": 9})
+    overlay = of_groups.overlay.of(30)
+    assert (overlay.sizes, of_contacts.overlay.of(30).sizes) == ((5, 6), (5, 6))
+    assert of_contacts.overlay.of(31) == Overlay.within(31, contacts=9)
+    assert of_groups.walking(overlay, BIT, 1e-2).num_rounds == 2
+    assert on_overlay(rounds=4).walking(overlay, BIT, 1e-2).num_rounds == 4
+    assert on_overlay(offline=0.1, colluding=0.1).walking(overlay, BIT, 1e-2).num_colluding == 3
+    assert (of_groups.degree, of_groups.files, of_groups.pinned(None)) == (None, (), of_groups)
+
+
+def test_a_task_is_written_without_the_key_that_it_does_not_have():
+    assert on_overlay().to_dict()["overlay"] == {"groups": [5, 6]}
+    assert "graph" not in on_overlay().to_dict()
+    assert "overlay" not in section().to_dict()
+    assert NetworkSection.from_dict(on_overlay().to_dict()) == on_overlay()
 
 
 def test_a_graph_is_in_files_or_drawn():

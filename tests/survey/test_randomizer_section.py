@@ -47,7 +47,7 @@ def test_a_section_makes_the_randomizer_that_it_names(kind):
     assert type(randomizer) is KINDS[kind]
     assert randomizer.model == KINDS[kind](epsilon0=1.5, domain_size=11).model
     assert isinstance(section(kind), CategoricalSection)
-    assert section(kind).analyzer(level=0.9) == FrequencyAnalyzer(level=0.9)
+    assert section(kind).analyzer(level=0.9, columns=("x",)) == FrequencyAnalyzer(level=0.9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -179,7 +179,7 @@ def test_a_section_makes_the_randomizer_that_it_describes(written, randomizer):
     section = RandomizerSection.from_dict(written)
     assert section.randomizer().model == randomizer.model
     assert repr(section.randomizer()) == repr(randomizer)
-    assert section.analyzer(level=0.9) == MeanAnalyzer(level=0.9)
+    assert section.analyzer(level=0.9, columns=("x",)) == MeanAnalyzer(level=0.9)
     assert len(section.targets) == randomizer.model.dimension
 
 

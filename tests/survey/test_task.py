@@ -98,7 +98,7 @@ def test_a_task_names_the_parts_of_a_pipeline():
 def test_not_having_answered_becomes_the_last_category():
     task = Task.from_dict(task_with(missing="category"))
     assert task.column.randomizer.targets == ("No", "Yes", "(missing)")
-    assert task.column.randomizer.categories_of_answers == ("No", "Yes")
+    assert task.column.randomizer.categories_of_answers == (("No", "Yes"),)
     assert task.column.pipeline().randomizer.model.domain_size == 3
 
 

@@ -1,8 +1,9 @@
 """Analyzers: from a view to an estimate with its error.
 
-In reading order: frequencies, exact_intervals (of few reports), means, sums (of split and mix), regional (frequencies
-at places), group_preservation (how much of a group's answers stays in its slots). Each name is imported when it is
-first used.
+In reading order: frequencies, exact_intervals (of few reports), frequency_sums (of frequencies, with exact errors),
+cross_tables (of two answers), histograms (of a number in bins, with quantiles), means, sums (of split and mix),
+regional (frequencies at places), post_stratification (of each stratum, added up), group_preservation (how much of a
+group's answers stays in its slots). Each name is imported when it is first used.
 """
 
 import lazy_loader

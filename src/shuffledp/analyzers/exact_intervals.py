@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shuffledp.core.table import Floats
 
 _MOST_REPORTS = 10_000  # beyond, the time to invert the test is felt
-_ALMOST_NORMAL = 25.0  # variance of a count from which its normal intervals cover as they should
+ALMOST_NORMAL = 25.0  # variance of a count from which its normal intervals cover as they should
 _SPREADS, _FURTHER = 7.0, 12  # half a window of a binomial law, in standard deviations, and some more places
 
 Integers = NDArray[np.int64]
@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 def needs_exact(num_reports: int, p: float, q: float) -> bool:
     """Whether normal intervals may cover too little, for some share of the people, and the exact test is affordable."""
-    return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < _ALMOST_NORMAL
+    return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < ALMOST_NORMAL
 
 
 def holders_between(counts: Integers, num_reports: int, p: float, q: float, level: float) -> tuple[Integers, Integers]:

@@ -48,6 +48,14 @@ class FrequencySummary(Summary):
             raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
         return replace(self, counts=self.counts + other.counts, num_reports=self.num_reports + other.num_reports)
 
+    @property
+    def mixed(self) -> Floats:
+        """Frequencies among all reports, dummies included; refused where there are none."""
+        if self.num_reports == 0:
+            raise invalid("a summary of one report or more", num_reports=self.num_reports)
+        p, q = self.model.p, self.model.q
+        return np.asarray((self.counts / self.num_reports - q) / (p - q))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequencyAnalyzer:
@@ -113,14 +121,11 @@ class FrequencyAnalyzer:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
         """
         validate.instance_of(FrequencySummary, summary=summary)
-        if summary.num_reports == 0:
-            raise invalid("a summary of one report or more", num_reports=summary.num_reports)
-        p, q, total = summary.model.p, summary.model.q, summary.num_reports
-        mixed = (summary.counts / total - q) / (p - q)
+        p, q, total, mixed = summary.model.p, summary.model.q, summary.num_reports, summary.mixed
         people: float = total
-        frequency, dummy_variance = mixed, np.zeros_like(mixed)
+        frequency, dummy_error = mixed, np.zeros_like(mixed)
         if summary.dummies is not None:
-            frequency, dummy_variance = _without_dummies(mixed, summary.dummies)
+            frequency, dummy_error = without_dummies(mixed, summary.dummies)
             people = total * (1 - summary.dummies.fraction)
         # A report's support of v is a coin with chance p or q; the true shares, estimated, say how many of each.
         share = np.clip(mixed, 0, 1)
@@ -133,7 +138,7 @@ class FrequencyAnalyzer:
             statistic="frequency",
             target=tuple(str(value) for value in range(summary.model.domain_size)),
             estimate=frequency,
-            standard_error=np.sqrt(variance * scale**2 + dummy_variance + lost_variance),
+            standard_error=np.sqrt(variance * scale**2 + dummy_error**2 + lost_variance),
             sampling_error=np.sqrt(sampling * summary.arrival_share),
             interval=self._exact_interval(summary, frequency),
             level=self.level,
@@ -149,17 +154,25 @@ class FrequencyAnalyzer:
         return np.stack([np.minimum(low / total, frequency), np.maximum(high / total, frequency)], axis=1)
 
 
-def _without_dummies(
-    mixed: NDArray[np.float64], dummies: DummyReports
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frequencies among people from those among all reports, and the variance from not knowing how many are dummies."""
+def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:
+    """Frequencies among people from those among all reports, and the error from not knowing how many are dummies.
+
+    That error is one random number for all values, of which each has so many.
+    """
     if dummies.value is None or dummies.value >= len(mixed):
         raise UnsupportedModelError(f"frequencies need dummies made from one of their values; got {dummies!r}.")
     held = np.zeros_like(mixed)
     held[dummies.value] = 1.0
     frequency = (mixed - dummies.fraction * held) / (1 - dummies.fraction)
-    variance = ((frequency - held) * dummies.standard_error / (1 - dummies.fraction)) ** 2
-    return frequency, variance
+    return frequency, (frequency - held) * dummies.standard_error / (1 - dummies.fraction)
+
+
+def nearest_shares(frequencies: Floats) -> Floats:
+    """The nearest frequencies (in squared distance) that are 0 or more and sum to 1."""
+    descending = np.sort(frequencies)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, len(descending) + 1)
+    kept = np.flatnonzero(descending > excess)[-1]
+    return np.asarray(np.maximum(frequencies - excess[kept], 0.0))
 
 
 def project_to_simplex(estimate: Estimate) -> Estimate:
@@ -177,10 +190,7 @@ def project_to_simplex(estimate: Estimate) -> Estimate:
         >>> project_to_simplex(raw).estimate.tolist()
         [1.0, 0.0]
     """
-    descending = np.sort(estimate.estimate)[::-1]
-    excess = (np.cumsum(descending) - 1) / np.arange(1, len(descending) + 1)
-    kept = np.flatnonzero(descending > excess)[-1]
-    projected = np.maximum(estimate.estimate - excess[kept], 0.0)
+    projected = nearest_shares(estimate.estimate)
     interval = estimate.interval  # which holds the estimate, wherever that is moved
     if interval is not None:
         interval = np.stack([np.minimum(interval[:, 0], projected), np.maximum(interval[:, 1], projected)], axis=1)

@@ -33,7 +33,7 @@ from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.people.graphs import Graph, union
+from shuffledp.people.graphs import union
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import RandomWalkShuffler
@@ -243,8 +243,7 @@ def _parts_of(shuffler: Shuffler) -> list[int]:
     """Sizes of the parts of a graph that no report leaves; none if nothing walks."""
     if not isinstance(shuffler, RandomWalkShuffler):
         return []
-    graphs = (shuffler.graph,) if isinstance(shuffler.graph, Graph) else shuffler.graph
-    sizes: list[int] = np.bincount(union(graphs).components).tolist()
+    sizes: list[int] = np.bincount(union(shuffler.graphs).components).tolist() if shuffler.graphs else []
     return sizes
 
 

@@ -33,7 +33,8 @@ from shuffledp.laws import (
     sample_walks,
     unseen_probability,
 )
-from shuffledp.people.graphs import Graph
+from shuffledp.laws.walk_distributions import graphs_of_rounds
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import RandomWalkShuffler
 
@@ -124,9 +125,9 @@ def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
     return {"laziness": shuffler.resting, "dropout": shuffler.dropout}
 
 
-def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Graph | Sequence[Graph]:
+def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Graph | Overlay | Sequence[Graph]:
     graph = shuffler.graph
-    if isinstance(graph, Graph):
+    if isinstance(graph, Graph | Overlay):
         return graph
     return graph[:num_rounds] if num_rounds else graph[0]
 
@@ -223,8 +224,8 @@ def _log(chances: Floats) -> Floats:
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
     """Colluders, where they see most of one person: neighbors first, and then whoever is next."""
-    first = shuffler.first_graph
-    beside = first.neighbors[first.starts[person] : first.starts[person + 1]].tolist()
+    first = graphs_of_rounds(shuffler.graph, max(shuffler.num_rounds, 1))[0]
+    beside = (first.neighbors_of(person) if isinstance(first, Graph) else first.contacts_of(person)).tolist()
     rest = [other for other in range(first.num_users) if other != person]
     return tuple(dict.fromkeys([*beside, *rest]))[: shuffler.num_colluding]
 
@@ -234,12 +235,11 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
 
     Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law.
     """
-    people = shuffler.first_graph.num_users
+    people = shuffler.num_users
     trace = np.full((shuffler.num_rounds + 1, people), LOST, dtype=np.int64)
     trace[0] = np.arange(people)
-    for number in range(shuffler.num_rounds):
+    for number, graph in enumerate(graphs_of_rounds(shuffler.graph, shuffler.num_rounds)):
         alive = np.flatnonzero(trace[number] != LOST)
-        graph = shuffler.graph if isinstance(shuffler.graph, Graph) else shuffler.graph[number]
         walks = sample_walks(graph, 1, starts=trace[number, alive], **shuffler.chances, source=source)
         trace[number + 1, alive] = walks.positions
     return trace

@@ -2,7 +2,7 @@
 
 In reading order: `app` (the commands), `options`, `protocol_options` (a protocol from options or a task),
 `init_command` (a task to begin with), `account_command` (account, calibrate, leakage), `plan_command` (plan, planner,
-audit, graph), `release_command` (run and its stages), `progress_bars`.
+audit, graph), `release_command` (run and its stages), `send_command`, `progress_bars`.
 """
 
 import importlib.util

@@ -90,11 +90,14 @@ def account(
     ] = None,
     json: Json = False,
 ) -> None:
-    """How much shuffling buys: the loss of everything released, from above and from below, without any data."""
+    """Say how much shuffling buys, without any data.
+
+    That is the loss of everything released, from above and from below.
+    """
     from shuffledp.accounting import examine
     from shuffledp.cli.protocol_options import Asked
-    from shuffledp.core.validate import one_of
     from shuffledp.documents.account_document import account_document
+    from shuffledp.documents.document import Role, Section, told
     from shuffledp.documents.statement_document import with_share
 
     asked = Asked(
@@ -109,7 +112,7 @@ def account(
         column=value,
     )
     if figure is not None:
-        one_of(_ENDINGS, figure=figure.suffix.lower())
+        _check_figure(figure)
     found = examine(
         asked.model(),
         delta=asked.remainder(),
@@ -121,7 +124,13 @@ def account(
     )
     if figure is not None:
         _draw(found, figure, published_only=published_only)
-    show_result(found, lambda: with_share(account_document(found), asked.share(_PART_OF_LOSS)), as_json=json)
+    drawn = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
+    files = Section(anchor="files", title="Files", blocks=drawn)
+
+    def document() -> "Document":
+        return with_share(account_document(found), asked.share(_PART_OF_LOSS)).followed_by(files)
+
+    show_result(found, document, as_json=json)
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:
@@ -134,6 +143,15 @@ def _orders(renyi: str | None) -> tuple[float, ...]:
         raise InvalidParameterError(
             f"--renyi must be orders with commas between them, such as 2,8,32; got renyi={renyi!r}."
         ) from None
+
+
+def _check_figure(figure: Path) -> None:
+    """Before anything is computed: a picture or a page, and a new one."""
+    from shuffledp.core.validate import one_of
+
+    one_of(_ENDINGS, figure=figure.suffix.lower())
+    if figure.exists():
+        raise InvalidParameterError(f"--figure must be a file that does not exist yet; got {str(figure)!r}.")
 
 
 def _draw(found: "Examination", figure: Path, *, published_only: bool) -> None:
@@ -161,9 +179,10 @@ def calibrate(
     published_only: Published = False,
     json: Json = False,
 ) -> None:
-    """The largest epsilon0 for a wanted loss (give --users), or the fewest users (give --epsilon0).
+    """Find the epsilon0, or the fewest users, for a wanted loss.
 
-    With --target-error, the fewest users whose intervals are so narrow (give --epsilon0, or --target-epsilon).
+    The largest epsilon0 (give --users), or the fewest users (give --epsilon0); with --target-error, the fewest users
+    whose intervals are so narrow (give --epsilon0, or --target-epsilon).
     """
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import calibration_document
@@ -209,6 +228,7 @@ def _needed(
     asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
 ) -> "PeoplePlan":
     """The people for a wanted error, of a randomizer without a task."""
+    from shuffledp.core.local_models import FrequencyModel, MeanModel
     from shuffledp.planning import PeoplePlan, fewest_people, people_for
     from shuffledp.randomizers import model_of_kind
 
@@ -218,9 +238,15 @@ def _needed(
     def family(epsilon0: float) -> "LocalModel":
         return model_of_kind(asked.kind, epsilon0=epsilon0, **asked.parameters)
 
+    model = family(1.0 if asked.epsilon0 is None else asked.epsilon0)  # refuses what is missing, whatever is looked for
+    if not isinstance(model, FrequencyModel | MeanModel):
+        raise InvalidParameterError(
+            "--randomizer must be named beside --target-error, since the error depends on it (such as k-rr "
+            f"with --categories 2); nothing is known of {asked.kind!r}."
+        )
     wanted: dict[str, Any] = {"half_width": half_width, "delta": asked.remainder()}
     if target is None:
-        options: tuple[Any, ...] = (people_for(family(asked.epsilon0 or 0.0), **wanted),)
+        options: tuple[Any, ...] = (people_for(model, **wanted),)
     else:
         options = fewest_people({asked.kind: family}, target_epsilon=target, **wanted)
     return PeoplePlan(half_width=half_width, target_epsilon=target, options=options)
@@ -246,7 +272,10 @@ def leakage(
     value: OfColumn = None,
     json: Json = False,
 ) -> None:
-    """What can be guessed about one person, before and after seeing what is released, without any data."""
+    """Say what can be guessed about one person, without any data.
+
+    Before and after seeing what is released.
+    """
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
     from shuffledp.documents.leakage_document import leakage_document

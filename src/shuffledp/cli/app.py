@@ -11,11 +11,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from shuffledp.cli import collect_command, keys_command, serve_command
 from shuffledp.cli.account_command import account, calibrate, leakage
+from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
 from shuffledp.cli.options import PARAMETERS, named, on_screen
-from shuffledp.cli.plan_command import audit, graph_app, inspect, plan, planner
+from shuffledp.cli.plan_command import audit, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
+from shuffledp.cli.send_command import send
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
 
@@ -31,10 +34,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (init, plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo):
+for command in (init, plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo, send):
     app.command()(on_screen(command))
-graph_app.command()(on_screen(inspect))
-app.add_typer(graph_app)
+for about_graphs in (inspect, design):
+    graph_app.command()(on_screen(about_graphs))
+for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
+    keys_command.keys_app.command()(on_screen(about_keys))
+for about_collections in (collect_command.new, collect_command.show, collect_command.status, collect_command.close):
+    collect_command.collect_app.command()(on_screen(about_collections))
+for role in (serve_command.shuffler, serve_command.analyzer):
+    serve_command.serve_app.command()(on_screen(role))
+serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
+for group in (graph_app, keys_command.keys_app, collect_command.collect_app, serve_command.serve_app):
+    app.add_typer(group)
 
 
 def run_app(asked: Sequence[int] = ()) -> None:

@@ -55,7 +55,7 @@ def init(
     users: Annotated[int | None, whole("How many people will take part; the rows of the table if left out.")] = None,
     force: Force = False,
 ) -> None:
-    """Write a task file to begin with, with a comment beside each line.
+    """Write a task file to begin with, a comment beside each line.
 
     Every task that is written can be planned at once: `shuffledp plan TASK.toml`.
     """
@@ -69,7 +69,7 @@ def init(
     if answers is not None and value is None:
         raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
     people, read = _PEOPLE, answers is not None and categories is None and kind.has_categories
-    named: Sequence[Category] = [each.strip() for each in (categories or "No,Yes").split(",")]
+    named: Sequence[Category] = [each.strip() for each in ("No,Yes" if categories is None else categories).split(",")]
     if answers is not None and value is not None:
         people, found = _looked_through(answers, value, with_answers=read)
         named = found if read else named

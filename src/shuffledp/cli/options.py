@@ -1,9 +1,10 @@
 """Options that several commands share, each composed once, and what is printed of a result."""
 
+import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -60,7 +61,9 @@ Earlier = Annotated[
 ]
 People = Annotated[
     Path | None,
-    typer.Option(readable=False, help="For a task with [groups]: a table of the people with their public columns."),
+    typer.Option(
+        readable=False, help="For a task with [groups], by or weight: a table of the people with their public columns."
+    ),
 ]
 OfColumn = Annotated[
     str | None, typer.Option("--value", metavar="COLUMN", help="For a task of several private columns: which one.")
@@ -93,6 +96,16 @@ Published = Annotated[bool, typer.Option("--published-only", help="Leave out wha
 def named(option: str) -> str:
     """An option as it is typed."""
     return f"--{option.replace('_', '-')}"
+
+
+def require_extra(extra: str, what: str, packages: Sequence[str]) -> None:
+    """Refuse a command whose packages are not installed, and say how they are."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidParameterError(
+            f"{what} needs {' and '.join(missing)}, which must be installed: "
+            f'pip install "shuffledp[cli,{extra}]" (in a source checkout: pip install ".[cli,{extra}]").'
+        )
 
 
 # ---- the screen ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-"""The commands that look ahead of a collection: `plan`, `planner`, `audit`, and `graph inspect`."""
+"""The commands that look ahead of a collection: `plan`, `planner` and `audit`."""
 
-import importlib.util
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -15,23 +14,18 @@ from shuffledp.cli.options import (
     Json,
     People,
     TaskFile,
-    print_json,
+    require_extra,
     screen,
-    show_document,
     show_result,
     whole,
 )
-from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError
 
 Statistics = Annotated[
     bool, typer.Option("--statistics", help="Draw views by sufficient statistics: fast; the code is not tested.")
 ]
 Leakage = Annotated[bool, typer.Option("--leakage", help="Also guess answers, and count how often guesses are right.")]
 REFUTED, NOTHING_AUDITED = 5, 6  # exit codes
-
-graph_app = typer.Typer(
-    name="graph", help="Graphs of people, along which reports can walk.", no_args_is_help=True, rich_markup_mode=None
-)
 
 
 def plan(
@@ -51,9 +45,10 @@ def plan(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what to expect of a task before its collection; or how many people a wanted error takes.
+    """Say what to expect of a task before anybody is asked.
 
-    Prints the report size, the errors, the guarantees, and which other randomizer would do better.
+    Or, with --error, how many people that takes. Prints the report size, the errors, the guarantees, and which other
+    randomizer would do better.
     """
     if error is not None or epsilon is not None:
         given = {"users": users, "input": input, "earlier": earlier, "table": table or None}
@@ -72,7 +67,7 @@ def plan(
             "`shuffledp account TASK.toml --table` lists theorems."
         )
     check_people(asked, input)
-    with watching() as watch:
+    with watching("") as watch:
         grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
         progress = partial(watch.progress, "accounting for rounds")
         found = plan_of(asked, users, earlier=earlier or (), grouping=grouping, graphs=graphs, progress=progress)
@@ -104,16 +99,11 @@ def planner(
     port: Annotated[int, typer.Option(help="On this machine's loopback interface; 0 is any that is free.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address of the page.")] = False,
 ) -> None:
-    """Show in the browser what a task would guarantee and cost, for all shufflers side by side; ends with Ctrl-C.
+    """Compare all shufflers side by side in the browser.
 
-    The page is served to this machine alone.
+    What a task would guarantee and cost, until Ctrl-C is pressed. The page is served to this machine alone.
     """
-    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidParameterError(
-            f"the page needs {' and '.join(missing)}, which must be installed: "
-            'pip install "shuffledp[cli,planner]" (in a source checkout: pip install ".[cli,planner]").'
-        )
+    require_extra("planner", "the page", ["starlette", "uvicorn"])
     import webbrowser
 
     from shuffledp.planner.planner_server import serve
@@ -141,10 +131,11 @@ def audit(
     seed: Annotated[int | None, whole("Makes the audit repeatable.")] = None,
     force: Force = False,
 ) -> None:
-    """Attack the pipeline of a task, on invented answers, and hold what attacks show against every statement.
+    """Attack the pipeline of a task, on invented answers.
 
-    Exits with 0 if statements were audited and all of those stood, with 5 if one is refuted, with 6 if none was
-    audited, or those that stood could hardly have been refuted by so few trials.
+    What attacks show is held against every statement. Exits with 0 if statements were audited and all of those stood,
+    with 5 if one is refuted, with 6 if none was audited, or those that stood could hardly have been refuted by so few
+    trials.
     """
     from shuffledp.attacks import Mode
     from shuffledp.cli.progress_bars import watching
@@ -187,41 +178,3 @@ def audit(
         raise typer.Exit(REFUTED)
     if not audited.audited:
         raise typer.Exit(NOTHING_AUDITED)
-
-
-@graph_app.callback()
-def _graph() -> None:
-    """Graphs of people, along which reports can walk."""
-
-
-def inspect(
-    edges: Annotated[
-        Path, typer.Argument(metavar="EDGES", readable=False, help="Edge list: CSV, text, Parquet or .npz; public.")
-    ],
-    *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
-) -> None:
-    """Say what a graph is like for walks: its parts, how irregular it is, and how fast walks on it mix."""
-    from shuffledp.documents.network_document import graph_as_dict, graph_document
-    from shuffledp.files.people_files import read_graph
-    from shuffledp.laws.walk_distributions import mixing_rounds
-    from shuffledp.people.graphs import describe_graph, largest_parts
-
-    if edges.name.startswith("random-regular:") and not edges.exists():
-        raise InputDataError(
-            f"{edges} is no file but a graph that is drawn for a task, for as many people as it has: in it everybody "
-            "has equally many neighbors. `shuffledp plan TASK --users N` says how walks on it mix."
-        )
-    graph = read_graph(edges)
-    mixing, parts = [], largest_parts(graph)
-    for people, part in parts:
-        found = mixing_rounds(part)
-        if found is not None:
-            worst, late = (None if each is None else int(people[each]) for each in found[2:])
-            found = found._replace(worst_start=worst, late_start=late)
-        mixing.append(found)
-    description = describe_graph(graph, parts)
-    if json:
-        print_json({"graph": str(edges), **graph_as_dict(description, mixing)})
-        return
-    show_document(lambda: graph_document(description, mixing, str(edges), weighted=graph.weights is not None))

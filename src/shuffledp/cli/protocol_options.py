@@ -14,7 +14,8 @@ from shuffledp.core.validate import integer_at_least, one_of
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
 
 if TYPE_CHECKING:
-    from shuffledp.people.graphs.connected_parts import Graphs
+    from shuffledp.people.graphs.connected_parts import Contacts
+    from shuffledp.people.strata import Strata
     from shuffledp.survey import Column, Grouping, Task
 
 Progress = Callable[[str, int, int | None], None]
@@ -74,9 +75,12 @@ class Asked:
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
         if self.task is not None:
+            from shuffledp.survey import shuffler_of
+
             self._require_only_a_task()
             column = self._column()
-            return column.model(self._people(column.people.expected))
+            num_users = self._people(column.people.expected)
+            return column.model(num_users, shuffler_of(column, num_users=num_users))
         for name, option in (("people", "input"), ("column", "value")):
             if (given := getattr(self, name)) is not None:
                 raise _wrong(option, "left out without a task file", given)
@@ -86,6 +90,7 @@ class Asked:
         """The protocol's public description as a run has it: with the groups of an input, or a graph."""
         from shuffledp.cli.progress_bars import watching
         from shuffledp.survey import Task, shuffler_of
+        from shuffledp.survey.task_planning import planned_people
 
         if self.task is None:
             return self.model()
@@ -96,11 +101,13 @@ class Asked:
             grouping, graphs = read_surroundings(
                 task, self.task.parent, users=self.users, people=self.people, progress=watch.progress
             )
-        known = next((each[0].num_users for each in (graphs, grouping and (grouping.groups,)) if each), None)
+        known = None
+        if graphs is not None or grouping is not None:
+            known = planned_people(task, None, grouping=grouping, graphs=graphs)
         if known is not None and self.users not in (None, known):
             raise _wrong("users", f"left out, or {known}, the people of the task's input or graph", self.users)
         num_users = self._people(column.people.expected) if known is None else known
-        return column.model(num_users, shuffler_of(column, grouping, graphs))
+        return column.model(num_users, shuffler_of(column, grouping, graphs, num_users=num_users))
 
     def answers(self) -> tuple[str, ...]:
         """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
@@ -197,18 +204,21 @@ def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
 
 
 def check_people(task: "Task", people: Path | None) -> None:
-    """Refuse a table of the people where it is not needed, and none where it is."""
+    """Refuse a table of the people where it is not needed, and none where it is; of strata it may be left out."""
+    if task.shuffler.needs_strata:
+        return
     if (task.groups is None) != (people is None):
-        wanted = "left out for a task without [groups], which needs no table of people"
+        wanted = "left out for a task without [groups], by or weight, which needs no table of people"
         if task.groups is not None:
-            wanted = "given for a task with [groups]: a table of the people with the columns that groups are made from"
+            columns = ", ".join(map(repr, task.groups.public_columns))
+            wanted = "given for a task with [groups]: a table of the people" + f", with {columns}" * bool(columns)
         raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
 
 
 def read_surroundings(
     task: "Task", folder: Path, *, users: int | None, people: Path | None, progress: Progress
-) -> "tuple[Grouping | None, Graphs | None]":
-    """What a task's shuffler needs besides the task: groups, of which only public columns are read, or graphs.
+) -> "tuple[Grouping | Strata | None, Contacts | None]":
+    """What a task's shuffler needs besides the task: groups or strata, of which public columns are read, or graphs.
 
     `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """

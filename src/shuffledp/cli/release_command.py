@@ -207,7 +207,11 @@ def _held(answers: Path) -> "Input":
     """The answers, of which those from standard input are held in memory, and written nowhere."""
     from shuffledp.files.in_memory import CsvInMemory
 
-    return CsvInMemory.of(sys.stdin.buffer) if str(answers) == "-" else answers
+    if str(answers) != "-":
+        return answers
+    if sys.stdin is None:  # what Python makes of one that is closed
+        raise InvalidParameterError("--input must be a table where standard input is closed; got -.")
+    return CsvInMemory.of(sys.stdin.buffer)
 
 
 def _drawn(*, png: bool, no_figures: bool) -> dict[str, bool]:

@@ -39,3 +39,11 @@ class LocalProtocolError(ShuffleDPError, RuntimeError):
 
 class RemoteProtocolError(ShuffleDPError, RuntimeError):
     """Message of another party that the protocol does not allow."""
+
+
+class MalformedMessageError(RemoteProtocolError):
+    """Bytes that are no message; what they are is not shown."""
+
+
+class UndecryptableReportError(RemoteProtocolError):
+    """Report that is sealed to another key, for another collection or column, or is not as it was sealed."""

@@ -19,11 +19,22 @@ from shuffledp.core.validate import invalid
 
 _FRAMES = ("pandas", "polars")
 _MOST_SHOWN = 4
+_WEIGHTED = " (weighted)"
 
 
 def normal_half_width(level: float) -> float:
     """Half the width of a normal interval of this coverage, in standard errors: 1.96 for 0.95."""
     return -NormalDist().inv_cdf((1 - level) / 2)
+
+
+def weighted(statistic: str) -> str:
+    """A statistic of people who count by their weights."""
+    return f"{statistic}{_WEIGHTED}"
+
+
+def is_weighted(estimate: "Estimate") -> bool:
+    """Whether people count by their weights."""
+    return _WEIGHTED in estimate.statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -75,6 +86,16 @@ class Estimate(Shown):
             raise invalid(f"of shape {(rows, rows)}", shape_of_covariance=self.covariance.shape)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The target of each row, with its region where it has one: "Yes (region north)"."""
+        if self.where is None:
+            return self.target
+        places = (", ".join(f"{name} {value}" for name, value in place.items()) for place in self.where)
+        return tuple(
+            f"{target} ({place})" if place else target for target, place in zip(self.target, places, strict=True)
+        )
+
+    @property
     def is_correlated(self) -> bool:
         """Whether errors of different rows are known to be correlated."""
         return self.covariance is not None and bool(
@@ -101,6 +122,11 @@ class Estimate(Shown):
         return self.estimate + self.margin if self.interval is None else self.interval[:, 1]
 
     @property
+    def derived(self) -> tuple["Estimate", ...]:
+        """What else is worked out of the same reports, such as quantiles of a histogram; none but in a subclass."""
+        return ()
+
+    @property
     def population_error(self) -> NDArray[np.float64]:
         """Standard error for the population that the batch was sampled from: both errors together."""
         if self.sampling_error is None:
@@ -108,7 +134,7 @@ class Estimate(Shown):
         return np.hypot(self.standard_error, self.sampling_error)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per target, in the schema that every command prints.
+        """One dictionary per target, in the schema that every command prints; those of what is derived come last.
 
         Where covariances are given, ``covariance`` holds those with other targets that are not zero.
         """
@@ -128,8 +154,8 @@ class Estimate(Shown):
                 }
                 row["covariance"] = {self.target[other]: value for other, value in others.items() if other != place}
         if self.where is not None:
-            return [row | {"where": dict(place)} for row, place in zip(ordered, self.where, strict=True)]
-        return ordered
+            ordered = [row | {"where": dict(place)} for row, place in zip(ordered, self.where, strict=True)]
+        return ordered + [row for each in self.derived for row in each.rows()]
 
     def to_frame(self) -> Any:
         """The rows as a data frame: of pandas or polars, whichever is imported already, or else installed.
@@ -179,10 +205,9 @@ class Estimate(Shown):
         return replace(self, target=tuple(names))
 
     def __str__(self) -> str:
-        width = max([len(name) for name in self.target], default=0)
+        width = max([len(name) for name in self.names], default=0)
         lines = [f"{self.statistic}, {self.level:.0%} intervals, {self.num_reports} reports"]
-        for row in self.rows():
-            lines.append(
-                f"  {row['target']:<{width}}  {row['estimate']:8.4f}  [{row['lower']:8.4f}, {row['upper']:8.4f}]"
-            )
-        return "\n".join(lines)
+        for name, *numbers in zip(self.names, self.estimate, self.lower, self.upper, strict=True):
+            middle, lower, upper = (f"{each:8.4f}" for each in numbers)
+            lines.append(f"  {name:<{width}}  {middle}  [{lower}, {upper}]")
+        return "\n".join([*lines, *map(str, self.derived)])

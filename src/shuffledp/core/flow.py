@@ -246,7 +246,9 @@ class View:
             )
         if meaning in DISTINCT_LABELS and not _ascending(labels) and len(np.unique(labels)) != count:
             distinct = len(np.unique(labels))
-            raise InvalidParameterError(f"labels must be distinct {meaning}s; got {distinct} distinct of {count}.")
+            raise InvalidParameterError(
+                f"labels must be distinct {meaning.plural}; got {distinct} distinct of {count}."
+            )
 
     def _check_rounds(self, labels: NDArray[np.int64]) -> None:
         """Refuse reports whose round is not that of their label; labels are ascending."""
@@ -265,7 +267,7 @@ class View:
         return len(self.reports)
 
     def __repr__(self) -> str:
-        labels = "no labels" if self.labels is None else f"labels are {self.shuffle.labels}s"
+        labels = "no labels" if self.labels is None else f"labels are {self.shuffle.labels.plural}"
         return f"View({len(self)} reports of {self.reports.model.kind!r}, {self.shuffle.kind!r} shuffle, {labels})"
 
     def __eq__(self, other: object) -> bool:

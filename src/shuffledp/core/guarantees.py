@@ -28,13 +28,7 @@ class Neighbors(StrEnum):
         """The relation in words."""
         return _NEIGHBORS_IN_WORDS[self]
 
-    @property
-    def text_of_sum(self) -> str:
-        """The relation in words, for all columns or releases that one person answered."""
-        return self.text.replace("one person's answer is replaced by any other", _ALL_REPLACED)
 
-
-_ALL_REPLACED = "all answers of one person are replaced by any others"
 _NEIGHBORS_IN_WORDS = {
     Neighbors.REPLACE_ONE: "one person's answer is replaced by any other; the number of people is public",
     Neighbors.ORDERS_IN_GROUP: "the answers of the people of one group change hands among them, in any way",

@@ -17,36 +17,13 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.report_laws import JointSupport, PersonalLosses, TwoLevelLaw
 from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import integer_at_least, invalid
 
 LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 LEAST_CURVATURE = -0.5  # reports that carry half of the values' spread tell it well enough
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoLevelLaw:
-    """Law of reports whose density takes two values, in the ratio exp(epsilon0): a high one on the input's set.
-
-    The density is relative to a public base law that does not depend on the input. All sets have one base probability,
-    ``share``, to 12 digits. ``overlap`` is that of the intersection of two inputs' sets, the least one if pairs differ,
-    and ``triple`` that of three of which any two have ``overlap``; None if there are no such inputs, or it is not
-    known.
-    """
-
-    share: float
-    overlap: float
-    triple: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalLosses:
-    """Losses of k-ary response where people choose their own, ascending, and how many people have each."""
-
-    domain_size: int
-    epsilons: tuple[float, ...]
-    counts: tuple[int, ...]
 
 
 class LocalModel(Described):
@@ -223,6 +200,27 @@ class FrequencyModel(LocalModel):
         It is q (1 - q) / (p - q)^2 (Wang, Blocki, Li, Jha 2017, Theorem 2).
         """
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
+
+    @property
+    def joint_support(self) -> JointSupport | None:
+        """How likely a report supports two values at once; None where that depends on which, or is not worked out."""
+        return None
+
+    def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Variance of the sum of the weights of all values that a report supports, by the value it is made from.
+
+        Args:
+            weights: shape (..., domain_size); so has the result.
+
+        Raises:
+            UnsupportedModelError: if it is not known how errors of different values go together.
+        """
+        if self.joint_support is None:
+            raise UnsupportedModelError(
+                f"sums of frequencies need a randomizer whose errors of different values are known to go together, "
+                f"such as 'k-rr', 'oue' or 'subset'; for {self.kind!r} that depends on which values these are."
+            )
+        return self.joint_support.variance(weights, self.p, self.q)
 
     def noise_variance(self, frequency: float) -> float:
         """Variance that randomizing adds to the estimate of this frequency, times the number of reports."""

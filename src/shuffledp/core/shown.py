@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.validate import invalid
+
 # What can be asked for, and the function that does it.
 ABOVE = {
     "run": "shuffledp.files.tables.run",
@@ -81,6 +83,8 @@ class Saved(Shown):
             InvalidParameterError: if the folder exists, or cannot be made.
             ModuleNotFoundError: if the extra ``cli`` is not installed.
         """
+        if Path(folder).exists():
+            raise invalid("a folder that does not exist yet", folder=str(folder))
         data, page = map(_named, _of_class(SAVED, self))
         with above("folder")(Path(folder)) as place:
             page(data(self, place), place, png=png)

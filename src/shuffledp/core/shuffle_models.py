@@ -17,7 +17,8 @@ class LabelMeaning(StrEnum):
     """Meaning of the label beside a report in a view.
 
     ``POSITION`` is the place, ``round * num_users + place`` of several rounds, in the output order of an imperfect
-    shuffle, which tells something about its sender. ``ROUND`` is for rounds whose order tells nothing.
+    shuffle, which tells something about its sender. ``ROUND`` is for rounds whose order tells nothing, and ``STRATUM``
+    for people with something public in common who are shuffled among themselves.
     """
 
     NONE = "none"
@@ -25,6 +26,12 @@ class LabelMeaning(StrEnum):
     SUBMITTER = "submitter"
     ROUND = "round"
     POSITION = "position"
+    STRATUM = "stratum"
+
+    @property
+    def plural(self) -> str:
+        """The word for several."""
+        return "strata" if self is LabelMeaning.STRATUM else f"{self}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +98,7 @@ class ShuffleModel(Described):
     largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
     num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
     arrival_share: float = 1.0  # expected share of people whose own reports are in the view, whoever they are
+    design_effect: float = 1.0  # factor by which unequal weights of people multiply the variance of an estimate
 
     @property
     def num_labels(self) -> int:
@@ -106,6 +114,11 @@ class ShuffleModel(Described):
     def keeps_places(self) -> bool:
         """True if the label of a report is its sender's number, or a slot that is near the sender's."""
         return self.labels is LabelMeaning.SLOT
+
+    @property
+    def worst_off(self) -> "ShuffleModel":
+        """The shuffle that those are in who are hidden least, of whom others' reports tell nothing; itself if one."""
+        return self
 
     @property
     def is_oblivious(self) -> bool:

@@ -47,6 +47,7 @@ class Trust(StrEnum):
 
     ALL_SHARES = "all-shares"
     FIRST_ROUND = "first-round"
+    ONE_ANSWER = "one-answer"
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
     NO_COLLUSION = "no-collusion"
@@ -54,6 +55,7 @@ class Trust(StrEnum):
     UNOBSERVED = "unobserved"
     HONEST_USERS = "honest-users"
     EVERYBODY = "everybody"
+    TIME_OF_ANSWER = "time-of-answer"
     OPERATOR = "operator"
 
     @property
@@ -73,8 +75,8 @@ class Trust(StrEnum):
 
     @property
     def is_danger(self) -> bool:
-        """True where a single party that breaks it reads an answer: readers must not miss it."""
-        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND)
+        """True where a single party that breaks it reads an answer, or anybody at all can: readers must not miss it."""
+        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.ONE_ANSWER)
 
 
 _TRUST_IN_WORDS = {
@@ -88,6 +90,8 @@ _TRUST_IN_WORDS = {
     Trust.UNOBSERVED: "nobody watches who sends messages to whom",
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
     Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
+    Trust.ONE_ANSWER: "nobody sends more reports than one, but for the fake senders that are counted: no one checks it",
+    Trust.TIME_OF_ANSWER: "when somebody answers, and so in which batch, does not depend on the answer",
     Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
 }
 
@@ -101,8 +105,18 @@ _TRUSTED = {
     Trust.UNOBSERVED: "no observer",
     Trust.HONEST_USERS: "everybody counted",
     Trust.EVERYBODY: "everybody counted in every round",
+    Trust.ONE_ANSWER: "one report each",
+    Trust.TIME_OF_ANSWER: "the time of an answer",
     Trust.OPERATOR: "operator",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Party(Described):
+    """One of the parties by name: the "shuffler" or the "analyst", and how people know it, such as its address."""
+
+    role: str
+    name: str
 
 
 class Withdrawal(StrEnum):

@@ -12,7 +12,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError
 from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy, Guarantee, LocalDP
 from shuffledp.core.shown import Shown
-from shuffledp.core.statement_terms import FAKE_SENDERS, Basis, Hypothesis, Kind, Status, Trust, Unit, Withdrawal
+from shuffledp.core.statement_terms import FAKE_SENDERS, Basis, Hypothesis, Kind, Party, Status, Trust, Unit, Withdrawal
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid
 
@@ -46,6 +46,7 @@ class PrivacyStatement(Described, Shown):
         withdrawn: why the statement promises nothing, or None.
         claimed: after a withdrawal, the guarantee that would have been stated without it.
         parts: for a composition or a mixture, what was put together.
+        parties: who the trusted ones are, where that is known.
 
     Raises:
         InvalidParameterError: if a promising statement has a hypothesis that does not hold, if one that is withdrawn
@@ -61,6 +62,7 @@ class PrivacyStatement(Described, Shown):
     withdrawn: Withdrawal | None = None
     claimed: Guarantee | None = None
     parts: tuple[Part, ...] = ()
+    parties: tuple[Party, ...] = ()
 
     def __post_init__(self) -> None:
         ordered = tuple(member for member in Trust if member in self.trust)
@@ -118,8 +120,15 @@ class PrivacyStatement(Described, Shown):
         trusted = list[str]()
         for member in self.trust:
             beside = fakes and member.text_beside_fakes != member.text  # fakes are named before everybody else
-            trusted += [*fakes, member.text_beside_fakes] if beside else [member.text]
+            trusted += [*fakes, member.text_beside_fakes] if beside else [self.words_of(member)]
         return tuple(dict.fromkeys([*trusted, *(each.requirement for each in self.assumed)]))
+
+    def words_of(self, member: Trust) -> str:
+        """What is asked of a party, with the party's name where it is known."""
+        words = member.text
+        for party in self.parties:
+            words = words.replace(f"the {party.role}", f"the {party.role} ({party.name})", 1)
+        return words
 
     @property
     def assumed(self) -> tuple[Hypothesis, ...]:
@@ -210,6 +219,16 @@ class PrivacyStatement(Described, Shown):
     def trusting(self, *trust: Trust) -> "PrivacyStatement":
         """The statement with further trust assumptions."""
         return replace(self, trust=(*self.trust, *trust))
+
+    def naming(self, *parties: Party) -> "PrivacyStatement":
+        """The statement with the names of those whom one trusts, also in its parts."""
+        parts = tuple(replace(part, statement=part.statement.naming(*parties)) for part in self.parts)
+        return replace(self, parties=tuple(dict.fromkeys([*self.parties, *parties])), parts=parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields; without ``parties`` where they have no names."""
+        written = super(PrivacyStatement, self).to_dict()
+        return written if self.parties else {key: value for key, value in written.items() if key != "parties"}
 
     def remarking(self, *remarks: str) -> "PrivacyStatement":
         """The statement with further remarks."""
@@ -341,5 +360,6 @@ def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, cit
         trust=tuple(trust for statement in statements for trust in statement.trust),
         unit=Unit.REPORT if per_report else Unit.USER,
         parts=parts,
+        parties=tuple(dict.fromkeys(party for statement in statements for party in statement.parties)),
     )
     return whole if withdrawn is None else whole.withdraw(withdrawn)

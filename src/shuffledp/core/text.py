@@ -5,8 +5,10 @@ A number is rounded up after "at most" and down after "at least"; an exact loss 
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 # C0 and C1 command a terminal or break a line. Marks of direction make text read as what it is not. No file can hold
 # surrogates, nor a picture the last two.
@@ -19,6 +21,8 @@ _PLAIN_BELOW = 10**6  # up to here numbers are written out, with thousands apart
 _ROUNDED_AT = 1e-9  # relative difference from which a shown number is called rounded
 _DIGITS_MEANT = 15  # what follows is how floats are added: 0.1 + 0.2 is 0.30000000000000004, and 0.3 is meant
 _DIGITS_EXACT = 9  # the same of what is called exact
+_FEWEST_DIGITS, _MOST_DIGITS = 6, 17  # of the ends of bins; with the most, no two floats look alike
+_WHOLE_BELOW = 1e15  # in size: whole numbers are written out
 _LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is shown as a power
 
 
@@ -40,6 +44,36 @@ def printable(text: str, *, lines: bool = False) -> str:
         red \x1b[31m
     """
     return _CONTROLS.sub(lambda found: found[0] if lines and found[0] in _BREAKS else repr(found[0])[1:-1], text)
+
+
+def names_of(categories: Iterable[str | int | bool]) -> tuple[str, ...]:
+    """Categories as text: true and false in lower case."""
+    return tuple(str(each).lower() if isinstance(each, bool) else str(each) for each in categories)
+
+
+def pair_names(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """The pairs of two lists of names in the order of their numbers: those of the first name come first."""
+    return tuple(f"{one}, {other}" for one in first for other in second)
+
+
+def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
+    """The bins between ascending edges.
+
+    Example:
+        >>> bin_names([0.0, 2.5, 1_000_000])
+        ('0 to 2.5', '2.5 to 1000000')
+    """
+    return tuple(f"{lower} to {upper}" for lower, upper in pairwise(edge_names(edges)))
+
+
+def edge_names(edges: Sequence[float]) -> list[str]:
+    """Ascending numbers: whole ones as they are, others in as few digits as tell all apart."""
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        whole = (edge == round(edge) and abs(edge) < _WHOLE_BELOW for edge in edges)
+        shown = [f"{edge + 0.0:.0f}" if each else f"{edge:.{digits}g}" for edge, each in zip(edges, whole, strict=True)]
+        if len(set(shown)) == len(shown):
+            break
+    return shown
 
 
 def plural(count: float, one: str, many: str = "") -> str:

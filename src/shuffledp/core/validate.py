@@ -5,6 +5,7 @@ Each function takes keyword arguments and raises `InvalidParameterError` for the
 
 import math
 from collections.abc import Collection
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import has_controls
 
+_LEAST_EDGES, _MOST_EDGES = 3, 1001  # of bins, two to a thousand
+_LARGEST_EDGE = 1e100  # what is squared stays far from the largest float
 _LARGEST_INTEGER = 10**300
 _TOO_LONG_TO_SHOW = 10**40
 _COLLECTIONS = (np.ndarray, list, tuple, dict, set, frozenset)
@@ -92,6 +95,30 @@ def one_of(allowed: Collection[Any], **values: Any) -> None:
         if value not in allowed:
             choices = ", ".join(repr(choice) for choice in allowed)
             raise invalid(f"one of {choices}", **{name: value})
+
+
+def edges_of_bins(edges: Any) -> tuple[float, ...]:
+    """The ascending ends of 2 to 1,000 bins, as floats."""
+    found = _ascending(edges)
+    if not _LEAST_EDGES <= len(found) <= _MOST_EDGES or max(-found[0], found[-1]) > _LARGEST_EDGE:
+        size = f"{_LEAST_EDGES} to {_MOST_EDGES:,}"
+        raise invalid(f"{size} ascending numbers, each from {-_LARGEST_EDGE:g} to {_LARGEST_EDGE:g}", edges=edges)
+    return found
+
+
+def levels_of_quantiles(quantiles: Any) -> tuple[float, ...]:
+    """Ascending numbers strictly between 0 and 1, as floats, or none."""
+    found = _ascending(quantiles)
+    if not isinstance(quantiles, Collection) or len(found) != len(quantiles) or any(not 0 < each < 1 for each in found):
+        raise invalid("ascending numbers strictly between 0 and 1", quantiles=quantiles)
+    return found
+
+
+def _ascending(numbers: Any) -> tuple[float, ...]:
+    """Numbers as floats, if each is above the one before it; else none."""
+    held = list(numbers) if isinstance(numbers, Collection) and not isinstance(numbers, str | bytes) else []
+    found = tuple(float(each) for each in held) if all(map(_number, held)) else ()
+    return found if all(one < other for one, other in pairwise(found)) else ()
 
 
 def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:

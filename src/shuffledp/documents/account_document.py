@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from shuffledp.survey import ColumnOutcome
 
 _SHARE = "All of this is about this release of this column alone: a part of what is promised above for all together."
+_SMALLEST = "The people counted here are those of the smallest stratum, who are hidden least."
 ENDINGS = (".html", ".svg", ".png")
 _FIGURE = "How much shuffling buys"
 _SOLVED = {
@@ -128,10 +129,10 @@ def bracket_of(found: Examination) -> str:
     return best_possible(found.epsilon_lower, found.epsilon_upper, found.slack)
 
 
-def best_possible(lower: float, upper: float, slack: float, whom: str = "") -> str:
+def best_possible(lower: float, upper: float, slack: float) -> str:
     """Between which ends the best possible epsilon lies, and by how much what is stated may exceed it."""
     return (
-        f"The best possible epsilon{whom} is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
+        f"The best possible epsilon is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
         f"what is stated is at most {in_digits(slack, 'at most')} times the best possible."
     )
 
@@ -213,36 +214,41 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     """What is promised to more people, drawn; None if a report may tell everything, and for groups and graphs."""
-    task, people = outcome.column, outcome.model.shuffle.num_honest
+    task, least = outcome.column, outcome.model.shuffle.worst_off
+    people, whole = least.num_honest, least is outcome.model.shuffle
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
         return None
     fakes = outcome.model.fakes
     delta = task.release.delta
-    curves = Curves.over_users(lambda honest: task.model(honest + fakes), people=people, delta=delta, best_only=True)
+
+    def of_people(honest: int) -> ProtocolModel:
+        if whole:
+            return task.model(honest + fakes)
+        return ProtocolModel(local=outcome.model.local, shuffle=cast(Any, replace)(least, num_users=honest))
+
+    curves = Curves.over_users(of_people, people=people, delta=delta, best_only=True)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
     blocks = (
         *told(_SHARE if len(outcome.statements[0].parts) > 1 else "", on=PAGE),
-        *_amplified(curves, people, delta, flat=flat),
+        *told("" if whole else _SMALLEST, on=PAGE),
+        *_amplified(curves, people, flat=flat),
         Picture(band_chart(curves, name="accounting", who="this task", withdrawn=withdrawn), on=PAGE),
     )
     title = "Only the local guarantee" if flat else "More people, more privacy"
     return Section(anchor="accounting", title=title, blocks=blocks)
 
 
-def _amplified(curves: Curves, people: int, delta: float, *, flat: bool) -> Iterable[Block]:
+def _amplified(curves: Curves, people: int, *, flat: bool) -> Iterable[Block]:
     """What shuffling makes of the local loss."""
     epsilon0 = f"epsilon0 = {number(curves.epsilon0, 'exactly')}"
     if flat:
         local = f"Whatever the number of users, only the local guarantee of {epsilon0} is known to hold for this task."
         return told(local, on=PAGE)
-    hides = (
-        "A shuffled report hides among the others. What can be stated about this task depends on how many take part, "
-        f"here at delta\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{delta:g}; one report by itself has {epsilon0}."
-    )
+    hides = f"The more people take part, the better they hide each other: one report by itself has {epsilon0}."
     place = list(curves.values).index(people)
     upper, lower = float(curves.stated[place]), float(curves.unreachable[place])
-    best = best_possible(lower, upper, upper / lower, f" for {count(people)} users") if lower > 0 else ""
+    best = best_possible(lower, upper, upper / lower) if lower > 0 else ""
     return told(hides, best, on=PAGE)
 
 

@@ -55,8 +55,7 @@ def audit_document(audited: TaskAudit) -> Document:
                 _kicker(audited).removeprefix("Audit: "),
                 count_of(audited.num_users, "invented person", "invented people"),
             ),
-            headline=tuple(_outcome(audited)),
-            grounds=tuple(_about(audited)),
+            headline=(*_outcome(audited), *_about(audited)),
         ),
         sections=(*columns, *((left_out,) if reasons else ()), task_section(audited.task)),
     )

@@ -6,7 +6,7 @@ made of blocks. A block says on which media it belongs: a terminal has room for 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import Flag, StrEnum, auto
+from enum import Flag, IntEnum, StrEnum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,11 +25,20 @@ class Medium(Flag):
 TERMINAL, DETAIL, PAGE = Medium.TERMINAL, Medium.DETAIL, Medium.PAGE
 
 
+class Place(IntEnum):
+    """Where on a page a section stands: results come before what they mean, details after it, and the origin last."""
+
+    RESULTS = auto()
+    DETAILS = auto()
+    ORIGIN = auto()
+
+
 class Role(StrEnum):
     """What a text is there for."""
 
     PLAIN = "plain"
     LEAD = "lead"
+    QUOTE = "quote"
     NOTE = "note"
     DANGER = "danger"
     HEADING = "heading"
@@ -230,7 +239,7 @@ class Fold(Block):
 
 @dataclass(frozen=True, slots=True)
 class Beside(Block):
-    """Groups of blocks beside each other, where there is room; ``look`` is "columns", "columns apart" or "cards"."""
+    """Groups of blocks beside each other, where there is room; ``look`` is "columns", "columns apart" or "opening"."""
 
     groups: tuple[tuple[Block, ...], ...]
     look: str = "columns"
@@ -251,10 +260,9 @@ class Pairs(Block):
 
 @dataclass(frozen=True, slots=True)
 class Code(Block):
-    """What can be typed or compared, in pieces that stay on one line; ``look`` is "command" or "digest"."""
+    """What can be typed, in pieces that stay on one line."""
 
     pieces: tuple[str, ...]
-    look: str = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,24 +272,6 @@ class Link(Block):
     target: str
     text: str
     rest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One box of the drawn flow: what happened to how many, whether they are raw answers, how many were left out."""
-
-    name: str
-    count: str
-    note: str
-    secret: bool = False
-    left_out: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Steps(Block):
-    """The way of the data, drawn."""
-
-    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +319,7 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     titled: Medium = Medium.PAGE
+    place: Place = Place.DETAILS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,8 +331,11 @@ class Document:
         digest: of the task, or "".
         kicker: a few words above the title of a page.
         summary: a line below it, with the private ``values`` at its end.
+        byline: when it was released, and by whom, or "".
         withdrawn: why nothing is promised, or None.
         promise: what is promised; None for a result that promises nothing.
+        results: the main ones, which a page shows beside the promise.
+        quote: both in one sentence, or "".
         sections: the rest.
     """
 
@@ -350,8 +344,11 @@ class Document:
     kicker: str = ""
     summary: str = ""
     values: tuple[str, ...] = ()
+    byline: str = ""
     withdrawn: str | None = None
     promise: Promise | None = None
+    results: tuple[Block, ...] = ()
+    quote: str = ""
     sections: tuple[Section, ...] = ()
 
     def followed_by(self, *sections: Section) -> "Document":

@@ -124,6 +124,9 @@ class Drawn:
     narrow: bytes
     figure: "Figure"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.chart.title!r})"
+
     def inline(self) -> str:
         """Two SVG elements, whose text and colors are the page's own."""
         both = (("wide", self.wide), ("narrow", self.narrow))
@@ -189,8 +192,9 @@ def _framed(document: bytes, title: str, mark: str | None) -> bytes:
     box = (left - _EDGE, top - above, width + 2 * _EDGE, height + above + _EDGE)
     root.attrib |= {
         "viewBox": " ".join(f"{each:g}" for each in box),
-        "width": f"{box[2]:g}pt",
-        "height": f"{box[3]:g}pt",
+        "width": f"{box[2]:g}",
+        "height": f"{box[3]:g}",
+        "style": "max-width: 100%; height: auto",  # beside other things, such as in a notebook, there may be less room
     }
     x, y, right, bottom = (f"{each:g}" for each in box)
     paper = {"x": x, "y": y, "width": right, "height": bottom, "style": f"fill: {LIGHT['paper']}"}

@@ -79,9 +79,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
 
 def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
     """What is promised against the number of users, and the best that is possible; no theorem is named."""
-    caption = [f"Thick line: what would be stated; the dot is {who}."]
-    if np.isfinite(curves.unreachable).any():
-        caption.append("Dashed: nothing smaller can be promised; the exact value lies in the shaded band.")
+    caption = [f"Dot: {who}."]
     if withdrawn:
         caption.append(_WITHDRAWN)
     return Chart(
@@ -305,11 +303,9 @@ def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hol
 def rounds_chart(plan: "NetworkPlan", *, epsilon0: float, withdrawn: bool) -> Chart:
     """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would."""
     caption = [
-        "Both axes are logarithmic. Blue: what is guaranteed after this number of rounds; dashed: a uniform shuffle of "
-        "everybody; dotted: no shuffling."
+        "Both axes are logarithmic. Dots: what is guaranteed after this number of rounds; other numbers were not "
+        "computed. Dashed: a uniform shuffle of everybody. Dotted: no shuffling."
     ]
-    if plan.fewest_rounds is not None and plan.num_parts == 1:
-        caption.append(f"Within 5% of a uniform shuffle from {count_of(plan.fewest_rounds, 'round')} on.")
     if withdrawn:
         caption.append(_WITHDRAWN)
     least, most = plan.by_rounds[0], plan.by_rounds[-1]
@@ -342,14 +338,10 @@ def _draw_rounds(plan: "NetworkPlan", epsilon0: float, withdrawn: bool, width: i
     annotate(axes, uniform, (0, plan.uniform), (6, -9), color=LIGHT["green"], **edge)
     _set_cost(axes, plan)
     annotate(axes, f"no shuffling: {number(epsilon0)}", (0, epsilon0), (6, 9), color=LIGHT["vermilion"], **edge)
-    axes.plot(rounds, epsilons, color=LIGHT["blue"], linewidth=3, marker="o", markersize=4)
+    axes.plot(rounds, epsilons, "o", color=LIGHT["blue"], markersize=7, markeredgecolor=LIGHT["paper"])
     if plan.rounds:
-        own, each = (
-            plan.own,
-            "1 message" if number(plan.own.messages) == "1" else f"{number(plan.own.messages)} messages",
-        )
-        text = f"this task: {count_of(own.rounds, 'round')}, {each} each"
-        _mark(axes, (own.rounds, own.epsilon), text, 9, hollow=withdrawn)
+        own = plan.own
+        _mark(axes, (own.rounds, own.epsilon), f"this task: {count_of(own.rounds, 'round')}", 9, hollow=withdrawn)
     return figure
 
 

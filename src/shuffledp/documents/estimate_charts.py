@@ -1,46 +1,53 @@
-"""Pictures of estimates: a dot with an interval for each; by place a line, a map with intervals, or a row a label."""
+"""Pictures of estimates: a dot with an interval for each, the largest first where the names have no order."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers import Histogram
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.table import Floats
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, Drawn, annotate, draw, new_figure, text_width
+from shuffledp.documents.drawing import LIGHT, NARROW, Drawn, annotate, draw, new_figure, text_width
+from shuffledp.documents.histogram_document import histogram_chart
 from shuffledp.documents.words import MINUS, Scale, count, shortened
-from shuffledp.survey import Regional
+from shuffledp.survey.randomizer_section import MISSING_CATEGORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-_MOST_DRAWN = 40
-_LONGEST_NAME, _LONGEST_PLACE = 30, 26
+MOST_DRAWN = 40
+_LONGEST_NAME = 30
 _AROUND_VALUES = 20  # pixels
-_LEAST_SHARE_OF_RANGE = 0.1
-_SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
-_BEYOND = 0.03  # of the range of the truth: so far do axes reach beyond it
-_LEFT = 52  # pixels beside a line or a map
+_AROUND = 16  # pixels beside the axis on a narrow screen
+_MOST_TICKS = 8
+_LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
 
 
 def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates") -> Chart:
-    """A dot and a line for each estimate; of too many to be read, the largest are drawn."""
+    """A dot and a line for each estimate; of too many to be read, the largest are drawn. Bins are drawn as bars."""
+    if isinstance(estimate, Histogram):
+        return histogram_chart(estimate, scale, column, name=name)
+    estimate = replace(estimate, target=estimate.names, where=None)
     shown = np.arange(len(estimate.target))
     caption = f"Dots: estimates. Lines: {estimate.level * 100:.4g}% intervals."
-    if len(shown) > _MOST_DRAWN:
+    if len(shown) > MOST_DRAWN:
         size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
-        shown = np.sort(np.argsort(-size, kind="stable")[:_MOST_DRAWN])
+        shown = np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN])
         kind = "largest" if scale.is_share else "largest in size"
-        caption += f" Of {count(len(estimate.target))} only the {_MOST_DRAWN} {kind} are drawn; the table has all."
+        caption += f" Of {count(len(estimate.target))} only the {MOST_DRAWN} {kind} are drawn; the table has all."
+    if scale.is_share:
+        shown = _by_size(estimate, shown)
     if scale.lies_outside(estimate):
-        caption += f" Gray: where no true {'share' if scale.is_share else 'mean'} can lie."
+        caption += f" Gray: where no true {'share' if scale.is_share else estimate.statistic} can lie."
     label = f"{estimate.statistic} of {shortened(column, _LONGEST_NAME)}, in its own units"
     label = "share of the people" if scale.is_share else label
     largest = int(np.argmax(estimate.estimate))
@@ -61,49 +68,65 @@ def picture_of(estimate: Estimate) -> Drawn:
     return draw(estimates_chart(estimate, Scale.of(estimate), estimate.statistic))
 
 
+def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The largest first, and last that somebody did not answer; as they are where numbers order the names."""
+    if _are_in_order([name for name in estimate.target if name != MISSING_CATEGORY]):
+        return shown
+    return np.array(sorted(shown, key=lambda row: (estimate.target[row] == MISSING_CATEGORY, -estimate.estimate[row])))
+
+
+def _are_in_order(names: Sequence[str]) -> bool:
+    """Whether each name begins with a larger number than the one before, as ages and sizes do."""
+    found = [_LEADING_NUMBER.match(name) for name in names]
+    numbers = [float(each[1]) for each in found if each is not None]
+    return len(numbers) == len(names) and all(low < high for low, high in pairwise(numbers))
+
+
 def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str, width: int) -> "Figure":
     """One line per row: name, dot and interval, value; on narrow screens name and value stand above the line."""
     narrow = width <= NARROW
     pitch = 44 if narrow else (44 if len(shown) <= 5 else 32 if len(shown) <= 15 else 24)
     names = [shortened(estimate.target[row], _LONGEST_NAME) for row in shown]
     values = [scale.text(estimate.estimate[row]) for row in shown]
-    left = 4 if narrow else max(text_width(name) for name in names) + _AROUND_VALUES
-    right = 4 if narrow else max(text_width(value) for value in values) + _AROUND_VALUES
+    left = _AROUND if narrow else max(text_width(name) for name in names) + _AROUND_VALUES
+    right = _AROUND if narrow else max(text_width(value) for value in values) + _AROUND_VALUES
     figure, axes = new_figure(width, pitch * len(shown) + 54, left=left, right=right, top=10, bottom=44)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     _draw_range(axes, estimate, scale, shown, narrow=narrow)
     center, low, high = (scale.factor * each[shown] for each in (estimate.estimate, estimate.lower, estimate.upper))
     places = np.arange(len(shown)) + (0.22 if narrow else 0.0)
     axes.hlines(places, low, high, color=LIGHT["blue"], linewidth=2.5)
-    axes.plot(center, places, "o", color=LIGHT["blue"], markersize=8, markeredgecolor=LIGHT["paper"])
+    axes.plot(center, places, "o", color=LIGHT["blue"], markersize=8, markeredgecolor=LIGHT["paper"], clip_on=False)
     axes.set_xlabel(label, labelpad=6)
     across = axes.get_yaxis_transform()
     for row, (name, value, place) in enumerate(zip(names, values, places - 0.42 if narrow else places, strict=True)):
         if narrow:
             axes.axhspan(row - 0.5, row, color=LIGHT["paper"], linewidth=0, zorder=1.5)
         side = "left" if narrow else "right"
-        annotate(axes, name, (0, place), (0 if narrow else -8, 0), xycoords=across, ha=side)
-        annotate(axes, value, (1, place), (0 if narrow else right - 2, 0), xycoords=across, ha="right")
+        annotate(axes, name, (0, place), (-left if narrow else -8, 0), xycoords=across, ha=side)
+        annotate(axes, value, (1, place), (right - 2, 0), xycoords=across, ha="right")
     return figure
 
 
 def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: NDArray[np.intp], *, narrow: bool) -> None:
     """The axis; values that no truth can have are shaded."""
     first, last = _ends(estimate, scale, shown)
+    style_rows(axes, scale.unit, _MOST_TICKS // 2 if narrow else _MOST_TICKS)
+    for end, beyond in _impossible(scale, first, last):
+        axes.axvspan(*sorted((end, beyond)), color=LIGHT["line"], alpha=0.45, linewidth=0, zorder=0)
+        axes.axvline(end, color=LIGHT["soft"], linewidth=1, zorder=1)
     axes.set_xlim(first, last)
-    _style_rows(axes, scale.unit, 4 if narrow else 8)
-    if first <= 0 <= last:
-        axes.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=1)
-    if scale.bounds:
-        low, high = (scale.factor * end for end in scale.bounds)
-        for end, beyond in ((low, min(first, low)), (high, max(last, high))):
-            if first < end < last:
-                axes.axvline(end, color=LIGHT["soft"], linewidth=1, zorder=1)
-                axes.axvspan(*sorted((end, beyond)), color=LIGHT["line"], alpha=0.45, linewidth=0, zorder=0)
-        axes.set_xlim(first, last)
 
 
-def _style(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: int) -> None:
+def _impossible(scale: Scale, first: float, last: float) -> list[tuple[float, float]]:
+    """Where the range of the truth ends inside the axis, and where the axis does."""
+    if scale.bounds is None:
+        return []
+    low, high = (scale.factor * end for end in scale.bounds)
+    return [(end, beyond) for end, beyond in ((low, first), (high, last)) if first < end < last]
+
+
+def style_numbers(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: int) -> None:
     """The axis of the estimates."""
     axes.grid(axis=axis)
     axes.tick_params(length=0)
@@ -112,256 +135,24 @@ def _style(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: int) ->
     along.set_major_formatter(lambda value, _: f"{value:,.6g}{unit}".replace("-", MINUS))
 
 
-def _style_rows(axes: "Axes", unit: str, most_ticks: int) -> None:
+def style_rows(axes: "Axes", unit: str, most_ticks: int) -> None:
     """Estimates below each other, whose names are texts."""
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    _style(axes, unit, "x", most_ticks)
+    style_numbers(axes, unit, "x", most_ticks)
 
 
 def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[float, float]:
-    """Ends of the axis: shares start at zero; means have their range, unless they fill too little of it to be read."""
+    """Round numbers around all intervals, beyond the range of the truth only where an interval is."""
+    from matplotlib.ticker import MaxNLocator
+
     low = scale.factor * float(estimate.lower[shown].min())
     high = scale.factor * float(estimate.upper[shown].max())
-    if scale.is_share:
-        low, high = min(0.0, low), max(0.0, high)
-        high = max(high, scale.factor) if high > 0.85 * scale.factor else high
-    elif scale.bounds and high - low > _LEAST_SHARE_OF_RANGE * (scale.bounds[1] - scale.bounds[0]):
-        low, high = min(scale.bounds[0], low), max(scale.bounds[1], high)
-    else:
-        low, high = low - (high - low), high + (high - low)
-    margin = 0.03 * (high - low or 1.0)
-    return low - margin, high + margin
-
-
-# ---- by place -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PlacesDrawn:
-    """One target at all places, in the scale of the page.
-
-    Args:
-        name: of the target.
-        measure: what its numbers are, such as "share of people".
-        where: what each place is.
-        estimate: shape (places,).
-        margin: half of the width of the interval.
-        unshuffled: the margin if nothing were shuffled.
-        overall: the estimate of everybody together: what each place would get from a uniform shuffle.
-        people: slots at each place.
-        unit: of the numbers.
-        bounds: the range of the truth, or None.
-        level: of the intervals, in words.
-    """
-
-    name: str
-    measure: str
-    where: tuple[dict[str, Any], ...]
-    estimate: Floats
-    margin: Floats
-    unshuffled: Floats
-    overall: float
-    people: NDArray[np.int64]
-    unit: str
-    bounds: tuple[float, ...] | None
-    level: str
-
-    @property
-    def title(self) -> str:
-        """The target and what its numbers are."""
-        return f"{self.name}, {self.measure}"
-
-
-def most_varied(regional: Regional, overall: Estimate, scale: Scale, column: str) -> PlacesDrawn:
-    """The target whose estimates differ most between places, in units of their errors; of equals the rarest."""
-    estimate, targets = regional.estimate, len(overall.target)
-    by_place = estimate.estimate.reshape(-1, targets)
-    errors = np.maximum(estimate.standard_error.reshape(-1, targets), 1e-300)
-    apart = (((by_place - overall.estimate) / errors) ** 2).sum(axis=0)
-    chosen = min(np.flatnonzero(apart >= apart.max() * (1 - 1e-9)), key=lambda each: float(overall.estimate[each]))
-    margins = estimate.margin.reshape(-1, targets)[:, chosen]
-    narrower = regional.unshuffled_error.reshape(-1, targets)[:, chosen] / errors[:, chosen]
-    name = overall.target[chosen] if targets == 1 else f"{column}: {overall.target[chosen]}"
-    return PlacesDrawn(
-        name=name,
-        measure="share of people" if scale.is_share else "mean",
-        where=tuple(dict(place) for place in (estimate.where or ())[::targets]),
-        estimate=scale.factor * by_place[:, chosen],
-        margin=scale.factor * margins,
-        unshuffled=scale.factor * margins * narrower,
-        overall=scale.factor * float(overall.estimate[chosen]),
-        people=regional.people,
-        unit=scale.unit,
-        bounds=None if scale.bounds is None else tuple(scale.factor * end for end in scale.bounds),
-        level=f"{estimate.level * 100:.4g}%",
-    )
-
-
-def place_name(place: Mapping[str, Any]) -> str:
-    """A place in words: its label alone, or its coordinates with their names."""
-    if place.get("shuffled") == "no":
-        return f"{place_name({key: value for key, value in place.items() if key != 'shuffled'})} (not shuffled)"
-    if len(place) == 1:
-        ((key, value),) = place.items()
-        return str(value) if isinstance(value, str) else f"{key} {value:g}"
-    return ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in place.items()
-    )
-
-
-def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
-    """A line, a map with the intervals below it, or rows: by how many numbers each place is given."""
-    numbers = [[value for value in place.values() if isinstance(value, float)] for place in drawn.where]
-    dimensions = {len(each) for each in numbers}
-    overall = f"{drawn.overall:,.4g}{drawn.unit}"
-    uniform = f"Dashed: {overall}, the estimate for everybody, which a uniform shuffle would give every place."
-    if _beyond(drawn) and dimensions in ({1}, {2}):
-        uniform += (
-            " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
-        )
-    if dimensions == {1}:
-        caption = (
-            f"Band: {drawn.level} intervals of this release. Dark band: what they would be without shuffling. {uniform}"
-        )
-        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0])),)
-    bars = f"Thick lines: {drawn.level} intervals of this release. Thin lines: what they would be without shuffling."
-    if dimensions == {2}:
-        caption = (
-            f"Blue: above {overall}, the estimate for everybody; orange: below; the stronger the color, the more "
-            "standard errors apart. The larger the circle, the more people. A uniform shuffle would leave all circles "
-            "pale."
-        )
-        ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}"
-        return (
-            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers))),
-            _chart(drawn, ordered, partial(_draw_ordered, drawn), name="places-intervals", more=", with intervals"),
-        )
-    caption = f"{bars} {uniform}"
-    if len(drawn.where) > _MOST_DRAWN:
-        caption += f" Of {count(len(drawn.where))} places only the {_MOST_DRAWN} of most people are drawn."
-    return (_chart(drawn, caption, partial(_draw_rows, drawn)),)
-
-
-def _chart(
-    drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", *, name: str = "places", more: str = ""
-) -> Chart:
-    description = (
-        f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
-        f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
-        "table below."
-    )
-    title = f"{drawn.title}, by place{more}"
-    return Chart(name=name, title=title, description=description, caption=caption, draw=draw)
-
-
-def _beyond(drawn: PlacesDrawn) -> bool:
-    """Whether an interval leaves the range of the truth."""
-    if drawn.bounds is None:
-        return False
-    low, high = drawn.bounds
-    return bool(((drawn.estimate - drawn.margin) < low).any() or ((drawn.estimate + drawn.margin) > high).any())
-
-
-def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
-    """From the lowest interval to the highest, but hardly beyond the range of the truth; else without the longest."""
-    low, high = drawn.estimate - drawn.margin, drawn.estimate + drawn.margin
-    if drawn.bounds is None:
-        ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
-        room = 0.05 * (ends[1] - ends[0] or 1)
-        axes.set_ylim(ends[0] - room, ends[1] + room)
-        return
-    room = _BEYOND * (drawn.bounds[1] - drawn.bounds[0])
-    axes.set_ylim(
-        max(min(float(low.min()), drawn.overall), drawn.bounds[0]) - room,
-        min(max(float(high.max()), drawn.overall), drawn.bounds[1]) + room,
-    )
-
-
-def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
-    """Which numbers these are, above the upper left corner."""
-    longest = int((width - 20) / (0.62 * TEXT)) - len(drawn.measure) - 2
-    text = f"{shortened(drawn.name, longest)}, {drawn.measure}"
-    annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
-
-
-def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
-    narrow = width <= NARROW
-    order = np.argsort(at, kind="stable")
-    x, y = at[order], drawn.estimate[order]
-    margin, inner = drawn.margin[order], drawn.unshuffled[order]
-    figure, axes = new_figure(width, 320, left=_LEFT, right=14, top=32, bottom=48)
-    axes.fill_between(x, y - margin, y + margin, color=LIGHT["blue"], alpha=0.22, linewidth=0)
-    axes.fill_between(x, y - inner, y + inner, color=LIGHT["blue"], alpha=0.35, linewidth=0)
-    axes.plot(x, y, color=LIGHT["blue"], linewidth=1.8)
-    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    _style(axes, drawn.unit, "y", 4 if narrow else 7)
-    axes.locator_params(axis="x", nbins=5 if narrow else 10)
-    axes.set_xlabel(next(iter(drawn.where[0])), labelpad=6)
-    _frame(axes, drawn)
-    _entitle(axes, drawn, width)
-    return figure
-
-
-def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
-    """Latitude upward where the columns are latitude and longitude; else the first column to the right."""
-    names = list(drawn.where[0])
-    north = int(names[0].lower().startswith("lat"))
-    x, y = at[:, north], at[:, 1 - north]
-    figure, axes = new_figure(width, min(width, 520), left=_LEFT, right=14, top=32, bottom=48)
-    apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.margin / 1.96, 1e-300)
-    sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(drawn.people / drawn.people.max())
-    for place in np.argsort(np.abs(apart)):
-        color = LIGHT["blue"] if apart[place] > 0 else LIGHT["vermilion"]
-        strength = float(np.clip(abs(apart[place]) / 4, 0.06, 0.95))
-        axes.plot(x[place], y[place], "o", color=color, alpha=strength, markersize=sizes[place], markeredgewidth=0)
-        edge = {"color": LIGHT["soft"], "markersize": sizes[place], "markeredgewidth": 0.5}
-        axes.plot(x[place], y[place], "o", fillstyle="none", **edge)
-    axes.grid(True)
-    axes.tick_params(length=0)
-    axes.locator_params(nbins=4 if width <= NARROW else 8)
-    axes.margins(0.06)
-    axes.set_xlabel(names[north], labelpad=6)
-    axes.set_ylabel(names[1 - north], labelpad=4)
-    _entitle(axes, drawn, width)
-    return figure
-
-
-def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
-    """All places side by side, from the lowest estimate to the highest."""
-    order = np.argsort(drawn.estimate, kind="stable")
-    x, y = np.arange(order.size), drawn.estimate[order]
-    figure, axes = new_figure(width, 300, left=_LEFT, right=14, top=32, bottom=30)
-    thick = min(5.0, 0.6 * (width - _LEFT) / order.size)
-    axes.vlines(x, y - drawn.margin[order], y + drawn.margin[order], color=LIGHT["blue"], linewidth=thick, alpha=0.45)
-    inner = drawn.unshuffled[order]
-    axes.vlines(x, y - inner, y + inner, color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
-    axes.plot(x, y, "o", color=LIGHT["blue"], markersize=min(5.0, thick + 1), markeredgewidth=0)
-    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    _style(axes, drawn.unit, "y", 4 if width <= NARROW else 7)
-    axes.set_xticks([])
-    axes.set_xlim(-1, order.size)
-    axes.set_xlabel("places, from the lowest to the highest", labelpad=8)
-    _frame(axes, drawn)
-    _entitle(axes, drawn, width)
-    return figure
-
-
-def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
-    shown = np.sort(np.argsort(-drawn.people, kind="stable")[:_MOST_DRAWN])
-    names = [shortened(place_name(drawn.where[place]), _LONGEST_PLACE) for place in shown]
-    left = min(max(text_width(name) for name in names) + 16, 0.5 * width)
-    figure, axes = new_figure(width, 20 * len(shown) + 58, left=left, right=14, top=10, bottom=44)
-    y, center = np.arange(len(shown)), drawn.estimate[shown]
-    for margins, line in ((drawn.margin[shown], 5.0), (drawn.unshuffled[shown], 1.4)):
-        color = LIGHT["blue"] if line > 2 else LIGHT["ink"]
-        alpha = 0.45 if line > 2 else 1.0
-        axes.hlines(y, center - margins, center + margins, color=color, linewidth=line, alpha=alpha)
-    axes.plot(center, y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
-    axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    _style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
-    axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
-    for place, name in zip(y, names, strict=True):
-        annotate(axes, name, (0, float(place)), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
-    return figure
+    room = (high - low or 1.0) * (1.0 if len(shown) == 1 else 0.02)
+    ticks = MaxNLocator(nbins=_MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(low - room, high + room)
+    first, last = float(ticks[0]), float(ticks[-1])
+    if scale.bounds is not None:
+        least, most = (scale.factor * end for end in scale.bounds)
+        first = max(first, least) if low >= least else low - room
+        last = min(last, most) if high <= most else high + room
+    return first, last

@@ -5,9 +5,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers import CrossTable, Histogram
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.local_models import FrequencyModel, MeanModel, SumModel
-from shuffledp.core.text import count_of, factor_in_digits
+from shuffledp.core.local_models import MeanModel, SumModel
+from shuffledp.core.text import count_of
+from shuffledp.documents.cross_table_document import cross_on_page, cross_on_terminal
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
@@ -20,6 +22,7 @@ from shuffledp.documents.document import (
     Document,
     Fold,
     Picture,
+    Place,
     Role,
     Section,
     Table,
@@ -27,34 +30,31 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.estimate_charts import estimates_chart
-from shuffledp.documents.words import NOTHING, Scale, count, number, percent, sent, small_sample
+from shuffledp.documents.histogram_document import histogram_on_page, histogram_on_terminal
+from shuffledp.documents.words import NOTHING, Scale, count, number, small_sample
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
 from shuffledp.survey import ColumnOutcome, ProtocolSection
 
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
-_MOST_OPEN = 6  # with more rows, the table of all errors is folded
 _DRAWN = ("Standard error", "Drawn")
 
 
 def estimates_section(outcome: ColumnOutcome) -> Section:
     """How to read the estimates, their picture and their table; on a terminal, the first rows."""
-    estimate, scale = outcome.release.estimate, scale_of(outcome.release)
-    from_reports = f"From {sent(outcome.model, estimate.num_reports)}."
     blocks = (
-        Text(" ".join([from_reports, *_sentences(outcome, scale)]), on=PAGE),
-        Picture(estimates_chart(estimate, scale, outcome.column.value), on=PAGE),
-        estimates_table(outcome.release),
+        Text(" ".join(_sentences(outcome, scale_of(outcome.release))), on=PAGE),
+        *drawn_estimates(outcome.release, outcome.column.value),
         *_on_terminal(outcome),
     )
-    return Section(anchor="estimates", title="Estimates", blocks=blocks)
+    return Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
 
 
 def estimate_document(estimate: Estimate) -> Document:
     """What an estimate says by itself."""
-    table = _table(estimate, Scale.of(estimate), "")
-    return Document(sections=(Section(anchor="estimates", title="", blocks=(table,)),))
+    tables = tuple(_table(each, Scale.of(each), "") for each in (estimate, *estimate.derived))
+    return Document(sections=(Section(anchor="estimates", title="", blocks=tables),))
 
 
 def scale_of(release: Release) -> Scale:
@@ -62,9 +62,27 @@ def scale_of(release: Release) -> Scale:
     return Scale.of(release.estimate, release.model.local)
 
 
-def estimates_table(release: Release, whose: str = "") -> Table:
-    """Every estimate with its interval and its standard error."""
-    return _table(release.estimate, scale_of(release), whose)
+def drawn_estimates(
+    release: Release, column: str, *, name: str = "estimates", alone: bool = True, whose: str = ""
+) -> tuple[Block, ...]:
+    """The estimates as a picture, or a cross table, before the tables of all; those of bins and cells are folded.
+
+    Beside others, where a release is not ``alone``, longer tables are folded too, and no picture is written as a file.
+    """
+    estimate, scale, tables = release.estimate, scale_of(release), estimates_tables(release, whose)
+    picture = Picture(estimates_chart(estimate, scale, column, name=name), has_files=alone, on=PAGE)
+    folded: tuple[Block, ...] = (Fold(f"All {len(estimate.rows())} estimates as a table", tables, on=PAGE),)
+    if isinstance(estimate, CrossTable):
+        return (*cross_on_page(estimate, scale), *folded)
+    if isinstance(estimate, Histogram):
+        return (*histogram_on_page(estimate), picture, *folded)
+    return (picture, *(tables if alone or len(estimate.target) <= _MOST_ROWS else folded))
+
+
+def estimates_tables(release: Release, whose: str = "") -> tuple[Table, ...]:
+    """Every estimate with its interval and its standard error; one table for each statistic."""
+    local = release.model.local
+    return tuple(_table(each, Scale.of(each, local), whose) for each in (release.estimate, *release.estimate.derived))
 
 
 def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
@@ -79,7 +97,7 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
             scale.text(upper),
             scale.text(error, unit=False),
         )
-        for name, middle, lower, upper, error in zip(estimate.target, *columns, strict=True)
+        for name, middle, lower, upper, error in zip(estimate.names, *columns, strict=True)
     )
     return Table(
         f"Estimated {estimate.statistic}, with {estimate.level * 100:.4g}% intervals{errors_in}",
@@ -91,8 +109,10 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
 
 
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """The first rows, and what is to be known of them; their errors as a detail."""
+    """The first rows, and what is to be known of them; their errors as a detail, and all rows of bins and cells."""
     estimate, scale = outcome.release.estimate, scale_of(outcome.release)
+    arranged = _arranged(estimate, scale)
+    yield from arranged or ()
     sampled = not isinstance(outcome.model.local, SumModel)  # sums tell nothing of sampling
     columns = [
         Column(estimate.statistic, left=True),
@@ -102,7 +122,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
         *([Column("sampling alone", detail=True)] if sampled else []),
     ]
     rows = []
-    for row in estimate.rows()[:_MOST_ROWS]:
+    for row in estimate.rows()[: min(_MOST_ROWS, len(estimate.target))]:
         error, sampling = (scale.plain(row[name] or 0.0, unit=False) for name in ("standard_error", "sampling_error"))
         cells = (
             name if len(name := row["target"]) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}...",
@@ -112,14 +132,23 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
             sampling if row["sampling_error"] else "-",
         )
         rows.append(cells[: len(columns)])
-    yield Table("", tuple(columns), tuple(rows), on=TERMINAL)
+    medium = TERMINAL if arranged is None else DETAIL
+    yield Table("", tuple(columns), tuple(rows), on=medium)
     left_out = len(estimate.target) - _MOST_ROWS
-    more = f"... and {left_out} more in estimates.csv" if left_out > 0 else ""
+    yield from told(f"... and {left_out} more in estimates.csv" if left_out > 0 else "", on=medium)
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(more, few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
     yield from told(about, why, on=DETAIL)
+
+
+def _arranged(estimate: Estimate, scale: Scale) -> tuple[Block, ...] | None:
+    """A cross table, or a histogram, as a terminal shows it; None for other estimates, or too large a table."""
+    if isinstance(estimate, Histogram):
+        return tuple(histogram_on_terminal(estimate, scale))
+    found = cross_on_terminal(estimate, scale) if isinstance(estimate, CrossTable) else None
+    return None if found is None else tuple(found)
 
 
 def few_people(outcome: ColumnOutcome) -> str:
@@ -146,12 +175,11 @@ def why_unsampled(release: Release) -> str:
 
 
 def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
-    """What one report tells, what all of them tell together, and how to read the intervals."""
+    """How to read the intervals, and what the estimates are of."""
     estimate, local = outcome.release.estimate, outcome.model.local
-    together = "Together the reports say how often each answer was given." if scale.is_share else ""
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
     covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."
-    found = [few_people(outcome), _one_report(outcome), together, covers]
+    found = [few_people(outcome), covers]
     if estimate.sampling_error is None and isinstance(local, MeanModel):
         found.append(
             "It covers it more often than that where people's values differ: reports like these cannot tell "
@@ -180,31 +208,6 @@ def clipping_of(outcome: ColumnOutcome) -> str:
     )
 
 
-def _one_report(outcome: ColumnOutcome) -> str:
-    """What a report by itself says about its sender; nothing is claimed for a withdrawn run."""
-    local = outcome.model.local
-    if outcome.release.seeded or any(statement.withdrawn for statement in outcome.release.statements):
-        return ""
-    if isinstance(local, FrequencyModel):
-        return (
-            f"A report supports its sender's true answer with probability {percent(local.p)}, and any other given "
-            f"answer with probability {percent(local.q)}."
-        )
-    if isinstance(local, SumModel):
-        return (
-            "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
-            "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
-            "hidden before the shuffles."
-        )
-    if local.guarantee.is_trivial:
-        return "Nothing limits what a report tells about its sender."
-    what = "a report" if local.num_messages == 1 else "all that one person sends"
-    return (
-        f"Any content of {what} is at most {factor_in_digits(local.epsilon0, 'at most')} times as probable after one "
-        "answer as after any other."
-    )
-
-
 def errors_section(release: Release) -> Section | None:
     """Typical errors as bars, how many people without randomizing would do, and each row; None without sampling."""
     estimate = release.estimate
@@ -215,25 +218,21 @@ def errors_section(release: Release) -> Section | None:
     kinds = (sampling, estimate.standard_error, estimate.population_error)
     worth = _worth(people, [_typical(each) for each in kinds])
     lead = (
-        f"To learn about the population that these {count(people)} people come from, this release is worth a survey of "
-        f"{worth} people who answer openly."
+        f"For the population behind these {count(people)} people, this release is worth a survey of {worth} people who "
+        "answer openly."
     )
     shown_in = f", in {errors_in}" if errors_in else ""
-    caption = (
-        f"Typical standard error of an estimate{shown_in} (root mean square over all rows), if the people are a random "
-        "sample of a large population"
-    )
+    caption = f"Typical standard error of an estimate{shown_in}"
     blocks = (
         *((Text(lead, Role.LEAD, bold=(f" {worth} ",), on=PAGE),) if worth else ()),
         Bars(caption, ("Source", *_DRAWN), tuple(_bars(release, kinds)), on=PAGE),
-        Text(f"For these {count(people)} people alone, only the error from randomizing counts.", on=PAGE),
-        _every_error(release, kinds),
+        *_every_error(release, kinds),
     )
     return Section(anchor="errors", title="The price of privacy", blocks=blocks)
 
 
-def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Fold:
-    """The errors of each row, and of how many people an open survey errs as much."""
+def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> tuple[Fold, ...]:
+    """The errors of each row, and of how many people an open survey errs as much, unless all are the typical ones."""
     scale, estimate = scale_of(release), release.estimate
     rows = []
     for name, *errors in zip(estimate.target, *kinds, strict=True):
@@ -241,14 +240,16 @@ def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Fo
         if errors[0] <= 0:  # an error that is estimated as zero is not known to be zero, and neither is the sum
             shown[0] = shown[2] = NOTHING
         rows.append((name, *shown, _worth(release.model.num_senders, errors) or NOTHING))
+    unknown = why_unsampled(release)
+    if not unknown and len({row[1:] for row in rows}) == 1:
+        return ()
     errors_in = f" in {scale.unit_of_errors}" if scale.unit_of_errors else ""
     heads = tuple(map(Column, (scale.noun, "Sampling", "Randomizing", "Both", "Worth")))
     each = f"or each {scale.noun.lower()}"
     caption = f"Standard errors{errors_in}, and the open survey that errs as much"
     table = Table(caption, heads, tuple(rows), label=f"Errors f{each}")
-    unknown = why_unsampled(release)
     why = told(f"{NOTHING}: {unknown}." if unknown else "", role=Role.NOTE)
-    return Fold(f"F{each}", (table, *why), len(rows) <= _MOST_OPEN, on=PAGE)
+    return (Fold(f"F{each}", (table, *why), on=PAGE),)
 
 
 def effective_size(people: int, sampling: float, both: float) -> float:
@@ -269,9 +270,9 @@ def _typical(errors: NDArray[np.float64]) -> float:
 
 def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[Bar]:
     named = (
-        ("Asking a sample", "the error of a survey without randomizing", "sampling"),
-        ("Randomizing", "the error that privacy adds", "randomizing"),
-        ("Both together", "the error of this release, for the whole population", "both"),
+        ("Sampling", "as without randomizing", "sampling"),
+        ("Randomizing", "all there is for these people alone", "randomizing"),
+        ("Both together", "for the population they are a sample of", "both"),
     )
     scale, longest = scale_of(release), _typical(kinds[2]) or 1.0
     for (name, note, style), errors in zip(named, kinds, strict=True):

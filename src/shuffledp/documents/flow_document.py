@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
-from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Document, Role, Section, Step, Steps, Text, told
-from shuffledp.documents.words import count, listed
+from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Role, Section, Text, told
+from shuffledp.documents.words import count, listed, percent
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.shufflers import ParallelShuffleModel
@@ -19,23 +20,56 @@ _ORDER = {
     LabelMeaning.SUBMITTER: "each beside whoever handed it in",
     LabelMeaning.ROUND: "each marked with its round",
     LabelMeaning.POSITION: "in the order in which the shuffler put them out",
+    LabelMeaning.STRATUM: "each marked with its stratum",
 }
 _MISSING = {
     Missing.REFUSE: "Any missing answer would have stopped the run.",
-    Missing.DROP: "Missing answers are left out and counted.",
+    Missing.DROP: "",  # they are counted where the way is drawn
     Missing.CATEGORY: "Not having answered counts as an answer of its own.",
 }
+_REFUSED = {
+    "duplicates": "copies counted once",
+    "late": "too late",
+    "malformed": "malformed",
+    "undecryptable": "that the analyst's key does not open",
+}
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One box of the drawn flow: what happened to how many, whether they are raw answers, how many were left out."""
+
+    name: str
+    count: str
+    note: str
+    secret: bool = False
+    left_out: str | None = None
+    why_left_out: str = "without an answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Block):
+    """The way of the data, drawn."""
+
+    steps: tuple[Step, ...]
 
 
 def flow_section(outcome: ColumnOutcome) -> Section:
     """The drawn flow, with sentences about what a reader may stumble over; on a terminal in short."""
     flow, model = outcome.flow, outcome.model
-    sentences = [_MISSING[outcome.column.missing], *_planned(flow, model), *_certificate(outcome), *_imperfect(model)]
+    lost = _MISSING[outcome.column.missing] if flow.collected is None else _in_and_out(flow, model)
+    sentences = [
+        _one_report(outcome),
+        lost,
+        *_planned(flow, model),
+        *_certificate(outcome),
+        *_imperfect(model),
+    ]
     beside = " ".join([*_labels(outcome), *_detached(flow)])
     blocks = (
         *told(*model.local.warnings, role=Role.DANGER),
-        Text(_in_and_out(flow, model), on=TERMINAL if flow.missing or flow.released < model.num_senders else DETAIL),
+        Text(_in_and_out(flow, model), on=TERMINAL if _left_out(flow) or flow.released < model.num_senders else DETAIL),
         *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),
         *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
@@ -90,16 +124,72 @@ def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
         what = f"reports handed in by {people}"
         if flow.released < model.num_senders:
             what, lost = f"of {model.num_senders:,} reports", " The others got lost on their way."
-    received = f"{flow.received:,} rows received, " if flow.received is not None else ""
-    missing = f"{flow.missing:,} without an answer dropped, " if flow.missing else ""
-    return f"{received}{missing}{flow.released:,} {what} released.{lost}"
+    rows = "rows" if flow.collected is None else "reports"
+    received = f"{flow.received:,} {rows} received, " if flow.received is not None else ""
+    left_out = "".join(f"{count:,} {why}, " for why, count in _left_out(flow).items())
+    return f"{received}{left_out}{flow.released:,} {what} released.{lost}"
+
+
+def _left_out(flow: DataFlow) -> dict[str, int]:
+    """What was received and is not in the view, by reason."""
+    refused = {} if flow.collected is None else flow.collected.refused
+    counts = {_REFUSED[reason]: number for reason, number in refused.items()}
+    return {why: number for why, number in {"without an answer dropped": flow.missing, **counts}.items() if number}
+
+
+def _one_report(outcome: ColumnOutcome) -> str:
+    """What a report by itself says about its sender; nothing is claimed for a withdrawn run."""
+    local = outcome.model.local
+    if outcome.release.seeded or any(statement.withdrawn for statement in outcome.release.statements):
+        return ""
+    if isinstance(local, FrequencyModel):
+        return (
+            f"A report supports its sender's true answer with probability {percent(local.p)}, and any other given "
+            f"answer with {percent(local.q)}."
+        )
+    if isinstance(local, SumModel):
+        return (
+            "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
+            "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
+            "hidden before the shuffles."
+        )
+    if local.guarantee.is_trivial:
+        return "Nothing limits what a report tells about its sender."
+    what = "a report" if local.num_messages == 1 else "all that one person sends"
+    return (
+        f"Any content of {what} is at most {factor_in_digits(local.epsilon0, 'at most')} times as probable after one "
+        "answer as after any other."
+    )
+
+
+def shuffled_by(model: ProtocolModel) -> str:
+    """What shuffles, in words: "a uniform shuffle"."""
+    shuffle = model.shuffle
+    if shuffle.kind == "none":
+        return "no shuffle"
+    if shuffle.labels is LabelMeaning.SUBMITTER:
+        return "random walks"
+    if shuffle.labels is LabelMeaning.STRATUM:
+        return f"a uniform shuffle inside each of {count_of(shuffle.num_labels, 'stratum', 'strata')}"
+    if isinstance(shuffle, ParallelShuffleModel):
+        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles"
+    return f"{'an' if shuffle.kind[0] in 'aeio' else 'a'} {shuffle.kind} shuffle"
 
 
 def _received(flow: DataFlow) -> Step:
     if flow.received is None:
         return Step(name="Received", count="not seen", note="raw answers never came to this stage", secret=True)
-    received, missing = count(flow.received), count(flow.missing)
-    return Step(name="Received", count=received, note="rows in the input", secret=True, left_out=missing)
+    received, lost = count(flow.received), sum(_left_out(flow).values())
+    left_out = count(lost) if lost else None
+    if flow.collected is not None:
+        return Step(
+            name="Received",
+            count=received,
+            note="encrypted reports at the shuffler",
+            left_out=left_out,
+            why_left_out="as said below",
+        )
+    return Step(name="Received", count=received, note="rows in the input", secret=True, left_out=left_out)
 
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
@@ -117,10 +207,7 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
         name, note = "Passed on", "from hand to hand, by random walks"
     else:
         product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
-        by = f"{'an' if model.shuffle.kind[0] in 'aeio' else 'a'} {model.shuffle.kind} shuffle"
-        if isinstance(model.shuffle, ParallelShuffleModel):
-            by = f"{model.shuffle.num_rounds} separate {model.shuffle.round.kind} shuffles"
-        name, note = "Shuffled", f"{product}by {by}"
+        name, note = "Shuffled", f"{product}by {shuffled_by(model)}"
     yield Step(name=name, count=count(users * messages), note=note)
     what = "reports" if messages == 1 else "messages"
     dummies = ", dummies among them" if model.shuffle.dummies else ""
@@ -174,6 +261,10 @@ def _labels(outcome: ColumnOutcome) -> tuple[str, ...]:
         return ()
     if shuffle.labels is LabelMeaning.POSITION:
         return ("The reports are released in the order in which the shuffler put them out.",)
+    if shuffle.labels is LabelMeaning.STRATUM:
+        if not outcome.column.labeled:
+            return ("Each report is released beside the number of its batch; the strata are these batches.",)
+        return (f"Each report is released beside {_quoted(outcome.column.labeled)} of its stratum.",)
     public = outcome.column.public if outcome.column.shuffler.keeps_public else ()
     columns = f" and the public {plural(len(public), 'column')} {_quoted(public)}" if public else ""
     if shuffle.kind == "none":

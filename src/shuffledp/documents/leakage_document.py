@@ -25,7 +25,8 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.statement_document import trusting, with_loss
+from shuffledp.documents.grounds_document import trusting
+from shuffledp.documents.statement_document import with_loss
 from shuffledp.documents.words import as_share, count, hiding
 from shuffledp.leakage import (
     BestGuess,
@@ -34,6 +35,7 @@ from shuffledp.leakage import (
     Vulnerability,
     Way,
 )
+from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.leakage.target_examination import MOST_LISTED, worst_like
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.survey import ColumnOutcome
@@ -62,10 +64,6 @@ _CAPACITIES = {
     "at least": "some belief about the person makes as much of it; others may make more",
     "about": "of the most that any belief, with an aim without losses, makes of it",
 }
-_NUMBERS = (
-    "Not computed for numbers: how well one is guessed depends on what is believed of all possible ones, and on how "
-    "near is near enough. What is promised about any two numbers is at the top of this page."
-)
 ONE_RELEASE = "All of this is about this release of this column alone; the other releases tell more."
 _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 
@@ -109,7 +107,7 @@ def _facts(found: TargetExamination) -> tuple[str, ...]:
     if found.counts_right:
         after, before = change(each)
     sign = {"at most": "<= ", "at least": ">= ", "about": "~ "}.get(relation, "")
-    counted = with_loss(hiding(found.model, "report", "reports"), found.model.local.guarantee)
+    counted = with_loss(hiding(least_hidden(found.model), "report", "reports"), found.model.local.guarantee)
     return f"{'right' if found.counts_right else 'worth'} {sign}{after}", f"before {before}", counted
 
 
@@ -146,7 +144,7 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
     """The best guess for each histogram that can be seen, or why they are not listed."""
     if found.guesses is None:
         many = f"there are more than {MOST_LISTED} histograms"
-        why = many if found.model.shuffle.is_uniform else "their order matters too"
+        why = many if found.model.shuffle.worst_off.is_uniform else "their order matters too"
         not_listed = f"The best guess for each set of reports is not listed: {why}."
         yield from told(not_listed if found.adversary == "uninformed" else "", on=DETAIL | PAGE)
         return
@@ -212,20 +210,22 @@ def _cell(value: float, relation: str, *, counts_right: bool) -> str:
     return as_share(value, relation, decimals=2) if counts_right else _number(value, relation)
 
 
-def leakage_section(outcome: ColumnOutcome) -> Section:
-    """Bars from 0 to 100 percent for each adversary, or one sentence on why there are none."""
+def leakage_section(outcome: ColumnOutcome) -> Section | None:
+    """Bars from 0 to 100 percent for each adversary, or one sentence on why there are none; None for numbers.
+
+    How well a number is guessed depends on what is believed of all possible ones, and on how near is near enough.
+    """
+    if not isinstance(outcome.model.local, FrequencyModel):
+        return None
     return Section(anchor="leakage", title="What can be guessed about one person", blocks=tuple(_learned_of(outcome)))
 
 
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
     """What the page of a release says: all of it, or why not."""
-    local, model, command = outcome.model.local, outcome.model, _command(outcome)
+    model, command, size = outcome.model, _command(outcome), len(outcome.column.randomizer.targets)
     share = told(ONE_RELEASE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
-    if not isinstance(local, FrequencyModel):
-        return (*share, Text(_NUMBERS, on=PAGE))
-    size = count(local.domain_size)
-    if local.domain_size > _MOST_VALUES:
-        why = f"Not computed for this page: it would take long for {size} answers. {command} tries for longer."
+    if size > _MOST_VALUES:
+        why = f"Not computed for this page: it would take long for {count(size)} answers. {command} tries for longer."
         return (*share, Text(why, code=(command,), on=PAGE))
     try:
         found = compare_guaranteed(model, delta=outcome.column.release.delta, sampling=False, method="quick")
@@ -238,43 +238,37 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
         f"This shuffler's own law is known. Of any other that is no more imperfect, the best guess of somebody who "
         f"knows nobody's answer is right at most {worst} of the time."
     )
+    reasons = "; ".join(each.rstrip(".") for each in found.left_out)
     left_out = (
-        "After both, no more is known here than what is promised and what one's own report tells; the smaller is drawn "
-        "as a bound. "
-        f"{command} tries for longer; where it refuses too, --method monte-carlo may give an estimate."
+        f"Not computed for this page: {reasons}. Of what is promised and what one's own report tells, the smaller is "
+        f"drawn as a bound; {command} tries for longer."
     )
     return (
         *told(sentence, role=Role.LEAD, on=PAGE),
         *share,
-        *_drawn(outcome, found, size, command),
+        *_drawn(outcome, found, count(size)),
         *told(known if worst else "", on=PAGE),
-        *told(*(f"Not computed for this page: {reason}" for reason in found.left_out), role=Role.NOTE, on=PAGE),
-        *((Text(left_out, Role.NOTE, code=(command, "--method monte-carlo"), on=PAGE),) if found.left_out else ()),
+        *((Text(left_out, Role.NOTE, code=(command,), on=PAGE),) if found.left_out else ()),
     )
 
 
-def _drawn(outcome: ColumnOutcome, found: Comparison, size: str, command: str) -> Iterable[Block]:
+def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Block]:
     """How to read the bars, the bars for both adversaries, and what they are not."""
-    people = hiding(outcome.model, "person", "people")
+    least = least_hidden(outcome.model)
+    people = f"{hiding(least, 'person', 'people')}{' of the smallest stratum' * (least is not outcome.model)}"
     seedless = any(statement.withdrawn for statement in outcome.release.statements)
-    at_equal_error = (
-        f" These ways do not err alike: shuffling only would publish exact counts, and {command} --compare compares at "
-        "equal error."
-    )
+    at_equal_error = " Shuffling only would publish exact counts."
     yield Text(
-        f"How often the best possible guess about one of the {people} is right, if each of the {size} answers "
-        f"was equally likely before{', for a run without a seed' if seedless else ''}. The gray part of a bar is how "
-        "often it was right before, and the colored part is what has been learned."
+        f"Gray: a guess about one of {people} before, with {size} equally likely answers. In color: what has been "
+        f"learned{', for a run without a seed' if seedless else ''}."
         f"{at_equal_error if outcome.model.shuffle.kind != 'none' else ''}",
-        code=(f"{command} --compare",),
         on=PAGE,
     )
     heads = ("What is done", "Right guesses", "Drawn, from 0 to 100%")
     sides = [Bars(f"Somebody {whom}", heads, bars_of(found, known), "guesses") for known, whom in ADVERSARIES.items()]
     yield Beside(tuple((side,) for side in sides), on=PAGE)
     yield Text(
-        f"{CORRELATED} These numbers are about one belief beforehand and no promise; what is promised, whatever "
-        "anybody believes, is at the top of this page.",
+        f"{CORRELATED} The promise at the top holds whatever anybody believes.",
         bold=(CORRELATED,),
         on=PAGE,
     )
@@ -288,7 +282,8 @@ def worst_of(model: ProtocolModel) -> str:
 
 def _command(outcome: ColumnOutcome) -> str:
     """What asks the library for more about this task."""
-    people = f"--users {outcome.model.num_senders}" if outcome.column.groups is None else "--input FILE"
+    by_input = outcome.column.groups is not None or outcome.column.shuffler.needs_strata
+    people = "--input FILE" if by_input else f"--users {outcome.model.num_senders}"
     several = len(outcome.statements[0].parts) > 1  # perhaps of columns
     return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"
 
@@ -296,8 +291,7 @@ def _command(outcome: ColumnOutcome) -> str:
 def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
     """How often the guess of an adversary is right before anything is seen, and after each protection."""
     before = 100 * found.prior
-    note, value = "nothing has been seen", as_share(found.prior)
-    bars = [Bar(name="Before", note=note, value=value, before=before, length=0.0, style="before")]
+    bars = [Bar(name="Before", value=as_share(found.prior), before=before, length=0.0, style="before")]
     for way in found.ways:
         if (known := getattr(way, adversary)) is not None:
             bars.append(_bar(way.name, known))
@@ -307,7 +301,7 @@ def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
 def _bar(name: str, found: Vulnerability) -> Bar:
     """Drawn up to the upper end."""
     relation, drawn = found.kind.relation, found.value
-    share, note = change(found)[0], {"exactly": "exact"}.get(relation, relation)
+    share, note = change(found)[0], "" if found.kind is Kind.EXACT else relation
     if found.kind is Kind.LOWER_BOUND:
         share, note, drawn = between(found), "lower and upper bound", found.upper
     before, length = 100 * found.prior, max(100 * (min(drawn, 1.0) - found.prior), 0.0)
@@ -339,7 +333,7 @@ def between(found: Vulnerability, *, decimals: int = 1) -> str:
 
 def seen_in(model: ProtocolModel) -> str:
     """What an adversary sees of a protocol."""
-    if model.shuffle.is_uniform:
+    if model.shuffle.worst_off.is_uniform:
         return "the shuffled table"
     alone = [law.counts for law in model.shuffle.position_laws()] == [(1,)]
     return "whose report is whose" if alone else "the reports in their new order"

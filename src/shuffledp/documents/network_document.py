@@ -8,12 +8,11 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
-    Bar,
-    Bars,
     Block,
     Cell,
     Column,
     Document,
+    Fold,
     Medium,
     Pairs,
     Picture,
@@ -25,26 +24,16 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.epsilon_charts import rounds_chart
-from shuffledp.documents.words import NOTHING, count, number, percent
+from shuffledp.documents.walk_blocks import HANDED_IN, LACKING, chance_of, held_bars, trust_blocks
+from shuffledp.documents.words import NOTHING, count
 from shuffledp.laws.walk_distributions import MIXING_TOLERANCE, MixingRounds
 from shuffledp.people.graphs import GraphDescription, PartDescription
 from shuffledp.planning.network_plan import NetworkPlan
 from shuffledp.planning.printed_formulas import PrintedFormula
-from shuffledp.survey import ColumnOutcome, Walked
+from shuffledp.survey import ColumnOutcome
 
-_HANDED_IN = {
-    "all": "Everybody hands in all reports that they hold in the end.",
-    "single": "Everybody hands in one of the reports that they hold in the end, chosen by lot, or a dummy.",
-    "padded": "Everybody hands in equally many reports, with dummies for those that are lacking.",
-}
-_LACKING = {
-    "all": "In the end {} people are expected to hold no report, and hand in nothing.",
-    "single": "In the end {} people are expected to hold no report, and hand in a dummy; of several, one is handed in.",
-    "padded": "In the end {} reports are expected to be lacking, and dummies take their places.",
-}
 _GAP = {"all": ("People who hold none, expected", "hold\nnone")}
 _DUMMIES = ("Dummies, expected", "dummies")
-_MOST_BARS = 8
 _FAR_SMALLER = 100  # times fewer people than the largest part has
 _SETTLED = 1e-8  # error of an eigenvalue that needs no mention
 
@@ -74,7 +63,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
         )
     passed = (
         f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
-        f"{_LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
+        f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
     )
     risks = (  # if trust fails: never a promise
         f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
@@ -89,29 +78,29 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
 
 
 def network_section(outcome: ColumnOutcome) -> Section | None:
-    """What became of walks: the picture, the tables, and what trust is worth; None for any other shuffle."""
+    """What became of walks along graphs: the picture, the tables, and what trust is worth; None for other shuffles."""
     walked = outcome.walked
-    if walked is None:
+    if walked is None or not isinstance(walked.plan, NetworkPlan):
         return None
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     passed = (
         "There is no shuffler: reports went from hand to hand along "
         f"{_graph(plan)}. In each of {count_of(plan.rounds, 'round')} everybody passed every report that they held on "
-        f"to a neighbor chosen by lot. {_HANDED_IN[plan.protocol]}"
+        f"to a neighbor chosen by lot. {HANDED_IN[plan.protocol]}"
     )
     epsilon = in_digits(plan.epsilon, "at most")
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
+    held = held_bars(walked) if plan.protocol == "all" else ()
+    tables = (_rounds(plan, "this task", on=PAGE), *_mixing_table(plan), *held)
     blocks = (
         *told(*plan.warnings, role=Role.DANGER),
         Text(passed, on=PAGE),
         Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
         Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=PAGE),
-        _rounds(plan, "this task", on=PAGE),
-        *_mixing_table(plan),
+        *trust_blocks(plan, epsilon0),
         *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
-        *(_held(walked) if plan.protocol == "all" else ()),
-        *_trust(plan, epsilon0),
+        Fold("All numbers of rounds, mixing times, and who handed in how many", tables, on=PAGE),
     )
     return Section(anchor="network", title="From hand to hand", blocks=blocks)
 
@@ -132,7 +121,7 @@ def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) ->
     would = "would be" if conditional else "is"
     return (
         f"After {count_of(plan.rounds, 'round')} epsilon = {epsilon} {would} guaranteed at delta = {delta:g}; a "
-        f"uniform shuffle of as many people would have {uniform}{plan.at_best}. {_fewest(plan)}"
+        f"uniform shuffle of as many people would have {uniform}. {_fewest(plan)}"
     )
 
 
@@ -175,11 +164,6 @@ def _mixing_table(plan: NetworkPlan) -> Iterable[Table]:
 
 def _mixing_time(rounds: float | None) -> str:
     return NOTHING if rounds is None else "never" if math.isinf(rounds) else f"{rounds:,.1f}"
-
-
-def chance_of(exposure: float) -> str:
-    """In percent, rounded up, but never to certainty."""
-    return "above 99.9%" if 0.999 < exposure < 1 else f"{math.ceil(1000 * exposure) / 10:.1f}%"
 
 
 def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) -> Table:
@@ -247,53 +231,6 @@ def _printed(each: PrintedFormula) -> str:
     return (
         f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{local} prints epsilon = "
         f"{each.epsilon:.4g} here, with delta = {each.delta:g}. It is {each.flag}."
-    )
-
-
-def _held(walked: Walked) -> Iterable[Block]:
-    """How many people handed in none, one, two and so on, the last line being all that hand in more."""
-    people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
-    names = [count(number_of) for number_of in range(len(shown))]
-    if rest:
-        shown.append(rest)
-        names.append(f"{_MOST_BARS} or more")
-    longest = max(shown)
-    bars = tuple(
-        Bar(name=name, value=f"{count(many)} ({percent(many / people)})", length=100 * many / longest)
-        for name, many in zip(names, shown, strict=True)
-    )
-    lacking = number(walked.plan.own.lacking)
-    caption = f"People by the number of reports that they handed in; {lacking} were expected to hand in none"
-    return (
-        Text("Who handed in how many", Role.HEADING, on=PAGE),
-        Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=PAGE),
-    )
-
-
-def _trust(plan: NetworkPlan, epsilon0: float) -> Iterable[Block]:
-    """What is left if people collude, or messages are watched."""
-    yield Text("If trust fails", Role.HEADING, on=PAGE)
-    yield Text(
-        "All of this holds as long as nobody on the way tells the analyst what came from whom, and nobody watches the "
-        "messages. Whoever gets a report in the first round knows whose it is: against a neighbor who tells, only "
-        f"epsilon0 = {number(epsilon0, 'exactly')} is left, and so it is against somebody who watches all messages.",
-        on=PAGE,
-    )
-    if not plan.risks:
-        return
-    heads = tuple(map(Column, ("Share who collude", "Chance that they ever hold a report", "Delta, at least")))
-    rows = tuple(
-        (f"{100 * each.share:.3g}%", chance_of(each.exposure), number(each.delta_at_least, "at least"))
-        for each in plan.risks
-    )
-    caption = "If a share of the people collude with the analyst; numbers to weigh, and no promise"
-    yield Table(caption, heads, rows, label="What collusion costs", on=PAGE)
-    yield Text(
-        "The chance is an average over who colludes, and an upper bound. The last column is for somebody of whose "
-        f"neighbors that share colludes: at epsilon = {number(epsilon0 / 2)}, half of epsilon0, no smaller delta holds "
-        "for the worst randomizer of this epsilon0.",
-        Role.NOTE,
-        on=PAGE,
     )
 
 

@@ -1,5 +1,6 @@
 """A document as a page: one self-contained HTML file, and its charts as files beside it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,21 @@ from typing import TYPE_CHECKING
 
 from shuffledp._version import __version__
 from shuffledp.core.text import printable
-from shuffledp.documents.document import PAGE, Beside, Block, Chart, Document, Fold, Picture, Promise, Section, Text
+from shuffledp.documents.document import (
+    PAGE,
+    Beside,
+    Block,
+    Chart,
+    Document,
+    Fold,
+    Picture,
+    Place,
+    Promise,
+    Role,
+    Section,
+    Tag,
+    Text,
+)
 from shuffledp.documents.drawing import DARK, LIGHT, Drawn, draw
 from shuffledp.documents.words import shortened
 
@@ -16,6 +31,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _LONGEST_HEADING = 50
+_POWER = re.compile(r"\b\d[\d.]*e-\d+")
 _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
@@ -74,10 +90,9 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
     """
     drawings = {} if drawn is None else drawn
     environment = _environment(drawings, tuple(endings))
-    sections = [*([_opening(document.promise)] if document.promise is not None else []), *document.sections]
     html = environment.get_template("page.html.j2").render(
         page=document,
-        sections=[section for section in sections if any(PAGE in block.on for block in section.blocks)],
+        sections=_arranged(document),
         light=LIGHT,
         dark=DARK,
         version=__version__,
@@ -86,9 +101,10 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
 
 
 def top_of(document: Document) -> str:
-    """The top of a document for a notebook: the promise, without its pictures, and the sections; styles stay inside."""
+    """The top of a document for a notebook, in the order of its page; styles stay inside."""
     template = _environment({}, ()).get_template("notebook.html.j2")
-    return printable(template.render(page=document, light=LIGHT, dark=DARK), lines=True)
+    sections = _arranged(document)
+    return printable(template.render(page=document, sections=sections, light=LIGHT, dark=DARK), lines=True)
 
 
 def is_audit_page(file: Path) -> bool:
@@ -100,11 +116,31 @@ def is_audit_page(file: Path) -> bool:
     return content.startswith(_MARKS[0]) and _MARKS[1] in content
 
 
-def _opening(promise: Promise) -> Section:
-    """The promise as the first section: meaning and trust beside each other."""
-    sides: tuple[Block, ...] = (Beside((promise.meaning, promise.trust)),) if promise.trust else promise.meaning
-    blocks = (*promise.headline, *sides, *promise.grounds)
-    return Section(anchor="statement", title=promise.title, blocks=blocks)
+def _arranged(document: Document) -> list[Section]:
+    """The sections in the order of a page: promise and results, what they mean, the details, why, and the origin."""
+    first, dangers = list[Section](), [each for each in document.dangers if PAGE in each.on]
+    further = {place: [each for each in document.sections if each.place is place] for place in Place}
+    promise, why = document.promise, list[Section]()
+    if promise is not None:
+        first = [_opening(document, promise, dangers)]
+        meaning = (Beside((promise.meaning, promise.trust)),) if _is_on_page(promise.meaning) else promise.trust
+        further[Place.DETAILS].insert(0, Section(anchor="meaning", title="Meaning", blocks=meaning))
+        why = [Section(anchor="grounds", title="Why it holds", blocks=promise.grounds)]
+    later = [*further[Place.RESULTS], *further[Place.DETAILS], *why, *further[Place.ORIGIN]]
+    said_once = (replace(each, blocks=tuple(block for block in each.blocks if block not in dangers)) for each in later)
+    return [section for section in (*first, *said_once) if _is_on_page(section.blocks)]
+
+
+def _opening(document: Document, promise: Promise, dangers: list[Text]) -> Section:
+    """Dangers, the results beside the promise, and both in a sentence."""
+    promised = tuple(block for block in promise.headline if block not in dangers)
+    blocks: tuple[Block, ...] = (Beside((document.results, promised), "opening"),) if document.results else promised
+    quote = (Text(document.quote, Role.QUOTE, tags=(Tag("To quote", "quiet"),)),) if document.quote else ()
+    return Section(anchor="statement", title=promise.title, blocks=(*dangers, *blocks, *quote))
+
+
+def _is_on_page(blocks: Iterable[Block]) -> bool:
+    return any(PAGE in block.on for block in blocks)
 
 
 def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Environment":
@@ -127,13 +163,14 @@ def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Envir
     environment.filters["files"] = lambda chart: " and ".join(f"{chart.name}{ending}" for ending in endings)
     environment.filters["drawn"] = drawn
     environment.filters["marked"] = _marked
+    environment.filters["unbroken"] = _unbroken
     environment.tests["on_page"] = lambda medium: PAGE in medium
     return environment
 
 
 def _marked(text: Text) -> "Markup":
     """The text with its pieces that stand out."""
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
     marks: Mapping[str, str] = dict.fromkeys(text.code, "code") | dict.fromkeys(text.bold, "b")
     rest, html = text.text, Markup()
@@ -142,6 +179,13 @@ def _marked(text: Text) -> "Markup":
         if not found:
             break
         place, piece = min(found)
-        html += escape(rest[:place]) + Markup("<{0}>{1}</{0}>").format(marks[piece], piece)
+        html += _unbroken(rest[:place]) + Markup("<{0}>{1}</{0}>").format(marks[piece], piece)
         rest = rest[place + len(piece) :]
-    return html + escape(rest)
+    return html + _unbroken(rest)
+
+
+def _unbroken(text: str) -> "Markup":
+    """The text, in which no line ends inside a number such as 1e-06."""
+    from markupsafe import Markup, escape
+
+    return Markup(_POWER.sub(r'<span class="nowrap">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped before)

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-
-import numpy as np
+from typing import Any
 
 from shuffledp.accounting import ReidentificationBound
 from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
@@ -19,14 +18,15 @@ from shuffledp.documents.document import (
     Column,
     Fold,
     Picture,
+    Place,
     Role,
     Section,
     Table,
     Text,
     told,
 )
-from shuffledp.documents.estimate_charts import most_varied, place_charts, place_name
 from shuffledp.documents.estimate_document import scale_of
+from shuffledp.documents.place_charts import most_varied, place_charts, place_name
 from shuffledp.documents.words import NOTHING, Scale, count, number, percent
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
@@ -245,10 +245,10 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     if regional is None or section is None:
         return None
     scale, mixing = scale_of(outcome.release), regional.mixing
-    drawn = most_varied(regional, outcome.release.estimate, scale, outcome.column.value)
+    beside: dict[str, Any] = {"people": regional.people, "unshuffled_error": regional.unshuffled_error}
+    drawn = most_varied(regional.estimate, outcome.release.estimate, scale, outcome.column.value, **beside)
     opening = _opening(mixing, section, len(drawn.where))
-    ratio = float(np.median(drawn.margin / np.maximum(drawn.unshuffled, 1e-300)))
-    wider = f"{ratio:.2f} times as wide as" if ratio >= 1.005 else "hardly wider than"
+    wider = f"{drawn.widening:.2f} times as wide as" if drawn.widening >= 1.005 else "hardly wider than"
     average = (
         "Each estimate is of the average answer that lies in the place\u2019s slots: that of the place itself, "
         "smoothed over where reports may land. Its interval covers randomizing and shuffling together, and is "
@@ -260,9 +260,9 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
         Text(f"{average} {_left_out(regional.left_out)}".rstrip(), on=PAGE),
         *told(_slots(regional, section), on=PAGE),
         *(Picture(chart, on=PAGE) for chart in place_charts(drawn)),
-        _every_place(regional, scale),
+        _every_place(regional, scale, wider=drawn.is_wider),
     )
-    return Section(anchor="places", title="Estimates by place", blocks=blocks)
+    return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
 
 
 def _on_terminal(regional: Regional) -> str:
@@ -298,6 +298,8 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
             f"The shuffle mixes almost everybody with everybody. {stays}. Places can hardly be compared: what they "
             "have of their own is lost, all estimates are about that for everybody, and most of what differs is chance."
         )
+    if mixing.kept_uniform == 1:
+        return f"{stays}. {_landing(mixing, section)}"
     kept = (mixing.kept - mixing.kept_uniform) / (1 - mixing.kept_uniform)
     if kept < _FEW:
         return f"Few reports stay in their group. {stays}. {_landing(mixing, section)}"
@@ -337,8 +339,8 @@ def _slots(regional: Regional, section: GroupsSection) -> str:
     return f"{kind} The file places.csv says whose slot is in which of them: public information, as the groups are."
 
 
-def _every_place(regional: Regional, scale: Scale) -> Fold:
-    """The estimates of all places, or of the first of very many."""
+def _every_place(regional: Regional, scale: Scale, *, wider: bool) -> Fold:
+    """The estimates of all places, or of the first of very many; what no shuffling would give only if that differs."""
     estimate = regional.estimate
     unshuffled = replace(estimate, standard_error=regional.unshuffled_error).margin
     targets = max(1, len(estimate.target) // len(regional.people))
@@ -351,17 +353,15 @@ def _every_place(regional: Regional, scale: Scale) -> Fold:
             Cell(text=scale.text(value), bold=True),
             scale.text(low),
             scale.text(high),
-            f"\u00b1{scale.text(margin)}",
+            *([f"\u00b1{scale.text(margin)}"] if wider else []),
         )
         for row, (place, target, value, low, high, margin) in enumerate(
             zip(estimate.where or (), estimate.target, *numbers, strict=True)
         )
     )
-    caption = (
-        f"Estimates by place, with {estimate.level * 100:.4g}% intervals, and the half width of those that there would "
-        "be without shuffling"
-    )
-    heads = ("Place", "People", scale.noun, "Estimate", "From", "To", "Unshuffled")
+    without = ", and the half width of those that there would be without shuffling" * wider
+    caption = f"Estimates by place, with {estimate.level * 100:.4g}% intervals{without}"
+    heads = ("Place", "People", scale.noun, "Estimate", "From", "To", *(["Unshuffled"] if wider else []))
     further = f" ({count(len(rows) - _MOST_ROWS)} more in estimates.csv)" if len(rows) > _MOST_ROWS else ""
     table = Table(caption, tuple(map(Column, heads)), rows[:_MOST_ROWS], label="Estimates by place")
     summary = f"{'All' if not further else 'The first'} {min(len(rows), _MOST_ROWS)} estimates as a table{further}"

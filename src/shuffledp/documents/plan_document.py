@@ -20,14 +20,15 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.network_document import network_plan_blocks
 from shuffledp.documents.place_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
+from shuffledp.documents.strata_document import strata_plan_section
 from shuffledp.documents.words import small_sample
 from shuffledp.planning.mechanism_choice import Option
-from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan
+from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan, StratifiedSection
 
 if TYPE_CHECKING:
+    from shuffledp.planning import WalksPlan
     from shuffledp.planning.people_needed import PeoplePlan
 
 _SAYS_NOTHING = "says nothing at this size"
@@ -44,10 +45,12 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     promise, sections = promise_of(plan.statements, people), list[Section]()
     if plan.groups is not None and plan.task.groups is not None:
         sections.append(groups_plan_section(plan.groups, plan.task.groups))
+    if plan.strata is not None and isinstance(plan.task.shuffler, StratifiedSection):
+        sections.append(strata_plan_section(plan.strata, plan.task.shuffler, plan.num_users))
     sections.append(Section(anchor="dangers", title="", blocks=told(*plan.warnings, role=Role.DANGER)))
     for column in plan.columns:
         network, delta = column.network, plan.task.release.delta
-        walks = () if network is None else network_plan_blocks(network, delta, column.chosen.report_bits, table=table)
+        walks = () if network is None else _walks(network, delta, column.chosen.report_bits, table=table)
         own = next(each for each in plan.task.columns if each.value == column.value)
         small = small_sample(own, plan.num_users, column.chosen.error)
         blocks = (*walks, *_column(column, f" {small}" if small else ""))
@@ -58,6 +61,17 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         promise=replace(promise, headline=(*told(*_people(plan)), *promise.headline)),
         sections=tuple(sections),
     )
+
+
+def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
+    """What walks do, along graphs or on an overlay."""
+    from shuffledp.documents.network_document import network_plan_blocks
+    from shuffledp.documents.overlay_document import overlay_plan_blocks
+    from shuffledp.planning import OverlayPlan
+
+    if isinstance(plan, OverlayPlan):
+        return overlay_plan_blocks(plan, delta, bits)
+    return network_plan_blocks(plan, delta, bits, table=table)
 
 
 def _people(plan: Plan) -> Iterable[str]:

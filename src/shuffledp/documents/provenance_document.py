@@ -1,6 +1,5 @@
 """How a result was made, and what is needed to check that it is of the same task, in words: never data."""
 
-import json
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,9 +10,9 @@ from shuffledp._version import __version__
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
-from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Role, Section, Text, told
+from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Place, Role, Section, Text, told
 from shuffledp.documents.words import NOTHING, count
-from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
+from shuffledp.survey import Column, ColumnOutcome, Outcome, Task, joint_name
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
@@ -27,56 +26,53 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
     counted = {each for release in outcome.earlier for each in release.counted}
     covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
     again = f"A further release about the same people adds to the loss: what is promised here covers {covered}."
+    facts = Beside((_parameters("The task, fixed beforehand", task), tuple(_versions(task, outcome.files))))
     blocks = (
         Code(command, on=PAGE),
         *told(repeats, "" if outcome.seeded else again, on=PAGE),
-        Beside(
-            (_parameters("The task, fixed beforehand", task), (*_versions(task), *_files(outcome.files))),
-            look="columns apart",
-            on=PAGE,
-        ),
+        *told("statement.json has all of this as data, with the hypotheses of each theorem.", on=PAGE),
+        Fold("Parameters, versions and digests", (facts,), on=PAGE),
     )
-    return Section(anchor="reproduction", title="How it was made", blocks=blocks)
+    return Section(anchor="reproduction", title="How it was made", blocks=blocks, place=Place.ORIGIN)
 
 
 def model_section(model: ProtocolModel) -> Section:
     """The public description of what was run, where no task fixed it."""
     blocks: tuple[Block, ...] = (Pairs(tuple(parameters_of(model.to_dict())), on=PAGE),)
-    return Section(anchor="provenance", title="How it was made", blocks=blocks)
+    return Section(anchor="provenance", title="How it was made", blocks=blocks, place=Place.ORIGIN)
 
 
 def task_section(task: Column | Task) -> Section:
     """All parameters, and what it takes to check that it is the same task."""
-    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task))), on=PAGE),)
+    blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 
 
 def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Every entry of a task as (dotted key, text)."""
     if isinstance(task.get("value"), list):  # the randomizers of blocks go under the names of their columns
-        task = dict(task) | {"value": {block["column"]: block["randomizer"] for block in task["value"]}}
+        blocks = {joint_name(each.get("columns", [each.get("column")])): _how(each) for each in task["value"]}
+        task = dict(task) | {"value": blocks}
     return list(_flat(task))
 
 
+def _how(block: Mapping[str, Any]) -> Any:
+    """How the answers of a block are randomized."""
+    return block["protocol"] if "protocol" in block else block["randomizer"]
+
+
 def _parameters(title: str, task: Column | Task) -> tuple[Block, ...]:
-    return (Text(title, Role.HEADING), Pairs(tuple(parameters_of(task.to_dict()))))
+    said = tuple((key, text) for key, text in parameters_of(task.to_dict()) if text != NOTHING)
+    return (Text(title, Role.HEADING), Pairs(said))
 
 
-def _versions(task: Column | Task) -> Iterable[Block]:
-    """What the numbers were made with, and the digest of the task with the text that it is of."""
+def _versions(task: Column | Task, files: Mapping[str, str]) -> Iterable[Block]:
+    """What the numbers were made with, and the digests of the task and of files."""
     versions = {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
     yield Text("Versions", Role.HEADING)
     yield Pairs(tuple(versions.items()))
-    yield Text("Digest of the task", Role.HEADING)
-    yield Code((task.sha256,), "digest")
-    canonical = json.dumps(task.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    yield Fold("The text it is the SHA-256 of", (Code((canonical,)),))
-
-
-def _files(files: Mapping[str, str]) -> Iterable[Block]:
-    if files:
-        yield Text("Files, with their SHA-256", Role.HEADING)
-        yield Pairs(tuple(files.items()), "files")
+    yield Text("Digests (SHA-256)", Role.HEADING)
+    yield Pairs((("the task", task.sha256), *files.items()), "files")
 
 
 def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
@@ -90,10 +86,7 @@ def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
         return (*_ALL_STAGES, *earlier, "--seed N"), (
             "The same input and seed give the same numbers: so nothing is promised."
         )
-    return (*_ALL_STAGES, *earlier), (
-        "Each run randomizes afresh, so the estimates will differ, by about their standard errors; the statements will "
-        "not."
-    )
+    return (*_ALL_STAGES, *earlier), ("Each run randomizes afresh: the estimates will differ, the statements will not.")
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

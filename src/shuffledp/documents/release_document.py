@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
@@ -14,33 +16,31 @@ from shuffledp.documents.document import (
     TERMINAL,
     Block,
     Document,
-    Fold,
     Link,
     Medium,
-    Picture,
+    Place,
     Role,
     Section,
     told,
 )
-from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.estimate_document import (
     beside_section,
     clipping_of,
+    drawn_estimates,
     errors_section,
     estimates_section,
-    estimates_table,
-    scale_of,
+    estimates_tables,
 )
 from shuffledp.documents.flow_document import flow_section
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.provenance_document import model_section, provenance_section
+from shuffledp.documents.result_document import quote_of, results_of
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import sent
 from shuffledp.pipeline import Release
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
 
 RELEASE_PAGE = "release.html"
-_MOST_ROWS_UNFOLDED = 12
 
 
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
@@ -52,18 +52,28 @@ def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
         yield groups_section(outcome)
 
 
+def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
+    """What there is by region, and the strata; nothing for any other shuffle."""
+    if outcome.stratified is not None:
+        from shuffledp.documents.strata_document import strata_sections
+
+        yield from strata_sections(outcome)
+
+
 def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """What became of walks along a graph; nothing for any other shuffle."""
+    """What became of walks along a graph or on an overlay; nothing for any other shuffle."""
     if outcome.walked is not None:
         from shuffledp.documents.network_document import network_section
+        from shuffledp.documents.overlay_document import overlay_section
 
         yield network_section(outcome)
+        yield overlay_section(outcome)
 
 
 def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """What only a page has room for."""
     yield errors_section(outcome.release)
-    for make in (beside_section, accounting_section, leakage_section, provenance_section):
+    for make in (beside_section, leakage_section, accounting_section, provenance_section):
         yield make(outcome)
 
 
@@ -71,17 +81,18 @@ def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
 SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
     lambda outcome: [flow_section(outcome), estimates_section(outcome)],
     by_place,
+    by_strata,
     by_walks,
     on_page,
 )
 
 
-def column_document(outcome: ColumnOutcome) -> Document:
-    """The release of one private column."""
+def column_document(outcome: ColumnOutcome, *, day: str = "") -> Document:
+    """The release of one private column; with the ``day`` of the release it says how to quote it."""
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
     counted = sent(outcome.model, outcome.flow.released)
-    summary = f"{counted} about the private column"
-    return _document(outcome, outcome.column, sections, summary, counted)
+    summary = f"{counted} about the private {'columns' if outcome.column.columns else 'column'}"
+    return _document(outcome, outcome.column, sections, summary, counted=counted, day=day)
 
 
 def release_top(release: Release) -> Document:
@@ -97,28 +108,30 @@ def outcome_top(outcome: Outcome) -> Document:
 
 
 def _in_short(release: Release, column: str = "") -> Section:
-    heading = told(column, role=Role.HEADING)
-    return Section(anchor="estimates", title="Estimates", blocks=(*heading, estimates_table(release)))
+    heading, place = told(column, role=Role.HEADING), Place.RESULTS
+    return Section(anchor="estimates", title="Estimates", blocks=(*heading, *estimates_tables(release)), place=place)
 
 
-def _untitled(release: Release, sections: list[Section]) -> Document:
-    return Document(
+def _untitled(release: Release, sections: list[Section], *, day: str = "") -> Document:
+    document = Document(
         title=f"Estimated {release.estimate.statistic}",
         kicker=_kicker(release),
         summary=f"From {sent(release.model, release.num_reports)}.",
         withdrawn=_withdrawn(release),
         promise=promise_of(release.statements),
+        results=results_of([("", release)]),
         sections=tuple(sections),
     )
+    return _released(document, [("", release)], release.statements[0], day=day)
 
 
 def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> None:
     """Write the page of a release that no task describes, and its picture."""
     estimate = release.estimate
-    chart = Picture(estimates_chart(estimate, scale_of(release), estimate.statistic), on=PAGE)
-    drawn = Section(anchor="estimates", title="Estimates", blocks=(chart, estimates_table(release)))
+    blocks = drawn_estimates(release, estimate.statistic)
+    drawn = Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
     sections = [drawn, *filter(None, [errors_section(release)]), model_section(release.model)]
-    page.write_page(_untitled(release, sections), folder, RELEASE_PAGE, png=png)
+    page.write_page(_untitled(release, sections, day=_today()), folder, RELEASE_PAGE, png=png)
 
 
 def write_release(
@@ -126,37 +139,69 @@ def write_release(
 ) -> tuple[Outcome, Document]:
     """Write the page of each private column, and one about all blocks; the outcome with digests, and the last page."""
     columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, png=png, figures=figures)
+    day = _today()
     for name, column in outcome.columns.items():
-        documents[name] = document = column_document(column)
+        documents[name] = document = column_document(column, day=day)
         columns[name] = column.with_files(folder / name, write(document, folder / name))
     outcome = replace(outcome, columns=columns)
     if not outcome.task.in_blocks:
         return outcome, document
-    document = joint_document(outcome, documents)
+    document = joint_document(outcome, documents, day=day)
     return outcome.with_files(folder, write(document, folder)), document
 
 
-def joint_document(outcome: Outcome, columns: Mapping[str, Document]) -> Document:
+def joint_document(outcome: Outcome, columns: Mapping[str, Document], *, day: str = "") -> Document:
     """The release of several columns: what holds for one person over all, then each, by its folder, in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
     counted = count_of(len(columns), "column")
-    return _document(outcome, outcome.task, [*sections, provenance_section(outcome)], summary, counted)
+    sections.append(provenance_section(outcome))
+    return _document(outcome, outcome.task, sections, summary, counted=counted, day=day)
 
 
 def _document(
-    outcome: ColumnOutcome | Outcome, task: Column | Task, sections: list[Section], summary: str, counted: str = ""
+    outcome: ColumnOutcome | Outcome,
+    task: Column | Task,
+    sections: list[Section],
+    summary: str,
+    *,
+    counted: str = "",
+    day: str = "",
 ) -> Document:
-    return Document(
+    parts = list(outcome.columns.values()) if isinstance(outcome, Outcome) else [outcome]
+    releases = [(part.column.value, part.release) for part in parts]
+    document = Document(
         title=task.name,
         digest=task.sha256,
         kicker=_kicker(outcome),
         summary=summary,
-        values=tuple(column.value for column in (task.columns if isinstance(task, Task) else [task])),
+        values=tuple(name for name, _ in releases),
         withdrawn=_withdrawn(outcome),
         promise=promise_of(outcome.statements, counted),
+        results=results_of(releases),
         sections=tuple(sections),
     )
+    return _released(document, releases, outcome.statements[0], day=day, contact=task.release.contact)
+
+
+def _released(
+    document: Document,
+    releases: list[tuple[str, Release]],
+    statement: PrivacyStatement,
+    *,
+    day: str,
+    contact: str | None = None,
+) -> Document:
+    """The document with the day and the people of its release, as far as there was one, and a sentence to quote."""
+    if not day:
+        return document
+    byline = f"{'Made' if document.withdrawn else 'Released'} on {day}{f' by {contact}' if contact else ''}."
+    return replace(document, byline=byline, quote=quote_of(releases, statement, day=day, contact=contact))
+
+
+def _today() -> str:
+    """The day in UTC: the only thing on a page that another run of the same task changes by itself."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
@@ -184,23 +229,17 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
     how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
     without = f"{count_of(missing, 'person', 'people')} without an answer left out." if missing else ""
     name, value = f"estimates-{folder}", outcome.column.label
-    table: Block = estimates_table(outcome.release, f" of {value}")
-    if len(outcome.release.estimate.target) > _MOST_ROWS_UNFOLDED:
-        summary = f"All {len(outcome.release.estimate.target)} estimates as a table"
-        table = Fold(summary, (table,), on=PAGE)
-    chart = estimates_chart(outcome.release.estimate, scale_of(outcome.release), outcome.column.value, name=name)
-    onward = (
-        ": its own share of the loss, every theorem, what can be guessed about one person, where its errors come from, "
-        "and its files."
-    )
+    drawn = drawn_estimates(outcome.release, outcome.column.value, name=name, alone=False, whose=f" of {value}")
+    onward = ": its own share of the loss, what can be guessed about one person, its errors and its files."
+    # Estimates first: on a terminal their table bears the title.
+    estimates_first = sorted(document.sections, key=lambda section: section.anchor != "estimates")
     blocks = (
-        *(block for section in document.sections for block in section.blocks if block.on & (TERMINAL | DETAIL)),
+        *(block for section in estimates_first for block in section.blocks if block.on & (TERMINAL | DETAIL)),
         *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
-        Picture(chart, has_files=False, on=PAGE),
-        table,
+        *drawn,
         Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )
-    return Section(anchor=f"column-{folder}", title=value, blocks=blocks, titled=Medium.BOTH)
+    return Section(anchor=f"column-{folder}", title=value, blocks=blocks, titled=Medium.BOTH, place=Place.RESULTS)
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:

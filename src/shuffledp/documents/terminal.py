@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -73,9 +74,19 @@ def show(document: Document, console: Console, *, detail: bool = False) -> None:
         for part in (promise.headline, promise.meaning, promise.trust, promise.grounds):
             show_blocks(part, console, media)
     for section in document.sections:
-        if media & section.titled:
-            console.print(Line(f"\n{printable(section.title)}", style="bold"))
-        show_blocks(section.blocks, console, media)
+        blocks, title = [block for block in section.blocks if media & block.on], printable(section.title)
+        if media & section.titled and blocks and isinstance(table := blocks[0], Table) and len(title) <= _NAME:
+            blocks[0] = _under(title, table)
+            console.print()
+        elif media & section.titled:
+            console.print(Line(f"\n{title}", style="bold"))
+        show_blocks(blocks, console, media)
+
+
+def _under(title: str, table: Table) -> Table:
+    """A table whose head bears the title of its section, which saves a line."""
+    first, *others = table.columns
+    return replace(table, columns=(replace(first, brief=f"{title}: {first.head}"), *others))
 
 
 def _in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:

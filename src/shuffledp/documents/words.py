@@ -79,7 +79,7 @@ def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
         return ""
     who = count_of(people, "answer tells", "answers tell")
     points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"
-    return f"This is a small sample: {who} a share to about {points}."
+    return f"A small sample: {who} a share to about {points}."
 
 
 def listed(items: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
-"""The private column of an input, read batch after batch: categories, numbers and lists, and never an answer shown."""
+"""The private column of an input, or two, read batch after batch: categories, numbers, lists; no answer is shown."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, cast
 
@@ -9,12 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
+from shuffledp.core.text import names_of, plural
 from shuffledp.files.reading import RowProblem, as_floats, is_number, is_text, plain, searchable, type_name
 from shuffledp.randomizers import NORM_TOLERANCE
 from shuffledp.randomizers.inputs import Category, listed
-from shuffledp.survey import Column, Missing, NumberSection, SplitAndMixSection
+from shuffledp.survey import BinnedSection, Column, Missing, NumberSection, SplitAndMixSection
 
 _NAN = r"^\s*[+-]?(?i:nan)\s*$"  # a missing answer in a text, as NaN is among numbers
+_REMEDY_OF_CATEGORIES = ' To go on without them, write missing = "drop" in the task (or "category").'
 _TOLERANCE = 1e-9  # by which the sum of a list may exceed its limit, in units of it, unless it holds whole numbers
 
 
@@ -30,6 +33,7 @@ class AnswerReader(ABC):
 
     def __init__(self, column: Column) -> None:
         self._column = column
+        self._name = f"{plural(len(column.inputs), 'column')} {' and '.join(map(repr, column.inputs))}"
         self._missing = RowProblem("hold an answer in every row", "are missing", self.remedy)
         self.received = 0
 
@@ -37,6 +41,11 @@ class AnswerReader(ABC):
     def clipped(self) -> int:
         """How many answers have been moved to an end of the range so far; unprotected, so not for publication."""
         return 0
+
+    def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What `read` says of the private column of a batch; two columns are the fields of one."""
+        columns = [batch.column(name) for name in self._column.inputs]
+        return self.read(columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, names=["", ""]))
 
     @abstractmethod
     def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -50,7 +59,15 @@ class AnswerReader(ABC):
         """Refuse the input if any answer does not fit, or is missing where the task refuses that."""
         refused = (self._missing,) if self._column.missing is Missing.REFUSE else ()
         for problem in (*self._problems(), *refused):
-            problem.require_none(f"column {self._column.value!r}", self.received)
+            problem.require_none(self._name, self.received)
+
+    def _coded(
+        self, codes: NDArray[np.int64], wrong: NDArray[np.bool_], missing: NDArray[np.bool_], size: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Numbers of answers that are kept, and the mask of these; a missing one has the next if the task says so."""
+        if self._column.missing is not Missing.CATEGORY:
+            wrong = wrong | missing
+        return np.where(missing, size, codes)[~wrong], ~wrong
 
     def _count(self, missing: NDArray[np.bool_]) -> None:
         self._missing.add(missing, self.received)
@@ -67,27 +84,30 @@ class AnswerReader(ABC):
 class CategoryReader(AnswerReader):
     """Reader of answers that are categories: the numbers of these."""
 
-    remedy = AnswerReader.remedy.removesuffix(".") + ' (or "category").'
+    remedy = _REMEDY_OF_CATEGORIES
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, place: int = 0) -> None:
         super().__init__(column)
-        self._categories = column.randomizer.categories_of_answers
-        written = listed(column.randomizer.targets[: len(self._categories)])
-        self._unknown = RowProblem(f"hold only the task's categories {written}, exactly")
+        self._name = f"column {column.inputs[place]!r}"
+        self._categories = column.randomizer.categories_of_answers[place]
+        self._unknown = RowProblem(f"hold only the task's categories {listed(names_of(self._categories))}, exactly")
         self._arrays: dict[pa.DataType, pa.Array] = {}
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Numbers of the answers that are kept, and for each row of the batch whether it is kept."""
+        return self._coded(*self.encoded(column), len(self._categories))
+
+    def encoded(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Numbers of the answers, and the masks of those that are no category, and of missing ones."""
         codes, missing = self._encode(column)
         unknown = (codes < 0) & ~missing
         self._unknown.add(unknown, self.received)
         self._count(missing)
-        if self._column.missing is Missing.CATEGORY:
-            codes[missing] = len(self._categories)
-            kept = ~unknown
-        else:
-            kept = ~(unknown | missing)
-        return codes[kept], kept
+        return codes, unknown, missing
+
+    def require_categories(self) -> None:
+        """Refuse the input if an answer is no category, whatever the task says of missing ones."""
+        self._unknown.require_none(self._name, self.received)
 
     def _problems(self) -> tuple[RowProblem, ...]:
         return (self._unknown,)
@@ -125,14 +145,13 @@ class CategoryReader(AnswerReader):
         if pa.types.is_null(kind):
             return pa.nulls(0)
         if is_text(kind):
-            return pa.array(self._column.randomizer.targets[: len(self._categories)], kind)
+            return pa.array(names_of(self._categories), kind)
         wanted = type(self._categories[0])
         if (wanted is bool and pa.types.is_boolean(kind)) or (wanted is int and is_number(kind)):
             return pa.array([_as_scalar(category, kind) for category in self._categories], kind)
         name = {bool: "true/false", int: "whole numbers"}.get(wanted, "text")
         raise InputDataError(
-            f"column {self._column.value!r} must hold {name}, as the task's categories do; its type is "
-            f"{type_name(kind)}."
+            f"{self._name} must hold {name}, as the task's categories do; its type is {type_name(kind)}."
         )
 
 
@@ -144,16 +163,45 @@ def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(None, kind)
 
 
+class PairReader(AnswerReader):
+    """Reader of two columns whose answers are randomized jointly: the numbers of pairs; who left one out left both."""
+
+    remedy = _REMEDY_OF_CATEGORIES
+
+    def __init__(self, column: Column) -> None:
+        super().__init__(column)
+        self._readers = [CategoryReader(column, place) for place in range(2)]
+        self._sizes = [len(each) for each in column.randomizer.categories_of_answers]
+
+    def read(self, column: pa.StructArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Numbers of the pairs that are kept, and for each row of the batch whether it is kept."""
+        read = zip(self._readers, column.flatten(), strict=True)
+        (first, *wrong_first), (second, *wrong_second) = (reader.encoded(field) for reader, field in read)
+        unknown, missing = (one | other for one, other in zip(wrong_first, wrong_second, strict=True))
+        self._count(missing)
+        return self._coded(first * self._sizes[1] + second, unknown, missing, math.prod(self._sizes))
+
+    def _problems(self) -> tuple[RowProblem, ...]:
+        return ()
+
+    def finish(self) -> None:
+        """Refuse the input if any answer does not fit, or is missing where the task refuses that."""
+        for reader in self._readers:
+            reader.require_categories()
+        super().finish()
+
+
 class NumberReader(AnswerReader):
     """Reader of answers that are numbers in a range; those outside are moved to its nearer end if the task says so."""
 
     def __init__(self, column: Column) -> None:
         super().__init__(column)
-        self._section = section = cast("NumberSection | SplitAndMixSection", column.randomizer)
+        self._section = section = cast("NumberSection | SplitAndMixSection | BinnedSection", column.randomizer)
+        self._lower, self._upper = section.ends
         self._unreadable = RowProblem("hold finite numbers")
         self._broken = RowProblem("hold whole numbers", "answers are others")
         self._outside = RowProblem(
-            f"hold numbers from {section.lower!r} to {section.upper!r}",
+            f"hold numbers from {self._lower!r} to {self._upper!r}",
             "are outside",
             f' To move them to the nearer end, write out_of_range = "clip" in the task\'s {section.title}.',
         )
@@ -165,21 +213,26 @@ class NumberReader(AnswerReader):
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The numbers that are kept, clipped if the task says so, and for each row of the batch whether it is kept."""
-        lower, upper = self._section.lower, self._section.upper
+        numbers, wrong, missing = self._clipped(column)
+        kept = ~(wrong | missing)
+        return numbers[kept], kept
+
+    def _clipped(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Numbers, clipped if the task says so, and the masks of those that do not fit, and of missing ones."""
         numbers, missing = self._parse(column)
         unreadable = ~np.isfinite(numbers) & ~missing
-        outside = ((numbers < lower) | (numbers > upper)) & ~unreadable & ~missing
+        outside = ((numbers < self._lower) | (numbers > self._upper)) & ~unreadable & ~missing
         self._unreadable.add(unreadable, self.received)
         self._outside.add(outside, self.received)
-        kept = ~(unreadable | missing)
+        wrong = unreadable
         if self._section.integer:
-            broken = kept & (numbers != np.rint(numbers))
+            broken = ~(unreadable | missing) & (numbers != np.rint(numbers))
             self._broken.add(broken, self.received)
-            kept &= ~broken
+            wrong = wrong | broken
         self._count(missing)
         if not self._section.clips:
-            kept &= ~outside
-        return np.clip(numbers[kept], lower, upper), kept
+            wrong = wrong | outside
+        return np.clip(numbers, self._lower, self._upper), wrong, missing
 
     def _problems(self) -> tuple[RowProblem, ...]:
         return (self._unreadable, self._broken, *(() if self._section.clips else (self._outside,)))
@@ -191,6 +244,22 @@ class NumberReader(AnswerReader):
         if is_text(column.type):
             missing |= np.asarray(pc.match_substring_regex(column, _NAN).fill_null(False))
         return as_floats(column, f"column {self._column.value!r}"), missing
+
+
+class BinReader(NumberReader):
+    """Reader of numbers that are put into bins: the numbers of these."""
+
+    remedy = _REMEDY_OF_CATEGORIES
+
+    def __init__(self, column: Column) -> None:
+        super().__init__(column)
+        self._bins = cast(BinnedSection, column.randomizer).divided()
+
+    def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Numbers of the bins that are kept, and for each row of the batch whether it is kept."""
+        numbers, wrong, missing = self._clipped(column)
+        codes = self._bins.of(np.where(wrong | missing, self._lower, numbers))
+        return self._coded(codes, wrong, missing, len(self._bins))
 
 
 class ListReader(AnswerReader):
@@ -303,6 +372,8 @@ class BoundedListReader(ListReader):
 
 _READERS: dict[str, type[AnswerReader]] = {
     "category": CategoryReader,
+    "pair": PairReader,
+    "bin": BinReader,
     "number": NumberReader,
     "vector": VectorReader,
     "list": BoundedListReader,

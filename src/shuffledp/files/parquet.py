@@ -18,7 +18,7 @@ from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Reports, View
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.core.statement_terms import Trust
+from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.table import Table
 from shuffledp.files.reading import guarded, open_parquet, parquet_batches
 from shuffledp.survey import Column, DataFlow
@@ -45,6 +45,7 @@ class FileFacts(Described):
         local: the randomizer's model.
         shuffle: the shuffler's model, for a view.
         trust: whom people must trust besides, for how it was made.
+        parties: who the trusted ones are, where that is known.
         labels_sha256: digest of the file of labels beside a view, so that those of another run are not taken for them.
         library_version: the version that wrote it.
     """
@@ -56,6 +57,7 @@ class FileFacts(Described):
     local: LocalModel
     shuffle: ShuffleModel | None = None
     trust: tuple[Trust, ...] = ()
+    parties: tuple[Party, ...] = ()
     labels_sha256: str | None = None
     library_version: str = __version__
 
@@ -200,7 +202,7 @@ def _whole_view(path: Path, column: Column, file: pq.ParquetFile, facts: FileFac
         labels = guarded(path, lambda: np.asarray(table.column("label")))
         table = table.drop_columns(["label"])
     label_table = None
-    if column.public and column.shuffler.keeps_public:
+    if column.labeled:
         beside = _labels_beside(path)
         label_table = guarded(beside, lambda: Table.from_arrow(_open(beside, column, "labels")[0].read()))
         if facts.labels_sha256 != _sha256(beside):

@@ -4,11 +4,11 @@ import gzip
 import io
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,18 @@ from shuffledp.core.table import Table
 from shuffledp.files.randomizing import PublicReader
 from shuffledp.files.reading import guarded, is_number, is_text, numerals, open_parquet, plain, read_batches
 from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.groups import Groups
+from shuffledp.people.strata import Strata
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, Task, Walked
+from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, StratifiedSection, Task, Walked
 
 _FEW = 1 << 20  # people: a graph of this number takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 _COLUMNS = ("group", "person")
+_Made = TypeVar("_Made")
 
 
 def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
@@ -176,15 +178,21 @@ def _is_number(field: str) -> bool:
         return False
 
 
-def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Graphs:
-    """The graphs of the rounds, from files beside the task file or drawn; None people are as many as files name.
+def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Contacts:
+    """The graphs of the rounds, from files beside the task file or drawn, or an overlay of the people.
+
+    None people are as many as files name.
 
     Raises:
         InvalidParameterError: if a file is absent, or has another digest than the task says; or there is no such graph.
-        InputDataError: if a file does not fit the people.
+        InputDataError: if a file, or an overlay, does not fit the people.
     """
+    if section.overlay is not None:
+        return _of_people(section.overlay.of, num_users, "lay out", "laid out", "an overlay")
     if section.degree is not None:
-        return (_drawn(section, num_users),)
+        degree, source = section.degree, SeededSource(section.graph_seed or 0)
+        drawn = partial(Graph.random_regular, degree, source=source)
+        return (_of_people(drawn, num_users, "draw", "drawn", f"the graph {section.graph!r}"),)
     section.pinned(folder)
     found: list[Graph] = []
     for name in section.files:
@@ -217,7 +225,7 @@ class WalkedView:
     column: Column
     view: View
     shuffler: RandomWalkShuffler
-    graphs: Graphs
+    graphs: Contacts
 
     @classmethod
     def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
@@ -244,17 +252,18 @@ class WalkedView:
         return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
 
 
-def _drawn(section: NetworkSection, num_users: int | None) -> Graph:
+def _of_people(make: Callable[[int], _Made], num_users: int | None, do: str, done: str, what: str) -> _Made:
+    """What is made for a number of people; refused if that is not known, or nothing can be."""
     if num_users is None:
         raise InvalidParameterError(
-            f"num_users must be given (--users N), or expected in the task's table [people], to draw the graph "
-            f"{section.graph!r}; got neither."
+            f"num_users must be given (--users N), or expected in the task's table [people], to {do} {what}; "
+            "got neither."
         )
     try:
-        return Graph.random_regular(section.degree or 0, num_users, source=SeededSource(section.graph_seed or 0))
+        return make(num_users)
     except InvalidParameterError as error:
         reason = str(error)
-    raise InputDataError(f"the graph {section.graph!r} cannot be drawn for {num_users} people: {reason}")
+    raise InputDataError(f"{what} cannot be {done} for {num_users} people: {reason}")
 
 
 def _require_neighbors(graph: Graph) -> None:
@@ -289,14 +298,14 @@ def grouping_of(section: GroupsSection, public: Table | None, num_users: int, fo
     raise InputDataError(f"groups cannot be made from {', '.join(section.public_columns)}: {reason}")
 
 
-def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping:
-    """The groups of the people in an input, of which only the columns that they are made from are read.
+def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping | Strata:
+    """The groups or strata of the people in an input, of which only the columns that they are made from are read.
 
     Refuses missing public values; and as `grouping_of` does.
     """
     section, reader = task.groups, PublicReader(task, needed_only=True)
-    if section is None:
-        raise InvalidParameterError("task must have a table [groups]; it has none.")
+    if section is None and not task.shuffler.needs_strata:
+        raise InvalidParameterError("task must have a table [groups], by or weight; it has none.")
     counted = reader.names or [task.columns[0].value]
     parts, num_users = [], 0
     for batch in read_batches(path, counted, progress=progress):
@@ -305,6 +314,8 @@ def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | Non
         num_users += batch.num_rows
     reader.finish()
     public = Table.from_arrow(pa.concat_tables(parts)) if reader.names else None
+    if section is None or isinstance(task.shuffler, StratifiedSection):
+        return cast(StratifiedSection, task.shuffler).strata(cast(Table, public))
     return grouping_of(section, public, num_users, folder)
 
 

@@ -27,7 +27,7 @@ from shuffledp.files.reading import (
     type_name,
 )
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.survey import ROW, Column, DataFlow, Task
+from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _SHARES = 16  # in which names of people are compared
@@ -56,9 +56,9 @@ class RandomizedReports:
 
     def __iter__(self) -> Iterator[ReportPart]:
         column, path, messages = self._column, self._answers, self._randomizer.model.num_messages
-        names = [column.value, *self._public.names, *filter(None, [column.people.id])]
+        names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
-        for batch in read_batches(path, names, encoded=[column.value], present=column.public, progress=progress):
+        for batch in read_batches(path, names, encoded=column.inputs, present=column.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
             column.require_room(self._num_kept)
@@ -78,7 +78,7 @@ class RandomizedReports:
 
     def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         self._people.read(batch)
-        return self._reader.read(batch.column(self._column.value))
+        return self._reader.read_batch(batch)
 
     def _slices(self, values: NDArray[Any]) -> Iterator[slice]:
         """As many answers at a time as make a bounded amount of reports; one slice at least."""
@@ -98,20 +98,24 @@ class PublicReader:
     """Reader of the public columns that the shuffler keeps; it numbers the rows if the shuffler needs that.
 
     Guarantees:
-        1. Coordinates come out as finite numbers, and labels are never missing: `finish` refuses the whole input.
+        1. Coordinates and weights come out as finite numbers, weights as ones above 0, and labels are never missing:
+           `finish` refuses the whole input.
         2. No message holds what a row says.
 
-    It is of a task, or a private column of it; with ``needed_only`` only what groups are made from is read.
+    It is of a task, or a private column of it; with ``needed_only`` only what groups or strata are made from is read.
     """
 
     def __init__(self, task: Task | Column, *, needed_only: bool = False) -> None:
-        self.names = list(task.public) if task.shuffler.keeps_public else []
         self._num_rows = task.shuffler.num_rows
-        self._coordinates = task.groups.columns if task.groups else ()
-        self._label = task.groups.column if task.groups else None
+        self.names = [] if self._num_rows is not None else list(task.shuffler.attached(task.public))
+        self._coordinates, self._labels, self._weights, made = _needed(task)
         self._wrong = {
-            name: RowProblem(f"hold {kind} in every row, since groups are made from it", "hold none")
-            for kind, names in (("a finite number", self._coordinates), ("a label", [self._label]))
+            name: RowProblem(f"hold {kind} in every row, since {made} are made from it", "hold none")
+            for kind, names in (
+                ("a finite number", self._coordinates),
+                ("a label", self._labels),
+                ("a finite number above 0", self._weights),
+            )
             for name in filter(None, names)
         }
         self._received = 0
@@ -133,7 +137,7 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if what groups are made from is missing in any row, or rows are not those of the task."""
+        """Refuse the input if what groups or strata need is missing in any row, or rows are not those of the task."""
         if self._num_rows not in (None, self._received):
             raise InputDataError(
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
@@ -144,16 +148,27 @@ class PublicReader:
 
     def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_]) -> pa.Array:
         column = plain(column)  # numpy would be given wrong values for nulls of a dictionary
-        if name in self._coordinates:
+        if name in (*self._coordinates, *self._weights):
             numbers = as_floats(column, f"public column {name!r}")
-            self._wrong[name].add(~np.isfinite(numbers) & kept, self._received)
+            wrong = ~np.isfinite(numbers) | ((numbers <= 0) if name in self._weights else False)
+            self._wrong[name].add(wrong & kept, self._received)
             return pa.array(numbers)
-        if name == self._label:
+        if name in self._labels:
             missing = np.asarray(column.is_null(nan_is_null=True))
             if is_text(column.type):
                 missing |= np.asarray(pc.equal(pc.utf8_trim_whitespace(column), "").fill_null(True))
             self._wrong[name].add(missing & kept, self._received)
         return column
+
+
+def _needed(task: Task | Column) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str, ...], str]:
+    """The columns of coordinates, labels and weights that a shuffle needs, and what is made from them."""
+    section = task.shuffler
+    if isinstance(section, StratifiedSection):
+        return (), (section.by,), tuple(filter(None, [section.weight])), "strata"
+    if task.groups is None:
+        return (), (), (), ""
+    return task.groups.columns, (task.groups.column,), (), "groups"
 
 
 class PeopleCheck:

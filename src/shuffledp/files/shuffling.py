@@ -24,7 +24,7 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.survey import ROW, Column
+from shuffledp.survey import ROW, Column, StratifiedSection
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
@@ -84,9 +84,17 @@ def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[Re
 
 
 def shuffler_for(column: Column, public: Table | None, num_users: int, beside: Path) -> Shuffler:
-    """The shuffler that the task names, with the groups of these people, or the graph that their reports walk along."""
+    """The shuffler that the task names, with the groups or strata of these people, or the graph of their walks.
+
+    Raises:
+        BatchTooSmallError: if a stratum has fewer people than the task's smallest batch.
+    """
     if column.shuffler.num_rows is not None and public is not None:
         return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
+    if isinstance(column.shuffler, StratifiedSection) and public is not None:
+        stratified = column.shuffler.shuffler(column.shuffler.strata(public))
+        column.shuffler.require_batch(stratified.model(num_users), stratified.strata.table, column)
+        return stratified
     if column.shuffler.needs_graph:
         from shuffledp.files.people_files import walking_shuffler
 

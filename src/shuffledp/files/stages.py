@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from shuffledp.analyzers import StratifiedEstimate
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
@@ -31,6 +32,8 @@ from shuffledp.survey import (
     EarlierRelease,
     Outcome,
     StageOutcome,
+    Stratified,
+    StratifiedSection,
     Task,
     composed_columns,
     composed_with,
@@ -45,6 +48,10 @@ _WHO_ANSWERED = {
         "whoever is left out of them did not."
     ),
 }
+_WHO_IN_STRATA = (
+    "Who answered at all is not protected: the number of reports in each stratum is public, and so is the mean of the "
+    "weights of those who answered, if they have weights."
+)
 _NOBODY = Watch()
 _HERE = Path()
 
@@ -93,7 +100,7 @@ def shuffle(
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
     lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the
-    public columns and groups of the people if it hides the order inside groups.
+    public columns and groups of the people if it hides the order inside groups, or their regions and weights.
 
     Args:
         task: the task.
@@ -142,12 +149,12 @@ def analyze(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases, done = read_earlier(task, earlier), {}
-    for column, file, place in zip(task.columns, _given(task, views), _places(task, folder), strict=True):
+    for column, file, place in zip(task.columns, _given(task, views), places_of(task, folder), strict=True):
         parts, facts = read_view(file, column)
         people = facts.shuffle.num_users if facts.shuffle and column.shuffler.needs_graph else facts.flow.released
         column.require_batch(min(people, facts.flow.released))  # fewer people than reports, if each hands in several
-        done[place] = _release(column, parts, facts, place, watch, beside=beside)
-    return _composed(task, done, releases, folder)
+        done[place] = release_of_column(column, parts, facts, place, watch, beside=beside)
+    return composed_release(task, done, releases, folder)
 
 
 def run(
@@ -174,16 +181,18 @@ def run(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases, source, done = read_earlier(task, earlier), resolve_source(source), {}
-    for column, place in zip(task.columns, _places(task, folder), strict=True):
+    for column, place in zip(task.columns, places_of(task, folder), strict=True):
         randomized = RandomizedReports(column, answers, source, watch)
         with shuffled(column, randomized, place, beside=beside, source=source) as result:
             flow, trust = _released(column, randomized.flow, result), (Trust.OPERATOR,)
             facts = FileFacts.of(column, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
-            done[place] = _release(column, result.views, facts, place, watch, beside=beside, shuffler=result.shuffler)
-    return _composed(task, done, releases, folder)
+            done[place] = release_of_column(
+                column, result.views, facts, place, watch, beside=beside, shuffler=result.shuffler
+            )
+    return composed_release(task, done, releases, folder)
 
 
-def _release(
+def release_of_column(
     column: Column,
     views: Iterator[View],
     facts: FileFacts,
@@ -195,9 +204,10 @@ def _release(
 ) -> ColumnOutcome:
     """The release of a column from its view in parts; ``shuffler`` is what made the view, if it is here.
 
-    After a shuffle by groups or along a graph the view is one part, and says more than an estimate of everybody.
+    After a shuffle by groups, along a graph or inside strata the view is one part, and says more than an estimate of
+    everybody.
     """
-    regional = walks = None
+    regional = walks = stratified = inside = None
     if column.shuffler.needs_graph:
         from shuffledp.files.people_files import WalkedView
 
@@ -209,35 +219,47 @@ def _release(
         whole = next(views)
         regional = regional_of(column, whole, shuffler, beside)
         views = iter([whole])
+    elif isinstance(column.shuffler, StratifiedSection):
+        inside = next(views)
+        column.shuffler.require_batch(inside.shuffle, inside.label_table, column)
+        views = iter([inside])
     views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
-    # What shuffled is told by the view; a task alone cannot say it of groups or graphs.
-    pipeline = column.pipeline(IdentityShuffler() if regional or walks else None)
+    # What shuffled is told by the view; a task alone cannot say it of groups, graphs or strata.
+    pipeline = column.pipeline(IdentityShuffler() if regional or walks or inside else None)
     with ViewWriter(place / "release.parquet", column) as writer:
         release = pipeline.analyze_parts(
             map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
-    release = replace(release, estimate=release.estimate.with_targets(column.targets))
-    release = _with_remarks(column, release, facts.flow)
+    estimate = release.estimate.with_targets(column.targets)
+    if inside is not None and isinstance(estimate, StratifiedEstimate):
+        stratified, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
+    release = replace(release, estimate=estimate)
+    release = _with_remarks(column, release, facts)
     walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
-    outcome = ColumnOutcome(column=column, flow=facts.flow, release=release, regional=regional, walked=walked)
+    outcome = ColumnOutcome(
+        column=column, flow=facts.flow, release=release, regional=regional, stratified=stratified, walked=walked
+    )
     return outcome.with_files(place, names)
 
 
-def _with_remarks(column: Column, release: Release, flow: DataFlow) -> Release:
-    """The release whose statements say what the counts mean for them."""
-    remarks = []
+def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release:
+    """The release whose statements say who the parties are, and what the counts mean."""
+    remarks, flow = [], facts.flow
     if flow.missing:
         named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
-        remarks.append(_WHO_ANSWERED[named])
+        remarks.append(_WHO_IN_STRATA if column.shuffler.needs_strata else _WHO_ANSWERED[named])
     people = release.model.num_senders
     if flow.expected is not None and people < flow.expected:
         came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
         remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")
-    return replace(release, statements=tuple(statement.remarking(*remarks) for statement in release.statements))
+    statements = (each.remarking(*remarks).naming(*facts.parties) for each in release.statements)
+    return replace(release, statements=tuple(statements))
 
 
-def _composed(task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path) -> Outcome:
+def composed_release(
+    task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
+) -> Outcome:
     """The outcome of the task, composed over the columns and with earlier releases, and written."""
     models = [outcome.model for outcome in done.values()]
     largest = max(model.shuffle.largest_group for model in models)
@@ -256,7 +278,7 @@ def _composed(task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[Ear
     return write_all(Outcome(task=task, columns=done_with, statements=statements, earlier=tuple(earlier)), folder)
 
 
-def _places(task: Task, folder: Path) -> Iterator[Path]:
+def places_of(task: Task, folder: Path) -> Iterator[Path]:
     """The folder of each column in a release, made as soon as it is needed."""
     for name in task.folders:
         place = folder / name

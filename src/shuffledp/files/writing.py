@@ -26,6 +26,7 @@ _PAGE = "release.html"  # written after the mark, whose digest it holds; it name
 _FIGURES = re.compile(r'<span class="files">Also as ([^<]*)\.</span>')
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _PLACE_COLUMNS = ("unshuffled_error", "where")
+_REGION_COLUMNS = ("where",)
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
 
 
@@ -233,8 +234,9 @@ def _is_our_file(path: Path) -> bool:
 def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
     """Write estimates and statements beside the view; return the outcome with the digests of these files."""
     outcome = outcome.with_files(folder, _write_places(outcome, folder))
-    by_place = outcome.regional is not None
-    _write_estimates(folder / "estimates.csv", outcome.rows(), by_place=by_place, seeded=outcome.seeded)
+    by_region = outcome.stratified is not None and outcome.stratified.estimate is not None
+    places = _PLACE_COLUMNS if outcome.regional else _REGION_COLUMNS if by_region else ()
+    _write_estimates(folder / "estimates.csv", outcome.rows(), places, seeded=outcome.seeded)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
     return outcome.with_files(folder, [_MARK])
@@ -255,7 +257,8 @@ def write_all(outcome: Outcome, folder: Path) -> Outcome:
 
 def write_memory(release: Release, folder: Path) -> Release:
     """Write estimates and statements of a release that no task describes; returns the release."""
-    _write_estimates(folder / "estimates.csv", release.estimate.rows(), by_place=False, seeded=release.seeded)
+    places = () if release.estimate.where is None else _REGION_COLUMNS
+    _write_estimates(folder / "estimates.csv", release.estimate.rows(), places, seeded=release.seeded)
     content = {"library_version": __version__, **release.to_dict(), "model": release.model.to_dict()}
     write_statement(content, folder)
     return release
@@ -268,13 +271,15 @@ def write_statement(content: dict[str, Any], folder: Path) -> None:
         file.write("\n")
 
 
-def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], *, by_place: bool, seeded: bool) -> None:
+def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequence[str], *, seeded: bool) -> None:
     """Write one row per target, all texts in quotation marks; ``seeded`` is there only where it is true.
+
+    The columns of ``places`` come after those of every estimate.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it; ``statement.json`` has it as it is.
     """
     mark = {"seeded": "true"} if seeded else {}
-    columns = (*_ESTIMATE_COLUMNS, *(_PLACE_COLUMNS if by_place else []), *mark)
+    columns = (*_ESTIMATE_COLUMNS, *places, *mark)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=columns, quoting=csv.QUOTE_NONNUMERIC, extrasaction="ignore")
         writer.writeheader()

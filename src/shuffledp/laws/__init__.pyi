@@ -21,8 +21,6 @@ from .moments import kendall_position_law as kendall_position_law
 from .moments import log_partition as log_partition
 from .moments import sampled_displacement as sampled_displacement
 from .moments import stay_probability as stay_probability
-from .near_uniformity import PositionBounds as PositionBounds
-from .near_uniformity import position_bounds as position_bounds
 from .noisy_sort_sampling import NOISES as NOISES
 from .noisy_sort_sampling import gaussian_alpha as gaussian_alpha
 from .noisy_sort_sampling import gaussian_delta as gaussian_delta
@@ -46,6 +44,8 @@ from .walk_distributions import position_distributions as position_distributions
 from .walk_distributions import unseen_probability as unseen_probability
 from .walk_loads import expected_held as expected_held
 from .walk_loads import expected_messages as expected_messages
+from .walk_positions import PositionBounds as PositionBounds
+from .walk_positions import position_bounds as position_bounds
 from .walk_sampling import LOST as LOST
 from .walk_sampling import Walks as Walks
 from .walk_sampling import sample_walks as sample_walks

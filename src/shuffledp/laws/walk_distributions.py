@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,13 @@ from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
-from shuffledp.people.graphs import Graph, certain_gap
+from shuffledp.people.graphs import Graph, Overlay, certain_gap
+from shuffledp.people.graphs.overlays import OverlayRound, rounds_of
 from shuffledp.people.graphs.spectrum import any_direction
 
 Graphs = Graph | Sequence[Graph]
+Round = Graph | OverlayRound
+Ways = Graphs | Overlay | OverlayRound  # that reports walk along
 _Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and the chance of each of theirs
 
 _LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
@@ -30,7 +33,7 @@ _PROBES, _MOST_PROBED = 8, 3 * 10**8  # vectors that find far starts, and their 
 
 
 def position_distribution(
-    graph: Graphs, start: int | None, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0
+    graph: Ways, start: int | None, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0
 ) -> Floats:
     """Distribution of the position of a report after ``num_rounds`` rounds; "P(t)" in papers.
 
@@ -42,7 +45,7 @@ def position_distribution(
         1. Exact up to the rounding of floats, of about 1e-16 of each probability a round.
 
     Args:
-        graph: one graph, or one for each round.
+        graph: one graph, or one for each round; or an overlay, in each round of which one digit is drawn.
         start: whose report it is; None for everybody's, on a graph of at most 4096 people.
         num_rounds: 0 or more.
         laziness: from 0 to 1.
@@ -79,7 +82,7 @@ def position_distribution(
 
 
 def position_distributions(
-    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, starts: ArrayLike | None = None
+    graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, starts: ArrayLike | None = None
 ) -> Iterator[tuple[Integers, Floats]]:
     """The laws of `position_distribution` for many starts, some hundred at a time.
 
@@ -93,8 +96,7 @@ def position_distributions(
         raise InvalidParameterError(f"starts must be in range({people}).")
     for first in range(0, chosen.size, _BLOCK):
         some = chosen[first : first + _BLOCK]
-        walk = _walk_for(some.size * sum(people + each.neighbors.size for each in graphs))
-        yield some, walk(some, people, graphs, laziness, dropout)
+        yield some, _walk_of(some, people, graphs, laziness, dropout)
 
 
 def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
@@ -141,7 +143,7 @@ def first_round_within(
     raise UnsupportedModelError(f"walks on this graph are not within the tolerance after {_MOST_ROUNDS} rounds.")
 
 
-def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
+def unseen_probability(graph: Ways, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
     """The chance that each person's report has passed through no colluding hands, start and end included.
 
     An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
@@ -163,14 +165,22 @@ def unseen_probability(graph: Graphs, colluding: ArrayLike, num_rounds: int, *, 
     return found
 
 
-def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
+@overload
+def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]: ...
+@overload
+def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[Round, ...]: ...
+def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[Round, ...]:
     """The graph of each round: the k-th of several of the same people, and after the last the first again.
+
+    Of an overlay they are its rounds.
 
     Refused without a graph, or if their numbers of people differ.
     """
     validate.integer_at_least(0, num_rounds=num_rounds)
-    if isinstance(graph, Graph):
+    if isinstance(graph, Round):
         return (graph,) * int(num_rounds)
+    if isinstance(graph, Overlay):
+        return rounds_of(graph, int(num_rounds))
     validate.instance_of(Sequence, graph=graph)
     for each in graph:
         validate.instance_of(Graph, graph=each)
@@ -185,12 +195,12 @@ def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]:
     return tuple(graph[place % len(graph)] for place in range(int(num_rounds)))
 
 
-def people_of(graph: Graphs) -> int:
+def people_of(graph: Ways) -> int:
     """Number of people, of one graph or of each of several."""
-    return graph.num_users if isinstance(graph, Graph) else graph[0].num_users
+    return graph[0].num_users if isinstance(graph, Sequence) else graph.num_users
 
 
-def _walked(laws: Floats, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
+def _walked(laws: Floats, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
     """The laws after these rounds; one law, or one in each column."""
     validate.probability(laziness=laziness, dropout=dropout)
     for matrix in transitions(graphs):
@@ -209,7 +219,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
     return laziness * laws + (1 - laziness) * moved if laziness else moved
 
 
-def transitions(graphs: Sequence[Graph]) -> Iterator[Any]:
+def transitions(graphs: Sequence[Round]) -> Iterator[Any]:
     """The `transposed_transition` of each round; of a few graphs that take turns each is made once."""
     made: dict[int, Any] = {}
     for each in graphs:
@@ -220,7 +230,16 @@ def transitions(graphs: Sequence[Graph]) -> Iterator[Any]:
         yield made[id(each)]
 
 
-def _walk_plainly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
+def _walk_of(some: Integers, people: int, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
+    """The laws of these starts, one in each row, by the code that is faster; on graphs it may be compiled."""
+    known = [each for each in graphs if isinstance(each, Graph)]
+    if len(known) < len(graphs):
+        return _walk_plainly(some, people, graphs, laziness, dropout)
+    walk = _walk_for(some.size * sum(people + each.neighbors.size for each in known))
+    return walk(some, people, known, laziness, dropout)
+
+
+def _walk_plainly(some: Integers, people: int, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
     """The laws of these starts, one in each row."""
     laws = np.zeros((people, some.size))
     laws[some, np.arange(some.size)] = 1.0
@@ -268,8 +287,10 @@ _Walk = Callable[[Integers, int, Sequence[Graph], float, float], Floats]
 _walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _walk_narrowly, items=300_000_000)
 
 
-def transposed_transition(graph: Graph) -> Any:
+def transposed_transition(graph: Round) -> Any:
     """A sparse matrix whose column j is the law of where j passes a report on to; who has no neighbor keeps it."""
+    if isinstance(graph, OverlayRound):
+        return graph.transposed_transition()
     import scipy.sparse as sp
 
     people = graph.num_users

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.caching import WeakCache
 from shuffledp.core.table import Floats
-from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.laws.overlay_loads import loads_held, loads_passed
+from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds, one_round, people_of, transitions
 from shuffledp.laws.walk_sampling import sample_walks
-from shuffledp.people.graphs import Graph, certain_gap
+from shuffledp.people.graphs import Graph, Overlay, certain_gap
 from shuffledp.randomness.replayable import SeededSource
 
 _SETTLED = 1e-12  # of what is expected somewhere
@@ -36,6 +37,7 @@ _MOST_STOPS, _FEWEST_STOPS, _STOPS_BYTES = 8, 2, 1 << 26  # for each of them
 
 _NEGLIGIBLE = 1e-12  # of a sum of squares
 _SLIGHT = 0.02  # of the root of the mean excess: accepted error of the binomial law
+_TINY = 1e-300
 _STEPS = 20_000_000  # of simulated walks: some tenths of a second
 _FEWEST, _MOST = 2, 100  # simulations
 
@@ -53,7 +55,7 @@ _STOPS: WeakCache[tuple[_Stop, ...]] = WeakCache(_MOST_GRAPHS)
 
 
 def expected_messages(
-    graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
+    graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
 ) -> Floats:
     """Expected number of reports that each person passes on, where everybody starts with one.
 
@@ -72,15 +74,17 @@ def expected_messages(
     if isinstance(graph, Graph):
         passed = _after(graph, num_rounds, staying, dropout).passed
         return passed * ((1 - dropout) * (1 - staying)) * (graph.degrees > 0)
+    if isinstance(graph, Overlay) and not staying:
+        return loads_passed(graph, num_rounds, dropout=dropout)
     held = np.ones(people_of(graph))
     sent = np.zeros_like(held)
-    for each, matrix in zip(graphs, transitions(graphs), strict=True):
-        sent += held * ((1 - dropout) * (1 - staying)) * (each.degrees > 0)
+    for matrix in transitions(graphs):
+        sent += held * ((1 - dropout) * (1 - staying)) * (1 - matrix.diagonal())
         held = one_round(matrix, held, staying) * (1 - dropout)
     return sent
 
 
-def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
+def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
     """Expected number of reports that each person holds at the end, where everybody starts with one.
 
     The arguments and the guarantee are those of `expected_messages`.
@@ -89,6 +93,8 @@ def expected_held(graph: Graphs, num_rounds: int, *, laziness: float = 0.0, drop
     graphs = graphs_of_rounds(graph, num_rounds)
     if isinstance(graph, Graph):
         held = _after(graph, num_rounds, laziness, dropout).held
+    elif isinstance(graph, Overlay) and not laziness:
+        held = loads_held(graph, num_rounds)
     else:
         held = np.ones(people_of(graph))
         for matrix in transitions(graphs):
@@ -173,7 +179,7 @@ class DummyCount:
     these were computed; None takes binomial ones, or simulates walks where these are off.
     """
 
-    graph: Graphs
+    graph: Ways
     num_rounds: int
     laziness: float
     dropout: float
@@ -242,6 +248,8 @@ class DummyCount:
     @property
     def _off(self) -> float:
         """Bound on the overestimate of the mean by the binomial distribution; infinite where not known."""
+        if isinstance(self.graph, Overlay):  # everybody's report is anywhere with the same chance
+            return 0.0
         if not (isinstance(self.graph, Graph) and self.graph.is_connected):
             return math.inf
         kept = (1 - certain_gap(self.graph, self.laziness)) ** (2 * self.num_rounds)
@@ -262,6 +270,8 @@ class DummyCount:
     def _sum_of_squares(self, weights: Floats) -> float:
         """The sum over starts j of f_j^2, where f_j is the sum over places i of P_j(i) w_i."""
         survival = (1 - self.dropout) ** self.num_rounds
+        if isinstance(self.graph, Overlay):
+            return float(weights.sum() * survival) ** 2 / weights.size
         if self.counted is None and isinstance(self.graph, Graph) and self.graph.is_connected:
             mixed = self._mixed_squares(self.graph, weights, survival)
             if mixed is not None:
@@ -310,6 +320,26 @@ def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.
     variance[few] = lacking**2 @ short - mean[few] ** 2
     chance[few] = short.sum(axis=0)
     return Shortfalls(mean, variance, chance, squares)
+
+
+def chances_of_few(load: Floats, stationary: Floats, squares: float, *, most: int) -> Floats:
+    """For k from 0 to ``most`` - 1 the mean over places of the chance that at most k reports end there, from above.
+
+    Each chance is at most the binomial one of the same mean, plus the distance in total variation (Ehm 1991, Theorem
+    1), the sum over reports j of (P_j(i) - p)^2 over (n + 1) p (1 - p), where p is their mean at place i; with another
+    number in its place the sum is larger. For k = 0 the inequality of the means is enough.
+
+    Args:
+        load: expected number of reports at each place.
+        stationary: the stationary law pi, above 0.
+        squares: at least the sum over j and i of (P_j(i) - pi_i)^2 / pi_i, of what is not lost.
+        most: number of values of k.
+    """
+    people = load.size
+    mean, most = load / people, min(most, people)
+    off = squares * float((stationary / np.maximum(mean * (1 - mean), _TINY)).max()) / (people + 1) / people
+    single = np.array([_binomial(people, mean, count).mean() for count in range(most)])
+    return np.asarray(np.minimum(np.cumsum(single) + np.where(np.arange(most) > 0, off, 0.0), 1.0))
 
 
 def _binomial(trials: int, chances: Floats, count: int) -> Floats:

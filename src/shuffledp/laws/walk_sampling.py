@@ -1,6 +1,7 @@
 """Walk sampling: the random walks of all reports along a graph, drawn at once."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,8 +11,8 @@ from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Integers
-from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, people_of
-from shuffledp.people.graphs import Graph
+from shuffledp.laws.walk_distributions import Round, Ways, graphs_of_rounds, people_of
+from shuffledp.people.graphs.overlays import OverlayRound
 from shuffledp.randomness.sources import RandomSource, bernoulli, high_product, resolve_source
 
 Positions = NDArray[np.int32]
@@ -37,7 +38,7 @@ class Walks(NamedTuple):
 
 
 def sample_walks(
-    graph: Graphs,
+    graph: Ways,
     num_rounds: int,
     *,
     starts: ArrayLike | None = None,
@@ -49,7 +50,8 @@ def sample_walks(
     """Draw the walks of many reports at once.
 
     In each round a report is lost with chance ``dropout``, else stays with chance ``laziness`` or if its holder is
-    offline, else goes to a neighbor of its holder. Who has no neighbor keeps reports.
+    offline, else goes to a neighbor of its holder. Who has no neighbor keeps reports. On an overlay it goes where one
+    more digit leads to; if that is its holder, it stays.
 
     Guarantees:
         1. Neighbors are chosen exactly uniformly, by multiplying and rejecting integers, and the chances are integers
@@ -58,7 +60,7 @@ def sample_walks(
         3. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
 
     Args:
-        graph: one graph, or one for each round.
+        graph: one graph, or one for each round; or an overlay, or one round of it.
         num_rounds: 0 or more.
         starts: who holds each report at first; None is one report for each person.
         laziness: from 0 to 1.
@@ -70,6 +72,7 @@ def sample_walks(
         InvalidParameterError: if an argument is out of range.
 
     Example:
+        >>> from shuffledp.people.graphs import Graph
         >>> ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
         >>> walks = sample_walks(ring, 3)
         >>> (walks.positions % 2).tolist(), int(walks.messages.sum())
@@ -109,25 +112,55 @@ def _threshold(chance: float) -> int:
 
 
 def _pass_on(
-    graph: Graph, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
+    graph: Round, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
 ) -> None:
     """One step of these reports (None is all), a word for each, and further ones for the few that are rejected."""
     moving = positions if walking is None else positions[walking]
     words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
-    kernel = _step_for(moving.size)
+    kernel = _kernel_of(graph, moving.size)
     for first in range(0, moving.size, _CHUNK):
         part = moving[first : first + _CHUNK]
         source.fill(words[: part.size])
-        rejected = kernel(part, words[: part.size], graph.starts, graph.neighbors, messages)
+        rejected = kernel(part, words[: part.size], messages)
         while rejected.size:
             again = part[rejected]
             source.fill(words[: again.size])
-            still = kernel(again, words[: again.size], graph.starts, graph.neighbors, messages)
+            still = kernel(again, words[: again.size], messages)
             part[rejected] = again
             rejected = rejected[still]
     words.fill(0)
     if walking is not None:
         positions[walking] = moving
+
+
+def _kernel_of(graph: Round, items: int) -> "_Kernel":
+    """What moves reports by words in a round, and returns which ones were rejected."""
+    if isinstance(graph, OverlayRound):
+        return partial(_draw_digits, graph)
+    step, starts, neighbors = _step_for(items), graph.starts, graph.neighbors
+    return lambda positions, words, messages: step(positions, words, starts, neighbors, messages)
+
+
+def _draw_digits(each: OverlayRound, positions: Positions, words: Words, messages: Integers) -> Integers:
+    """Draw a digit of each report's address by its word, and one of the people there; returns which were rejected.
+
+    A uniform person among those of the prefix has a digit with the chance that it is to be drawn with. Of a word w and
+    2 W(prefix), the upper half of the product is twice that person's place, plus the coin for two who share a cell.
+    """
+    cells, starts, below = each.overlay.cells, each.overlay.starts, each.below
+    here = cells[positions]
+    prefix = here - here % (each.size * below)
+    first = starts[prefix]
+    choices = (2 * (starts[prefix + each.size * below] - first)).astype(np.uint64)
+    chosen = high_product(words, cast(Any, choices)).astype(np.int64)
+    moving = words * choices >= (np.uint64(0) - choices) % choices
+    digit = cells[first + chosen // 2] // below % each.size
+    cell = prefix + digit * below + here % below
+    found = starts[cell] + chosen % 2 * (starts[cell + 1] - starts[cell] - 1)
+    left = moving & (found != positions)
+    np.add.at(messages, positions[left], 1)
+    positions[left] = found[left]
+    return np.flatnonzero(~moving)
 
 
 def _step_plainly(
@@ -170,5 +203,6 @@ def _step(positions: Positions, words: Words, starts: Integers, neighbors: Posit
 
 
 _step_compiled = compiled(_step, calls=(high_product,))
+_Kernel = Callable[[Positions, Words, Integers], Integers]
 _Step = Callable[[Positions, Words, Integers, Positions, Integers], Integers]
 _step_for: Callable[[int], _Step] = plain_until_worth_compiling(_step_plainly, _step_compiled, items=3_000_000)

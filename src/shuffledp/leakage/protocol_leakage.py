@@ -74,7 +74,7 @@ def target_vulnerability(
            reports never tells more than knowing which report is the target's, which is what is left else. The lower end
            of the interval is what a uniform shuffle tells, where everybody's report comes out.
         3. What would take too long exactly is an upper bound, and `Vulnerability.note` says so.
-        4. Where people are mixed differently, the value is for those who are mixed least.
+        4. Where people are mixed differently, the value is for those who are mixed least; of strata, for the smallest.
 
     Args:
         model: the randomizer and the shuffler, with the number of users.
@@ -94,7 +94,7 @@ def target_vulnerability(
         UnsupportedModelError: if reports' law is not written out, or people send several or randomize differently.
 
     References:
-        Jurado et al. 2023 for k-ary randomized response, uniform prior and shuffle; else docs/leakage-of-models.md.
+        Jurado et al. 2023 for k-ary randomized response, uniform prior and shuffle; else docs/leakage.md.
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
@@ -111,6 +111,7 @@ def target_vulnerability(
     if positions is not None and adversary != "uninformed":
         raise InvalidParameterError("positions must be left out unless adversary is 'uninformed'.")
     check_supported(model)
+    model = least_hidden(model)
     plain = adversary == "uninformed" and prior is None and gain is None and positions is None
     if plain and method in ("auto", "quick", "max-load"):
         wide = _wide_response(model)
@@ -127,6 +128,12 @@ def target_vulnerability(
     best = best_at(found, slots, method=method, source=source)
     assumed = _hypotheses("the place has the given law")
     return as_vulnerability(found, best, hypotheses=assumed, decay="unknown", counts_right=gain is None)
+
+
+def least_hidden(model: ProtocolModel) -> ProtocolModel:
+    """The protocol of those who are hidden least, about whom the reports of others tell nothing."""
+    least = model.shuffle.worst_off
+    return model if least is model.shuffle else replace(model, shuffle=least)
 
 
 def worst_exchange_vulnerability(

@@ -23,6 +23,7 @@ from shuffledp.leakage.protocol_leakage import (
     ADVERSARIES,
     channel_of,
     check_supported,
+    least_hidden,
     seen_alone,
     seen_through,
     shows_all,
@@ -125,6 +126,7 @@ def compare_ways(
     """
     validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
+    model = least_hidden(model)
     asked = _Asked(model, {"prior": prior, "gain": gain}, {"method": method, "source": source})
     reasons: list[str] = []
     sample = asked.sample(reasons) if sampling else None

@@ -22,6 +22,7 @@ from shuffledp.leakage.nonuniform_shuffle import best_at, slots_of
 from shuffledp.leakage.protocol_leakage import (
     channel_of,
     check_supported,
+    least_hidden,
     target_vulnerability,
     worst_exchange_vulnerability,
 )
@@ -79,6 +80,7 @@ def best_guesses(
     """
     validate.instance_of(ProtocolModel, model=model)
     check_supported(model)
+    model = least_hidden(model)
     alone = [law.counts for law in model.shuffle.position_laws()] == [(1,)]
     people = 1 if alone else model.num_users
     if not (model.shuffle.is_uniform or alone) or people > MOST_LISTED:
@@ -225,11 +227,13 @@ def examine_target(
 
 
 def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
-    """What is found of a protocol, with how many people it counts where some are fake."""
-    if not model.fakes:
-        return found
-    alone = f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted"
-    return replace(found, hypotheses=(alone, *found.hypotheses))
+    """What is found of a protocol, with how many people it counts where some are fake, or hidden less than others."""
+    least, counted = least_hidden(model), tuple[str, ...]()
+    if model.fakes:
+        counted = (f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted",)
+    if least is not model:
+        counted += (f"of these the {least.num_users:,} who are hidden least",)
+    return replace(found, hypotheses=(*counted, *found.hypotheses))
 
 
 def worst_like(
@@ -280,6 +284,7 @@ def target_capacity(
         1.4621
     """
     validate.instance_of(ProtocolModel, model=model)
+    model = least_hidden(model)
     if prior is None or adversary != "uninformed":
         return _factor_of(target_vulnerability(model, adversary=adversary, method=method, source=source))
     if not model.shuffle.position_laws():

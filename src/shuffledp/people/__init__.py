@@ -1,1 +1,1 @@
-"""Public structure among people: `graphs` of who passes reports to whom, and `groups` of who belongs together."""
+"""Public structure among people: `graphs` of who passes reports to whom, `groups` of who belongs together, `strata`."""

@@ -3,7 +3,7 @@
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -18,11 +18,10 @@ class AnsweringProcess:
     Args:
         answer: from a question to its answer; a function that can be imported by its name.
         seconds: what an answer may take; the time in which a process starts does not count.
-        beforehand: questions that are answered while it starts, so that what they need is at hand.
     """
 
-    def __init__(self, answer: Callable[[Any], Any], *, seconds: float, beforehand: Sequence[Any] = ()) -> None:
-        self._answer, self._seconds, self._beforehand = answer, seconds, tuple(beforehand)
+    def __init__(self, answer: Callable[[Any], Any], *, seconds: float) -> None:
+        self._answer, self._seconds = answer, seconds
         self._one_at_a_time, self._ready, self._closed = threading.Lock(), False, False
         self._start()
 
@@ -58,8 +57,7 @@ class AnsweringProcess:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        what = self._answer, self._beforehand, theirs
-        self._process = context.Process(target=_answer_all, args=what, daemon=True)
+        self._process = context.Process(target=_answer_all, args=(self._answer, theirs), daemon=True)
         self._process.start()
         theirs.close()
         self._ready = False
@@ -74,11 +72,9 @@ class AnsweringProcess:
         self._process.join()
 
 
-def _answer_all(answer: Callable[[Any], Any], beforehand: Sequence[Any], connection: Connection) -> None:
+def _answer_all(answer: Callable[[Any], Any], connection: Connection) -> None:
     """What the process does: it says when it is ready, and answers until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
-    for question in beforehand:
-        answer(question)
     connection.send(True)
     while True:
         try:

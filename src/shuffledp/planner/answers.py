@@ -17,9 +17,10 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.document import Headline
+from shuffledp.documents.guarantee_words import Loss
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
 from shuffledp.documents.plan_document import what_to_expect
-from shuffledp.documents.statement_document import Loss, promise_of
+from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NOTHING, small_sample
 from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
@@ -162,7 +163,7 @@ def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, s
         "error": f"{chosen.error.standard_error:.3g}",
         "sampling": f"{chosen.error.sampling_error:.3g}",
         "bits": "varies" if chosen.report_bits is None else f"{chosen.report_bits:,}",
-        "messages": f"{messages:,.0f}",
+        "messages": f"{messages:,.{0 if messages == round(messages) else 1}f}",
     }
 
 

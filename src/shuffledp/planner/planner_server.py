@@ -9,8 +9,9 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from importlib.resources import files
 from typing import Any
 
@@ -32,10 +33,8 @@ Ask = Callable[[Question], Awaitable[Mapping[str, Any]]]
 
 SECONDS = 5.0  # that an answer may take
 MOST_BYTES = 4096  # of a question
-MOST_WAITING = 32  # questions
+MOST_WAITING = 32  # questions for each process
 _HOST = "127.0.0.1"
-_SLOW = "network"  # walks are answered in a process of their own: nothing else waits for them
-_BEFOREHAND = tuple({"shuffler": _SLOW, "about": "bracket", "people": 10**power} for power in range(2, 6))  # graphs
 _FILES = {"": "planner.html", "planner.css": "planner.css", "planner.js": "planner.js"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _HEADERS = {
@@ -69,26 +68,34 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
-    quick = AnsweringProcess(answer, seconds=SECONDS)
-    slow = AnsweringProcess(answer, seconds=SECONDS, beforehand=_BEFOREHAND)
+    process = AnsweringProcess(answer, seconds=SECONDS)
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        with closing(quick), closing(slow):
-            yield
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            process.close()  # so that whoever still waits for an answer gets a refusal, and no request is broken off
+            await super().shutdown(sockets)
 
-    app = planner_app(asking(quick, slow), token=token, port=port, lifespan=lifespan)
+    app = planner_app(asking(process), token=token, port=port)
     config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, limit_concurrency=64
+        app,
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        limit_concurrency=64,
     )
-    with listening, closing(quick), closing(slow):
+    with listening, closing(process):
         ready(f"http://{_HOST}:{port}/{token}/")
-        uvicorn.Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[listening])
 
 
-def asking(quick: AnsweringProcess, slow: AnsweringProcess) -> Ask:
-    """The way of a question to one of the two processes; what comes of it is always an answer."""
-    waiting = 0
+def asking(process: AnsweringProcess) -> Ask:
+    """The way of a question to the process; what comes of it is always an answer.
+
+    A thread of its own waits for the process, so that requests are served meanwhile.
+    """
+    waiting, thread = 0, ThreadPoolExecutor(1)
 
     async def ask(question: Question) -> Mapping[str, Any]:
         nonlocal waiting
@@ -96,8 +103,8 @@ def asking(quick: AnsweringProcess, slow: AnsweringProcess) -> Ask:
             return refusal(f"more than {MOST_WAITING} questions wait; ask again when they are answered.")
         waiting += 1
         try:
-            process = slow if question.get("shuffler") == _SLOW else quick
-            found: Mapping[str, Any] = await asyncio.to_thread(process.ask, question)
+            answered = asyncio.get_running_loop().run_in_executor(thread, process.ask, question)
+            found: Mapping[str, Any] = await answered
         except TimeoutError:
             return too_late(question, SECONDS)
         except LocalProtocolError as error:
@@ -115,7 +122,6 @@ def planner_app(
     *,
     token: str,
     port: int,
-    lifespan: Callable[[Starlette], Any] | None = None,
 ) -> Starlette:
     """The page at ``/TOKEN/`` and its questions at ``/TOKEN/ask``.
 
@@ -142,7 +148,7 @@ def planner_app(
     pages = [Route(f"/{token}/{path}", _file(name)) for path, name in _FILES.items()]
     guard = Middleware(_Guard, token=token, hosts=frozenset({f"{_HOST}:{port}", f"localhost:{port}"}))
     routes = [*pages, Route(f"/{token}/ask", asked, methods=["POST"])]
-    return Starlette(routes=routes, middleware=[guard], lifespan=lifespan)
+    return Starlette(routes=routes, middleware=[guard])
 
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.validate import invalid
-from shuffledp.people.graphs.connected_parts import Graphs
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import (
     Column,
@@ -42,13 +40,12 @@ LIMITS: dict[str, tuple[float, float]] = {
     "imperfection": (0.0, 5.0),
     "alpha": (0.01, 20.0),
     "group_size": (2, 10**6),
-    "degree": (2, 64),
-    "rounds": (0, 500),
+    "contacts": (1, 10**6),
     "colluders": (0, 10**9),
     "repetitions": (1, 1000),
 }
-# Groups and graphs are made here, person by person.
-MOST_OF = {"groups": 10**6, "graph": 10**5, "": 10**9}
+# Groups and overlays are made here, person by person.
+MOST_OF = {"groups": 10**6, "graph": 10**6, "": 10**9}
 PEOPLE_FILE = "people.csv"
 _USUAL_BATCH = 100
 _GROUP = "group"  # the public column that says who belongs together
@@ -73,8 +70,7 @@ class Question(Described):
         imperfection: gamma, of "imperfect".
         alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
         group_size: people of each group, at most: as few groups as that allows, nearly equal, of neighboring numbers.
-        degree: neighbors of each person in the random graph of "network".
-        rounds: how often every report is passed on there.
+        contacts: others whom a person must reach, at most, on the overlay of "network".
         colluders: people who may collude with the analyst, or send anything, and hide nobody.
         repetitions: how often the same people take part.
     """
@@ -93,8 +89,7 @@ class Question(Described):
     imperfection: float = 0.1
     alpha: float = 1.0
     group_size: int = 100
-    degree: int = 16
-    rounds: int = 30
+    contacts: int = 100
     colluders: int = 0
     repetitions: int = 1
 
@@ -143,7 +138,7 @@ class Question(Described):
     def _shuffler(self) -> dict[str, Any]:
         """Its own keys."""
         if KINDS[self.shuffler].about == "graph":
-            return {"graph": f"random-regular:{self.degree}", "rounds": self.rounds}
+            return {"overlay": {"contacts": self.contacts}}
         known = _keys_of(ShufflerSection.members()[self.shuffler])
         return {name: getattr(self, name) for name in ("imperfection", "alpha") if name in known}
 
@@ -156,10 +151,10 @@ class Question(Described):
         return Task.from_dict(self.task()).column
 
     def shuffle(self, column: Column) -> Shuffler:
-        """The shuffler as a run has it, with the groups or the graph of these people."""
+        """The shuffler as a run has it, with the groups or the overlay of these people."""
         grouping = grouping_of(self.people, self.group_size) if column.shuffler.needs_groups else None
-        if isinstance(column.shuffler, NetworkSection):
-            return shuffler_of(column, None, _graphs(self.people, self.degree))
+        if isinstance(column.shuffler, NetworkSection) and column.shuffler.overlay is not None:
+            return shuffler_of(column, None, column.shuffler.overlay.of(self.people))
         return shuffler_of(column, grouping)
 
     @property
@@ -195,15 +190,6 @@ def grouping_of(people: int, size: int) -> Grouping:
     return Grouping(Groups.from_labels(np.arange(people) * num_groups // people))
 
 
-@lru_cache(maxsize=8)
-def _graphs(people: int, degree: int) -> Graphs:
-    """The random graph, as ``shuffledp plan`` draws it for the task."""
-    from shuffledp.files import read_graphs
-
-    section = NetworkSection(graph=f"random-regular:{degree}")
-    return read_graphs(section, people, Path())
-
-
 def as_toml(task: Mapping[str, Any]) -> str:
     """A task as a file; what JSON writes for text, numbers and lists of them is TOML too."""
     lines = [f"{key} = {_toml(value)}" for key, value in task.items() if not isinstance(value, Mapping)]
@@ -214,6 +200,8 @@ def as_toml(task: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + "}"
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidParameterError(f"a number of a task file must be finite; got {value!r}.")
     return json.dumps(value, ensure_ascii=False)

@@ -25,6 +25,13 @@ from .network_plan import AfterRounds as AfterRounds
 from .network_plan import PartOfGraph as PartOfGraph
 from .network_plan import Risk as Risk
 from .printed_formulas import PrintedFormula as PrintedFormula
+from .overlay_designs import design_overlays as design_overlays
+from .overlay_designs import OverlayDesigns as OverlayDesigns
+from .overlay_designs import RandomGraph as RandomGraph
+from .overlay_plan import plan_overlay as plan_overlay
+from .overlay_plan import OverlayPlan as OverlayPlan
+from .overlay_plan import WalksPlan as WalksPlan
+from .overlay_plan import OverlayCost as OverlayCost
 
 # shuffles near a reference order
 from .group_mixing import mixing_of as mixing_of

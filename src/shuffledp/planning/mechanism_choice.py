@@ -234,7 +234,10 @@ def _key(error: float, bits: int | None, kind: str) -> tuple[float, float, str]:
 
 
 def error_through(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
-    """The error of reports that go through a shuffle, which loses some on their way, or adds dummies to them."""
+    """The error of reports that go through a shuffle, which loses some, adds dummies, or shows people's weights."""
+    if shuffle.design_effect != 1:
+        root = math.sqrt(shuffle.design_effect)
+        return replace(error, standard_error=error.standard_error * root, sampling_error=error.sampling_error * root)
     fraction, arriving = (shuffle.dummies.fraction if shuffle.dummies else 0.0), shuffle.arrival_share
     if arriving in (0.0, 1.0) and not fraction:
         return error

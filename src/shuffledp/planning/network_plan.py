@@ -12,7 +12,6 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel
-from shuffledp.core.text import in_digits
 from shuffledp.laws import expected_messages
 from shuffledp.laws.walk_distributions import mixing_rounds
 from shuffledp.people.graphs import Graph, lazy_gap, mixing_time
@@ -23,16 +22,12 @@ from shuffledp.planning.network_rounds import (
     NetworkShuffle,
     epsilon_of_uniform,
     fewest_rounds,
-    first_tried,
     model_of,
-    nearest_epsilon,
     why_no_rounds,
 )
 from shuffledp.planning.printed_formulas import PrintedFormula, printed_formulas
 from shuffledp.shufflers import RandomWalkShuffler
-from shuffledp.shufflers.walk_model import average_exposure
 
-_AS_NEAR = 1.001  # times an epsilon: no difference that is worth a word
 _FEW = 10  # reports; an estimate from fewer says nothing
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
@@ -121,7 +116,6 @@ class NetworkPlan(Described):
         rounds: those that are planned for.
         epsilon: what is guaranteed to everybody after them, by the weakest part.
         uniform: epsilon of a uniform shuffle of as many people.
-        nearest: epsilon that more rounds come ever nearer to; above ``uniform`` where that is evaluated exactly.
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
         fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part what
@@ -147,7 +141,6 @@ class NetworkPlan(Described):
     rounds: int
     epsilon: float
     uniform: float
-    nearest: float
     epsilon_of_all: float | None
     surviving: float
     fewest_rounds: int | None
@@ -189,13 +182,6 @@ class NetworkPlan(Described):
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
 
     @property
-    def at_best(self) -> str:
-        """What is proven of walks at best, as the end of a sentence about a uniform shuffle; empty if it is as much."""
-        if self.num_parts > 1 or self.nearest <= self.uniform * _AS_NEAR:
-            return ""
-        return f", by an exact evaluation; what is proven of walks comes near to {in_digits(self.nearest, 'at most')}"
-
-    @property
     def all_is_better(self) -> bool:
         """Whether handing in all reports would guarantee no less; it loses none, and needs no dummies."""
         return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
@@ -232,8 +218,8 @@ def plan_walk(
         >>> everybody = Graph.from_edges([(one, other) for one in range(20) for other in range(one)])
         >>> walk = NetworkShuffle(graph=everybody, randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=2))
         >>> plan = plan_walk(walk, delta=0.05)
-        >>> plan.rounds, plan.epsilon <= 1.05 * plan.nearest
-        (2, True)
+        >>> plan.rounds, plan.epsilon <= 1.05 * plan.uniform
+        (4, True)
     """
     validate.instance_of(NetworkShuffle, walk=walk)
     validate.open_probability(delta=delta)
@@ -250,7 +236,7 @@ def plan_walk(
     mixing, distance = _mixing(shuffler)
     numbers, rows = _rounds_to_show(shuffler, fewest, mixing), []
     for done, number in enumerate(numbers):
-        rows.append(_after(shuffler if number == shuffler.num_rounds else walk.shuffler(number), local, delta))
+        rows.append(after_rounds(shuffler if number == shuffler.num_rounds else walk.shuffler(number), local, delta))
         if progress is not None:
             progress(done + 1, len(numbers))
     own = next(row for row in rows if row.rounds == shuffler.num_rounds)
@@ -267,22 +253,21 @@ def plan_walk(
         rounds=shuffler.num_rounds,
         epsilon=own.epsilon,
         uniform=uniform,
-        nearest=nearest_epsilon(local, first.num_users, delta),
-        epsilon_of_all=_epsilon_of_all(walk, shuffler.num_rounds, delta),
+        epsilon_of_all=epsilon_of_everything(walk, shuffler.num_rounds, delta),
         surviving=first.num_users * (1 - shuffler.dropout) ** shuffler.num_rounds,
         fewest_rounds=fewest,
         mixing_time=mixing,
         distance_rounds=distance,
         by_rounds=tuple(rows),
         parts=_parts(walk, shuffler, delta, own),
-        risks=_risks(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
+        risks=risks_of(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
         printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
     )
 
 
 def _all_edges(shuffler: RandomWalkShuffler) -> Graph:
     """Every edge that a report may take in some round."""
-    return together((shuffler.graph,) if isinstance(shuffler.graph, Graph) else shuffler.graph)
+    return together(shuffler.graphs)
 
 
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
@@ -290,7 +275,7 @@ def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler
     return (shuffler,) if _all_edges(shuffler).is_connected else shuffler.parts
 
 
-def _epsilon_of_all(walk: NetworkShuffle, num_rounds: int, delta: float) -> float | None:
+def epsilon_of_everything(walk: NetworkShuffle, num_rounds: int, delta: float) -> float | None:
     """What would be guaranteed if people handed in all that they hold; None where they do."""
     if walk.protocol == "all":
         return None
@@ -301,7 +286,7 @@ def _epsilon_of_all(walk: NetworkShuffle, num_rounds: int, delta: float) -> floa
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
     """Both mixing times, of the slowest part; None for several graphs, or too many parts."""
     graph, resting = shuffler.graph, shuffler.resting
-    parts = [each.first_graph for each in shufflers_of_parts(shuffler)]
+    parts = [each.graphs[0] for each in shufflers_of_parts(shuffler)]
     if not isinstance(graph, Graph) or not parts:
         return None, None
     distances = [found for part in parts if (found := mixing_rounds(part, resting)) is not None]
@@ -313,16 +298,15 @@ def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...]
 
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
     """Some numbers of rounds, the planned one and the fewest among them."""
-    own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.first_graph.num_users > _MANY
+    own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.num_users > _MANY
     customary = min(math.ceil(mixing), MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
-    parts = shufflers_of_parts(shuffler) or (shuffler,)  # each is accounted for by itself
-    start = min(max(first_tried(each.first_graph) for each in parts), last)
-    grid = np.geomspace(start, last, _FEWER if slow else _GRID).round().astype(int)
+    grid = np.geomspace(1, last, _FEWER if slow else _GRID).round().astype(int)
     return sorted({own, *(number for number in grid.tolist()), *([fewest] if fewest else [])})
 
 
-def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
+def after_rounds(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
+    """Guarantee and cost of a shuffler's number of rounds."""
     stated = account(model_of(shuffler, local), delta=delta)
     messages = expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances)
     return AfterRounds(
@@ -332,7 +316,7 @@ def _after(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> Aft
         messages=float(messages.mean()),
         messages_most=float(messages.max()),
         lacking=shuffler.bounds.dummies,
-        exact=shuffler.bounds.exact,
+        exact=shuffler.bounds.likeness.exact,
     )
 
 
@@ -343,7 +327,7 @@ def _parts(
     found, shufflers, local = [], shufflers_of_parts(shuffler), walk.local
     searched = 1 < len(shufflers) <= MOST_SEARCHED
     for each in shufflers:
-        part, stated, fewest = each.first_graph, whole.epsilon, None
+        part, stated, fewest = each.graphs[0], whole.epsilon, None
         alone = isinstance(each.graph, Graph)
         if len(shufflers) > 1:
             stated = epsilon_of(account(model_of(each, local), delta=delta).guarantee)
@@ -364,15 +348,15 @@ def _parts(
     return tuple(found)
 
 
-def _risks(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
+def risks_of(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
     """The planned share of colluders first, and some others."""
-    people, epsilon0 = shuffler.first_graph.num_users, local.epsilon0
+    people, epsilon0 = shuffler.num_users, local.epsilon0
+    model = shuffler.model(people)
     shares = {share: math.ceil(share * people * (1 - 1e-12)) for share in (own, *_SHARES)}
     return tuple(
         Risk(
             share=share,
-            exposure=average_exposure(num_users=people, num_rounds=shuffler.num_rounds, num_colluding=colluding)
-            + 0.0,  # never -0
+            exposure=model.exposure(colluding) + 0.0,  # never -0
             delta_at_least=first_hop_delta(share=share, epsilon0=epsilon0, epsilon=epsilon0 / 2),
         )
         for share, colluding in shares.items()

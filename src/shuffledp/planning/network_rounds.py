@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp.accounting import account, delta_at, epsilon_of
-from shuffledp.accounting.theorems.reductions import uniform_epsilons
+from shuffledp.accounting.theorems.network_overlap import epsilon_of_one_law
 from shuffledp.core import validate
 from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer
 from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
-from shuffledp.people.graphs import Graph, certain_gap
+from shuffledp.laws.walk_distributions import people_of
+from shuffledp.laws.walk_likeness import likely_rounds
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
@@ -24,7 +26,6 @@ MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
 _GOLDEN = (3 - math.sqrt(5)) / 2
 _ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
 _FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
-_DEAR = 10**9  # people * entries: from here on exact laws are worked out for less than ten rounds, if at all
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +33,8 @@ class NetworkShuffle:
     """A network shuffle of given reports along given graphs, for any number of rounds.
 
     Args:
-        graph: one graph, or those of the first round, the second and so on; after the last the first again.
+        graph: one graph, or those of the first round, the second and so on; after the last the first again; or an
+            overlay.
         randomizer: of the reports; it makes the dummies too, where the protocol needs any.
         protocol: what people hand in, "all", "single" or "padded", as for `shuffledp.RandomWalkShuffler`.
         submissions: how many reports everybody hands in, for "padded".
@@ -47,7 +49,7 @@ class NetworkShuffle:
             be made of; and as the shuffler does, which `shuffler` makes.
     """
 
-    graph: Graph | Sequence[Graph]
+    graph: Graph | Overlay | Sequence[Graph]
     randomizer: Randomizer
     protocol: str = "all"
     submissions: int | None = None
@@ -60,19 +62,20 @@ class NetworkShuffle:
     def __post_init__(self) -> None:
         validate.probability(colluding=self.colluding)
         validate.integer_at_least(0, fakes=self.fakes)
-        if not self.graphs:
+        if not isinstance(self.graph, Overlay) and not self.graphs:
             raise validate.invalid("one graph or more", graph=[])
         self._dummies()
 
     @property
     def graphs(self) -> Graphs:
-        """The graphs in turn."""
-        return (self.graph,) if isinstance(self.graph, Graph) else tuple(self.graph)
+        """The graphs in turn; none of an overlay."""
+        graph = self.graph
+        return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
     @property
     def num_users(self) -> int:
         """People who pass reports on."""
-        return self.graphs[0].num_users
+        return people_of(self.graph)
 
     @property
     def num_colluding(self) -> int:
@@ -91,9 +94,9 @@ class NetworkShuffle:
             InvalidParameterError: if somebody has no neighbor, or an argument is out of range.
         """
         graphs = self.graphs
-        cycle = tuple(graphs[place % len(graphs)] for place in range(num_rounds))
+        cycle = tuple(graphs[place % len(graphs)] for place in range(num_rounds)) if graphs else ()
         return RandomWalkShuffler(
-            graph=cycle if cycle and len(graphs) > 1 else graphs[0],
+            graph=cycle if cycle and len(graphs) > 1 else graphs[0] if graphs else self.graph,
             num_rounds=num_rounds,
             protocol=self.protocol,
             laziness=self.laziness,
@@ -141,7 +144,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     help. Of a graph in parts, the fewest that are enough for each part that gains anything.
 
     Args:
-        walk: the shuffle; nothing is enough where people are offline or collude.
+        walk: the shuffle; nothing is enough where people are offline or collude. Of an overlay it is one cycle anyway.
         delta: of the guarantee, strictly between 0 and 1.
         progress: told how many numbers of rounds have been accounted for.
 
@@ -153,9 +156,11 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
         >>> everybody = Graph.from_edges([(one, other) for one in range(20) for other in range(one)])
         >>> coin = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
         >>> fewest_rounds(NetworkShuffle(graph=everybody, randomizer=coin), delta=0.05)
-        2
+        4
     """
     validate.open_probability(delta=delta)
+    if isinstance(walk.graph, Overlay):
+        return walk.graph.num_rounds
     if walk.offline or walk.num_colluding:
         return None
     settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
@@ -200,18 +205,14 @@ def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float
 
 
 def nearest_epsilon(local: LocalModel, num_users: int, delta: float) -> float:
-    """What walks can come near to: the least bound on a uniform shuffle that holds of them too, with what they add.
-
-    It is above `epsilon_of_uniform` where a uniform shuffle is evaluated exactly, as that of two answers is.
-    """
+    """What walks come ever nearer to: mostly `epsilon_of_uniform`, by theorems that hold of walks too."""
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
-    found = uniform_epsilons(model, num_users, delta) if num_users > 1 else ()
-    return min([*found, local.epsilon0]) if local.guarantee.delta == 0 else epsilon_of_uniform(local, num_users, delta)
+    return min(epsilon_of_one_law(model, num_users, delta), local.epsilon0)
 
 
 def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
     """The public description of the whole protocol."""
-    return ProtocolModel(local=local, shuffle=shuffler.model(shuffler.first_graph.num_users))
+    return ProtocolModel(local=local, shuffle=shuffler.model(shuffler.num_users))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +233,14 @@ def _fewest(search: _Search) -> int | None:
     uniform = nearest_epsilon(walk.local, walk.num_users, search.delta)
     if not _gains(uniform, walk.local):
         return None
-    return _narrowed(search, uniform, *_first_guess(search, uniform))
+    first = likely_rounds(
+        walk.graphs, walk.laziness, enough=_NEAR_UNIFORM**-2
+    )  # epsilon is about as the root of people
+    return _narrowed(search, uniform, min(first, MOST_ROUNDS))
 
 
-def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | None:
-    """Double until it is enough, then narrow down; ``low`` is not known to be too few, but for 0."""
+def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
+    """Double until it is enough, then narrow down."""
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
@@ -247,7 +251,7 @@ def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | N
                 search.progress(len(found) - 1, None)
         return found[number]
 
-    before, limit = low, _last_tried(search, uniform)
+    before, low, limit = 0, 0, _last_tried(search, uniform)
     rounds = min(rounds, limit)
     while rounds and above(rounds) > 0:
         worse = above(rounds) > above(low)
@@ -256,8 +260,6 @@ def _narrowed(search: _Search, uniform: float, low: int, rounds: int) -> int | N
         if rounds == limit:
             return None
         before, low, rounds = low, rounds, min(2 * rounds, limit)
-    if low and above(low) <= 0:
-        low, rounds = 0, low
     return _between(above, low, rounds) if rounds else None
 
 
@@ -265,7 +267,7 @@ def _last_tried(search: _Search, uniform: float) -> int:
     """Up to how many rounds there is anything to look for.
 
     If nobody is offline and all hand in all that they hold, lost reports hide nobody: once a uniform shuffle of those
-    that are left is not near enough, no further round is.
+    that are left is not near enough, no further round is but by losing the victim's report, too, which is no plan.
     """
     people, lost = search.walk.num_users, search.walk.dropout
     if not lost:
@@ -328,26 +330,6 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
     return math.log((found - uniform) / (enough - uniform)) if found != enough else 0.0
 
 
-def _first_guess(search: _Search, uniform: float) -> tuple[int, int]:
-    """One number of rounds that will hardly be enough, and one to begin with.
-
-    Of many people nothing is known but by the gap, until positions are within four times (1 - gap)^t over the rarest
-    place's chance of each other; so that is about as far as they may be apart.
-    """
-    walk = search.walk
-    graph, first = walk.graphs[0], first_tried(walk.graphs[0])
-    if len(walk.graphs) > 1 or first == 1 or walk.protocol != "all" or walk.dropout:
-        return 0, first
-    gap = certain_gap(graph, walk.laziness)
-    if not 0 < gap < 1:
-        return 0, first
-    apart = (_NEAR_UNIFORM - 1) * uniform * float(graph.stationary.min())
-    guess = math.log(4 / apart) / -math.log1p(-gap)
-    if not 2 * first < guess <= MOST_ROUNDS / 1.1:
-        return 0, first
-    return int(0.9 * guess), math.ceil(1.02 * guess)
-
-
 def _enough_for_parts(search: _Search) -> int | None:
     """Enough for each part that gains anything; None if there are too many parts, or none are found to be enough.
 
@@ -376,9 +358,3 @@ def _enough_for_parts(search: _Search) -> int | None:
 def _gains(uniform: float, local: LocalModel) -> bool:
     """Whether a uniform shuffle leaves so much less that no shuffling is not near it."""
     return uniform * _NEAR_UNIFORM < local.epsilon0
-
-
-def first_tried(graph: Graph) -> int:
-    """From how many rounds on to look: of many people the first few take long, and are never enough."""
-    each = graph.num_users * (graph.num_users + graph.neighbors.size)
-    return 1 if each < _DEAR else 10 * _DEAR // each + 1

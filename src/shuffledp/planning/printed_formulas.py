@@ -124,7 +124,7 @@ def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: flo
     graph, epsilon0 = shuffler.graph, local.epsilon0
     if not isinstance(graph, Graph) or epsilon0 > _LARGEST or shuffler.dropout or shuffler.offline:
         return ()
-    worst = shuffler.bounds.worst_start
+    worst = shuffler.bounds.likeness.worst_start
     start = int(graph.degrees.argmin()) if worst is None else worst
     law = position_distribution(graph, start, shuffler.num_rounds, laziness=shuffler.laziness)
     squares, people = float(law @ law), graph.num_users

@@ -2,10 +2,11 @@
 
 In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
 subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; split_and_mix); families, what they share;
-inputs, checks of answers; sampling, exact samplers; descriptions, laws without a mechanism; and
-randomizer_kinds, the registry.
+inputs, checks of answers; answer_domains, answers that are pairs, or numbers in bins; sampling, exact samplers;
+descriptions, laws without a mechanism; and randomizer_kinds, the registry.
 """
 
+from shuffledp.randomizers.answer_domains import Bins, CategoryPairs
 from shuffledp.randomizers.descriptions import ChannelModel, LaplaceModel, LdpModel, PersonalizedResponseModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.inputs import NORM_TOLERANCE, clip_to_range
@@ -35,6 +36,8 @@ from shuffledp.randomizers.unary_encoding import (
 __all__ = [
     "KINDS",
     "NORM_TOLERANCE",
+    "Bins",
+    "CategoryPairs",
     "ChannelModel",
     "DiscreteLaplaceMean",
     "DiscreteLaplaceMeanModel",

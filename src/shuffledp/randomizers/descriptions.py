@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import LocalModel, PersonalLosses
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.report_laws import PersonalLosses
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, positive, probability
 
 _LARGEST_EPSILON0 = 300.0

@@ -14,6 +14,8 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.local_models import FrequencyModel, MeanModel
 from shuffledp.core.table import frozen
+from shuffledp.core.text import names_of
+from shuffledp.randomizers.answer_domains import Bins, CategoryPairs
 from shuffledp.randomizers.inputs import (
     Category,
     as_answers,
@@ -26,6 +28,7 @@ from shuffledp.randomizers.inputs import (
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 Columns = dict[str, NDArray[Any]]
+Categories = Iterable[Category] | Iterable[Iterable[Category]] | Bins
 
 
 class Mechanism:
@@ -83,28 +86,36 @@ class CategoryRandomizer(Mechanism):
     """Family of the randomizers of categories, which are solved from a loss and the categories, or their number.
 
     Attributes:
-        categories: the answers that people give, in the order of their numbers; None where they give the numbers.
+        categories: the answers that people give, in the order of their numbers, pairs of answers, or bins of numbers;
+            None where they give the numbers of categories.
     """
 
     answers: ClassVar[str] = "category"
     shown: ClassVar[tuple[str, ...]] = ("epsilon0", "domain_size")
     model: FrequencyModel
-    categories: tuple[Category, ...] | None = None
+    categories: tuple[Category, ...] | CategoryPairs | Bins | None = None
 
     def __init__(
-        self, *, epsilon0: float, domain_size: int | None = None, categories: Iterable[Category] | None = None
+        self, *, epsilon0: float, domain_size: int | None = None, categories: Categories | None = None
     ) -> None:
         self._solve(domain_size, categories, epsilon0=epsilon0)
 
-    def _solve(self, domain_size: int | None, categories: Iterable[Category] | None, **parameters: Any) -> None:
+    def _solve(self, domain_size: int | None, categories: Categories | None, **parameters: Any) -> None:
         """The model from the further parameters and either the number of categories or the categories themselves."""
         if (domain_size is None) is (categories is None):
             found = "neither" if categories is None else "both"
             raise InvalidParameterError(f"domain_size must be given, or else the categories themselves; got {found}.")
         if categories is not None:
-            self.categories = as_categories(categories)
+            self.categories = _answers_of(categories)
             domain_size = len(self.categories)
         self.model = self.model_type.from_epsilon0(domain_size=domain_size, **parameters)
+
+    @property
+    def answer_names(self) -> tuple[str, ...] | None:
+        """The answers as text, in the order of their numbers; None where people give the numbers."""
+        if self.categories is None or isinstance(self.categories, tuple):
+            return None if self.categories is None else names_of(self.categories)
+        return self.categories.names
 
     @property
     def in_numbers(self) -> Self:
@@ -120,7 +131,7 @@ class CategoryRandomizer(Mechanism):
 
         Args:
             values: the categories that were answered, or integers in range(domain_size) where only their number is
-                given, shape (n,): a list, numpy array, Arrow, pandas or polars column.
+                given, shape (n,): a list, numpy array, Arrow, pandas or polars column; of pairs two such columns.
             source: randomness; None is the cryptographic source.
 
         Raises:
@@ -133,18 +144,31 @@ class CategoryRandomizer(Mechanism):
         """A column of the numbers of categories."""
         if self.categories is None:
             return as_answers(values, self.model.domain_size)
-        return as_numbers_of(values, self.categories)
+        if isinstance(self.categories, tuple):
+            return as_numbers_of(values, self.categories)
+        return self.categories.numbers(values)
 
     def _shown(self) -> list[str]:
         """The categories, if there are not too many, in place of their number."""
         shown = super()._shown()
         if self.categories is None:
             return shown
-        return [f"categories=[{listed(self.categories)}]" if "domain_size" in each else each for each in shown]
+        named = f"[{listed(self.categories)}]" if isinstance(self.categories, tuple) else repr(self.categories)
+        return [f"categories={named}" if "domain_size" in each else each for each in shown]
 
     @abstractmethod
     def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         """The columns of reports on these answers, which have been checked."""
+
+
+def _answers_of(categories: Any) -> tuple[Category, ...] | CategoryPairs | Bins:
+    """What the argument ``categories`` says: a list, two lists of answers that are randomized jointly, or bins."""
+    if isinstance(categories, Bins):
+        return categories
+    held = list(categories) if isinstance(categories, Iterable) and not isinstance(categories, str) else []
+    if held and all(isinstance(each, Iterable) and not isinstance(each, str | bytes) for each in held):
+        return CategoryPairs.of(held)
+    return as_categories(categories)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

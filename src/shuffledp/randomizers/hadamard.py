@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.inputs import check_categories, check_integer_columns
@@ -98,6 +99,22 @@ class HadamardResponseModel(FrequencyModel):
         """
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
 
+    def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Its column decides which values a report supports: the two moments of their weights are worked out over it.
+
+        The weights of the values that a column supports add up to half of (all weights + their transform there); and
+        the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row of the true answer).
+        """
+        own, excess = slice(1, self.domain_size + 1), 2 * self.p - 1
+        sums = np.zeros((*weights.shape[:-1], self.num_columns))
+        sums[..., own] = weights / 2
+        _transform(sums)
+        squares = np.square(sums)
+        _transform(squares)
+        second = (squares[..., :1] + excess * squares[..., own]) / self.num_columns
+        found: NDArray[np.float64] = second - (excess * weights / 2) ** 2
+        return np.maximum(found, 0.0)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one integer column ``index`` in range(K)."""
         check_integer_columns(columns, "index")
@@ -128,13 +145,13 @@ class HadamardResponseModel(FrequencyModel):
         return channel_of_support(np.bitwise_count(rows & columns) % 2 == 0, likely, unlikely, exact=exact)
 
 
-def _transform(sums: NDArray[np.int64]) -> None:
-    """The Walsh-Hadamard transform of a vector whose length is a power of two, in place."""
+def _transform(sums: NDArray[Any]) -> None:
+    """The Walsh-Hadamard transform along the last axis, whose length is a power of two, in place."""
     half = 1
-    while half < len(sums):
-        pairs = sums.reshape(-1, 2, half)
-        lower, upper = pairs[:, 0].copy(), pairs[:, 1]
-        pairs[:, 0] += upper
+    while half < sums.shape[-1]:
+        pairs = sums.reshape(*sums.shape[:-1], sums.shape[-1] // (2 * half), 2, half)
+        lower, upper = pairs[..., 0, :].copy(), pairs[..., 1, :]
+        pairs[..., 0, :] += upper
         np.subtract(lower, upper, out=upper)
         half *= 2
 
@@ -157,7 +174,8 @@ class HadamardResponse(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
         domain_size: number of possible answers k, from 2 to 2^26 - 1; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

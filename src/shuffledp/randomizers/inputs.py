@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import names_of
 from shuffledp.core.validate import invalid
 
 Category = str | int | bool
@@ -98,11 +99,6 @@ def as_categories(categories: Iterable[Any]) -> tuple[Category, ...]:
     return plain
 
 
-def names_of(categories: Iterable[Category]) -> tuple[str, ...]:
-    """Categories as text: true and false in lower case."""
-    return tuple(str(each).lower() if isinstance(each, bool) else str(each) for each in categories)
-
-
 def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
     """Refuse categories that are fewer than two or of several types, or whose names are not different lines of text."""
     if len(categories) < 2:
@@ -153,7 +149,7 @@ def _refuse_missing(answers: NDArray[Any]) -> None:
         count, first = int(missing.sum()), int(missing.argmax())
         raise InvalidParameterError(
             f"values must be complete; {count} missing, first values[{first}]. Leave such people out (values.dropna() "
-            "in pandas), or make a category of them."
+            "in pandas, values.drop_nulls() in polars), or make a category of them."
         )
 
 

@@ -4,7 +4,7 @@ Float-free: functions are drawn as integers, and the hashed answer goes through 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer, Columns
-from shuffledp.randomizers.inputs import Category, check_categories, check_integer_columns
+from shuffledp.randomizers.families import Categories, CategoryRandomizer, Columns
+from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.sampling.coins import RESOLUTION, WORDS
 from shuffledp.randomness.sources import RandomSource, uniform_integers
@@ -192,7 +193,8 @@ class OptimizedLocalHashing(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 13.8.
         domain_size: number of possible answers k, from 2 to 2^31 - 1; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
         hash_range: number of hashed values g, from 2 to 2^20; None for the best one.
 
     Raises:
@@ -219,7 +221,7 @@ class OptimizedLocalHashing(CategoryRandomizer):
         *,
         epsilon0: float,
         domain_size: int | None = None,
-        categories: Iterable[Category] | None = None,
+        categories: Categories | None = None,
         hash_range: int | None = None,
     ) -> None:
         self._solve(domain_size, categories, epsilon0=epsilon0, hash_range=hash_range)

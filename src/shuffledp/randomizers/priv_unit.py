@@ -12,7 +12,8 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import MeanModel, TwoLevelLaw
+from shuffledp.core.local_models import MeanModel
+from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import as_unit_vectors, check_norms

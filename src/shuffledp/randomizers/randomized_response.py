@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.report_laws import JointSupport, TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.inputs import check_categories, check_integer_columns
@@ -106,6 +107,11 @@ class KaryRandomizedResponseModel(FrequencyModel):
         """Against the uniform law, the set of a value is that value."""
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
 
+    @property
+    def joint_support(self) -> JointSupport:
+        """No report supports two values."""
+        return JointSupport(with_own=0.0, of_others=0.0)
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``value`` of integers in range(domain_size)."""
         check_integer_columns(columns, "value")
@@ -155,7 +161,8 @@ class KaryRandomizedResponse(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5; the least is larger for more than four million answers.
         domain_size: number of possible answers k, from 2 to 2^31; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import TwoLevelLaw
+from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel

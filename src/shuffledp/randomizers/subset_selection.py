@@ -17,7 +17,8 @@ from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.report_laws import JointSupport, TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.sampling.coins import (
@@ -127,6 +128,16 @@ class SubsetSelectionModel(FrequencyModel):
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
         return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
 
+    @property
+    def joint_support(self) -> JointSupport:
+        """Beside the true answer, or without it, all sets of the others are equally likely."""
+        others, chosen = self.domain_size - 1, self.subset_size
+        with_own = self.p * (chosen - 1) / others
+        if others < 2:
+            return JointSupport(with_own=with_own, of_others=0.0)
+        pairs = self.p * (chosen - 1) * (chosen - 2) + (1 - self.p) * chosen * (chosen - 1)
+        return JointSupport(with_own=with_own, of_others=pairs / (others * (others - 1)))
+
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
         check_packed(columns, self.domain_size)
@@ -179,7 +190,8 @@ class SubsetSelection(CategoryRandomizer):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5 or, for large domains, more.
         domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

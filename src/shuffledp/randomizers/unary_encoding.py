@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import FrequencyModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.report_laws import JointSupport, TwoLevelLaw
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.sampling.coins import (
@@ -101,6 +102,11 @@ class UnaryEncodingModel(FrequencyModel):
     def two_level(self) -> TwoLevelLaw:
         """Geometry against independent bits of probability q: the set of a value holds the reports with its bit set."""
         return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=self.q**3 if self.domain_size >= 3 else None)
+
+    @property
+    def joint_support(self) -> JointSupport:
+        """Bits are independent."""
+        return JointSupport(with_own=self.p * self.q, of_others=self.q**2)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
@@ -191,7 +197,8 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 59.7.
         domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.
@@ -228,7 +235,8 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
     Args:
         epsilon0: local privacy loss in nats, from 1e-6 to 30.5.
         domain_size: number of possible answers k, from 2 to 2^20; answers are the integers 0..k-1.
-        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers.
+        categories: the k answers themselves, in place of their number; public, and fixed before anybody answers. Two
+            lists are those of two answers that are randomized jointly, and `Bins` those that numbers are put into.
 
     Raises:
         InvalidParameterError: for parameters outside these ranges.

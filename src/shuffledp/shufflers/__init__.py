@@ -1,8 +1,9 @@
 """Shufflers: mechanisms that hide who sent which report, entirely or in part.
 
-In reading order: `uniform` (and none), `reference_order` (base of `mallows` and `noisy_sort`, `streaming`),
-`imperfect`, `parallel`, `walk_model` and `random_walk` (network shuffling), `relay_protocol` (one person's part in it),
-`shuffler_kinds` (the registry). Each name is imported when it is first used.
+In reading order: `uniform` (and none), `stratified`, `reference_order` (base of `mallows` and `noisy_sort`,
+`streaming`), `imperfect`, `parallel`, `walk_model`, `walk_dummies` and `random_walk` (network shuffling),
+`relay_protocol` (one person's part in it), `shuffler_kinds` (the registry). Each name is imported when it is first
+used.
 """
 
 import lazy_loader

@@ -5,6 +5,8 @@ from .uniform import IdentityShuffleModel as IdentityShuffleModel
 from .uniform import IdentityShuffler as IdentityShuffler
 from .uniform import UniformShuffleModel as UniformShuffleModel
 from .uniform import UniformShuffler as UniformShuffler
+from .stratified import StratifiedShuffleModel as StratifiedShuffleModel
+from .stratified import StratifiedShuffler as StratifiedShuffler
 from .reference_order import SlotShuffleModel as SlotShuffleModel
 from .reference_order import SlotShuffler as SlotShuffler
 from .mallows import MallowsShuffleModel as MallowsShuffleModel

@@ -8,6 +8,7 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,20 +19,14 @@ from shuffledp.core.flow import Randomizer, Reports, View
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.core.table import Integers, Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
-from shuffledp.laws.walk_distributions import graphs_of_rounds
-from shuffledp.people.graphs import Graph
+from shuffledp.laws.walk_distributions import graphs_of_rounds, people_of
+from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import parts_of, together
+from shuffledp.people.graphs.overlays import check_cycles
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.shufflers.walk_model import (
-    PROTOCOLS,
-    DummyMaker,
-    RandomWalkShuffleModel,
-    check_maker,
-    checked_chances,
-    checked_submissions,
-    fresh_dummies,
-)
+from shuffledp.shufflers.walk_dummies import DummyMaker, check_maker, fresh_dummies
+from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
@@ -50,14 +45,16 @@ class RandomWalkShuffler:
         2. "single" and "padded" show equally many reports from everybody: how many were held is not seen.
         3. Among the reports of one person the order carries no information.
         4. rounds = 0 passes nothing on: every report is held by its sender.
+        5. On an overlay every report ends with everybody equally likely, exactly, if nobody is offline.
 
     Args:
         graph: of the people, row k of the reports being person k's; or a list of graphs, one for each round, which
             begins anew after the last. Neighbors are chosen uniformly, so that weights of edges, if there are any,
-            must all be equal.
-        num_rounds: 0 or more.
+            must all be equal. Or an overlay, in each round of which one digit is drawn anew.
+        num_rounds: 0 or more; on an overlay one for each digit, or a multiple of that.
         protocol: "all", "single" or "padded".
-        laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph.
+        laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph. 0 on an
+            overlay.
         dropout: the chance that a report is lost in a round, below 1.
         offline: the chance that a person is offline for a round, below 1, so that the reports held there wait together.
             For "all" only; nothing is claimed of positions then.
@@ -83,7 +80,7 @@ class RandomWalkShuffler:
         View(100 reports of 'k-rr', 'network' shuffle, labels are submitters)
     """
 
-    graph: Graph | Sequence[Graph]
+    graph: Graph | Overlay | Sequence[Graph]
     num_rounds: int
     protocol: str = "all"
     laziness: float = 0.0
@@ -96,24 +93,26 @@ class RandomWalkShuffler:
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
-        if not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
+        if isinstance(self.graph, Overlay):
+            check_cycles(self.num_rounds, self.laziness, self.graph.num_rounds)
+        elif not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
             object.__setattr__(self, "graph", graphs or self.graph[0])
         validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(**self.chances)
         checked_submissions(self.protocol, self.submissions)
-        for each in {id(graph): graph for graph in graphs}.values():
+        for each in {id(graph): graph for graph in graphs if isinstance(graph, Graph)}.values():
             _checked_graph(each)
-        if (self.submissions or 0) > self.first_graph.num_users:
+        if (self.submissions or 0) > self.num_users:
             raise validate.invalid(
-                f"at most the number of people, {self.first_graph.num_users}: nobody can hold more reports",
+                f"at most the number of people, {self.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
         self._check_dummies()
         if self.offline and self.protocol != "all":
             raise validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
         validate.integer_at_least(0, num_colluding=self.num_colluding)
-        if self.num_colluding > self.first_graph.num_users:
-            raise validate.invalid(f"at most num_users={self.first_graph.num_users}", num_colluding=self.num_colluding)
+        if self.num_colluding > self.num_users:
+            raise validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
 
     def _check_dummies(self) -> None:
         if self.protocol == "all" and self.dummies is not None:
@@ -129,9 +128,15 @@ class RandomWalkShuffler:
         check_maker(self.dummies, self.dummy_value)
 
     @property
-    def first_graph(self) -> Graph:
-        """The graph of the first round."""
-        return self.graph if isinstance(self.graph, Graph) else self.graph[0]
+    def num_users(self) -> int:
+        """People who pass reports on."""
+        return people_of(self.graph)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graphs of the rounds: one if it is the same in all; none of an overlay."""
+        graph = self.graph
+        return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
     @property
     def chances(self) -> dict[str, float]:
@@ -146,12 +151,7 @@ class RandomWalkShuffler:
     @property
     def _different(self) -> tuple[Graph, ...]:
         """The graphs that reports walk on, each once."""
-        return tuple({each.digest: each for each in self._in_turn}.values())
-
-    @property
-    def _in_turn(self) -> tuple[Graph, ...]:
-        """The graph of each round, or of none the first."""
-        return tuple(graphs_of_rounds(self.graph, self.num_rounds)) or (self.first_graph,)
+        return tuple({each.digest: each for each in self.graphs}.values())
 
     @cached_property
     def parts(self) -> "tuple[RandomWalkShuffler, ...]":
@@ -160,9 +160,8 @@ class RandomWalkShuffler:
         None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
         ``submissions`` is at most their number there: further dummies tell nothing.
         """
-        if not 1 < together(self._different).num_parts <= _MOST_PARTS:
+        if not self.graphs or not 1 < together(self._different).num_parts <= _MOST_PARTS:
             return ()
-        graphs = (self.first_graph,) if isinstance(self.graph, Graph) else self._in_turn
         return tuple(
             replace(
                 self,
@@ -170,7 +169,7 @@ class RandomWalkShuffler:
                 num_colluding=min(self.num_colluding, part[0].num_users),
                 submissions=None if self.submissions is None else min(self.submissions, part[0].num_users),
             )
-            for part in sorted(parts_of(graphs), key=lambda part: -part[0].num_users)
+            for part in sorted(parts_of(self.graphs), key=lambda part: -part[0].num_users)
         )
 
     @cached_property
@@ -187,19 +186,16 @@ class RandomWalkShuffler:
             InvalidParameterError: if the graph is of another number of people.
         """
         validate.integer_at_least(1, num_users=num_users)
-        if num_users != self.first_graph.num_users:
-            raise validate.invalid(
-                f"the number of people in the graph, {self.first_graph.num_users}", num_users=num_users
-            )
+        if num_users != self.num_users:
+            raise validate.invalid(f"the number of people in the graph, {self.num_users}", num_users=num_users)
         return self._model
 
     @cached_property
     def _model(self) -> RandomWalkShuffleModel:
-        people, survival = self.first_graph.num_users, float((1 - self.dropout) ** self.num_rounds)
         added, share = self._added()
-        known = None if self.offline else self.bounds
+        everything = together(self._different) if self.graphs else None
         return RandomWalkShuffleModel(
-            num_users=people,
+            num_users=self.num_users,
             num_rounds=int(self.num_rounds),
             protocol=self.protocol,
             laziness=float(self.laziness),
@@ -208,24 +204,42 @@ class RandomWalkShuffler:
             submissions=int(self.submissions or 0),
             num_colluding=int(self.num_colluding),
             graph_digest=graph_digest(self.graph),
-            irregularity=max(each.irregularity for each in self._different),
-            near_uniformity=known.near_uniformity if known else np.inf,
-            separation=known.separation if known else 1.0,
-            position_probabilities=known.probabilities if known else (survival,),
-            position_counts=known.counts if known else (1,),
-            is_bipartite=together(self._different).is_bipartite,
+            irregularity=max((each.irregularity for each in self._different), default=1.0),
+            **self._positions,
+            is_bipartite=everything is not None and everything.is_bipartite,
             added=added,
-            arrival_share=survival if added is None else share,
-            num_parts=together(self._different).num_parts,
-            parts=tuple(part.model(part.first_graph.num_users) for part in self.parts),
+            arrival_share=self._survival if added is None else share,
+            num_parts=1 if everything is None else everything.num_parts,
+            parts=tuple(part.model(part.num_users) for part in self.parts),
+            sizes=self.graph.sizes if isinstance(self.graph, Overlay) else (),
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
+
+    @property
+    def _positions(self) -> dict[str, Any]:
+        """The model's fields about where reports are at the end; everybody may be at one place where less will do."""
+        found: dict[str, Any] = {"position_probabilities": (self._survival,), "position_counts": (1,)}
+        if self.offline:
+            return found | {"near_uniformity": np.inf, "separation": 1.0}
+        alike = self.bounds.likeness
+        for name in ("mean_overlap", "near_uniformity", "separation"):
+            found[name] = getattr(alike, name)
+        if self.protocol != "all" or isinstance(self.graph, Overlay):
+            found["position_probabilities"], found["position_counts"] = self.bounds.ranked
+        if self.protocol == "single":
+            found["few_held"] = self.bounds.few_held
+        return found
+
+    @property
+    def _survival(self) -> float:
+        """The chance that a report is not lost on its way."""
+        return float((1 - self.dropout) ** self.num_rounds)
 
     def _added(self) -> tuple[DummyReports | None, float]:
         """The dummies to expect, and the share of people whose own reports are handed in."""
         if self.protocol == "all":
             return None, 1.0
-        people = self.first_graph.num_users
+        people = self.num_users
         handed_in = people * (self.submissions or 1)
         made_of = self.dummy_value
         if made_of is None and isinstance(self.dummies, Randomizer):
@@ -295,9 +309,9 @@ class RandomWalkShuffler:
         return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
 
 
-def graph_digest(graph: Graph | Sequence[Graph]) -> str:
-    """The digest of a graph, or those of the graphs of all rounds, joined by commas."""
-    return graph.digest if isinstance(graph, Graph) else ",".join(each.digest for each in graph)
+def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
+    """The digest of a graph or an overlay, or those of the graphs of all rounds, joined by commas."""
+    return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)
 
 
 def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:

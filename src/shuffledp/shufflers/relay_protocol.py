@@ -4,10 +4,10 @@ A simulation, or a relay between real devices, draws the choices and moves the m
 steps are the same as those of `shuffledp.laws.sample_walks`, which makes them for everybody at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
@@ -19,7 +19,7 @@ class RelayState:
 
     Args:
         person: this person's number.
-        neighbors: whom reports can be passed on to, each as likely as the others.
+        neighbors: whom reports can be passed on to, in each round of a cycle; of one graph, the same in all.
         num_rounds: rounds of the walk.
         round: rounds that have started.
         held: the reports held, in the order in which they came.
@@ -27,7 +27,7 @@ class RelayState:
     """
 
     person: int
-    neighbors: tuple[int, ...]
+    neighbors: tuple[tuple[int, ...], ...]
     num_rounds: int
     round: int = 0
     held: tuple[Any, ...] = field(default=(), repr=False)
@@ -40,8 +40,9 @@ class RoundStarted:
 
     Args:
         round: its number, from 1 on.
-        choices: for each report held, the place of a neighbor in ``neighbors``, drawn uniformly and independently of
-            everything; None for one that stays, as all do while a person is offline.
+        choices: for each report held, the place of a neighbor among those of the round, drawn independently of
+            everything: uniformly on a graph, and on an overlay as the round's digit is; None for one that stays, as all
+            do while a person is offline.
     """
 
     round: int
@@ -108,15 +109,20 @@ class HandedIn:
 Output = tuple[Passed | HandedIn, ...]
 
 
-def start_relay(person: int, neighbors: tuple[int, ...], num_rounds: int, report: Any) -> RelayState:
+def start_relay(
+    person: int, neighbors: Sequence[int] | Sequence[Sequence[int]], num_rounds: int, report: Any
+) -> RelayState:
     """The state before the first round, in which everybody holds their own report.
 
-    Refused without neighbors, if there is any round.
+    ``neighbors`` are those of all rounds, or for each round its own, which begin anew after the last. Refused without
+    neighbors, if there is any round.
     """
     validate.integer_at_least(0, person=person, num_rounds=num_rounds)
-    if num_rounds and not neighbors:
+    each = [some for some in neighbors if isinstance(some, Sequence)] or [cast("Sequence[int]", neighbors)]
+    cycle = tuple(map(tuple, each))
+    if num_rounds and not all(cycle):
         raise InvalidParameterError("neighbors must be one or more: who has none cannot pass reports on.")
-    return RelayState(person=person, neighbors=tuple(neighbors), num_rounds=num_rounds, held=(report,))
+    return RelayState(person=person, neighbors=cycle, num_rounds=num_rounds, held=(report,))
 
 
 @singledispatch
@@ -156,11 +162,12 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
         raise LocalProtocolError(
             f"choices must be one for each of {len(state.held)} reports; got {len(event.choices)}."
         )
-    if any(choice is not None and not 0 <= choice < len(state.neighbors) for choice in event.choices):
-        raise LocalProtocolError(f"choices must be places of {len(state.neighbors)} neighbors, or None.")
+    neighbors = state.neighbors[state.round % len(state.neighbors)]
+    if any(choice is not None and not 0 <= choice < len(neighbors) for choice in event.choices):
+        raise LocalProtocolError(f"choices must be places of {len(neighbors)} neighbors, or None.")
     pairs = tuple(zip(event.choices, state.held, strict=True))
     passed = tuple(
-        Passed(recipient=state.neighbors[choice], round=event.round, report=report)
+        Passed(recipient=neighbors[choice], round=event.round, report=report)
         for choice, report in pairs
         if choice is not None
     )

@@ -1,28 +1,26 @@
 """Public description of network shuffling: reports that walk along a graph before they are handed in, and dummies."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Randomizer, Reports
-from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.laws.overlay_loads import leaving_chances
+from shuffledp.people.graphs.overlays import Overlay, check_cycles, check_sizes
 
 PROTOCOLS = ("all", "single", "padded")
 
 _ROUND_UP = 1 + 1e-12
 _RARE = 28.0  # minus the logarithm of the chance that more reports get lost than a view may lack
 _UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
-DummyMaker = Callable[[int, RandomSource], Reports]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +40,20 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             Walks are then independent only given who is offline when, and nothing is claimed of positions.
         submissions: the number B of reports that everybody hands in if protocol is "padded"; else 0.
         num_colluding: people who may tell the analyst what passed through their hands.
-        graph_digest: `shuffledp.Graph.digest` of the graph.
+        graph_digest: `shuffledp.Graph.digest` of the graph, or of the overlay.
         irregularity: "Gamma" in papers: n times the sum of squared stationary probabilities, 1 or more.
+        mean_overlap: for everybody v, at most the mean over all others j of min over i of P_j(i) / P_v(i), where P_j is
+            the law of where j's report is at the end, if it is not lost: 1 where all have one law; 0 where nothing is
+            known.
         near_uniformity: "gamma_t": an upper bound on log[P_j(a) P_k(b) / (P_j(b) P_k(a))] for all people j, k and
-            places a, b, where P_j is the law of where j's report is at the end; infinite where it is not defined.
+            places a, b; infinite where it is not defined.
         separation: "s_t": an upper bound on 1 - P_j(i) / pi_i; 1 where nothing is known.
         position_probabilities: probabilities of places, descending, of a law that is at least as concentrated as
             everybody's own: each is at least as large as the probability of that rank for everybody. They may add up to
             more than 1.
         position_counts: how many places have each of these probabilities.
+        few_held: for k = 0, 1, ... the mean over places of the chance that at most k of the others' reports end there,
+            or more, whoever the others are others to; fewer numbers, or none, where it is not known.
         is_bipartite: whether the graph has two sides, so that without laziness the parity of the number of rounds shows
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.
@@ -59,6 +62,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         parts: the same of each of them, as if it were alone; none if there is one part, or too many.
         dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or ``added`` says
             that it is the reports' own, or it is not known, and then no theorem may rely on them.
+        sizes: of the groups of an overlay (`shuffledp.Overlay`), one for each round of a cycle; empty for a graph. A
+            report ends with everybody equally likely then, exactly, unless it gets lost or people are offline.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -76,16 +81,19 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     num_colluding: int = 0
     graph_digest: str
     irregularity: float
+    mean_overlap: float = 0.0
     near_uniformity: float
     separation: float
     position_probabilities: tuple[float, ...]
     position_counts: tuple[int, ...]
+    few_held: tuple[float, ...] = ()
     is_bipartite: bool = False
     added: DummyReports | None = None
     arrival_share: float = 1.0
     dummy_model: LocalModel | None = None
     num_parts: int = 1
     parts: tuple["RandomWalkShuffleModel", ...] = ()
+    sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, num_users=self.num_users)
@@ -96,16 +104,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         checked_submissions(self.protocol, self.submissions)
         validate.integer_at_least(0, submissions=self.submissions)
         validate.nonnegative(irregularity=self.irregularity, near_uniformity=self.near_uniformity)
-        validate.probability(separation=self.separation, arrival_share=self.arrival_share)
+        validate.probability(
+            mean_overlap=self.mean_overlap, separation=self.separation, arrival_share=self.arrival_share
+        )
         self._check_colluding()
         self._check_positions()
         self._check_parts()
+        self._check_sizes()
         if self.dummy_model is not None and self.added is not None and self.added.own:
             raise validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
     def _check_positions(self) -> None:
         for probability in self.position_probabilities or (2.0,):
             validate.probability(**{"each of position_probabilities": probability})
+        for chance in self.few_held:
+            validate.probability(**{"each of few_held": chance})
         for count in self.position_counts or (0,):
             validate.integer_at_least(1, **{"each of position_counts": count})
         if len(self.position_counts) != len(self.position_probabilities):
@@ -128,6 +141,26 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         for part in self.parts:
             if (part.num_rounds, part.protocol, part.laziness, part.dropout, part.offline) != walk:
                 raise InvalidParameterError("parts must have the rounds, the protocol and the chances of the whole.")
+
+    def _check_sizes(self) -> None:
+        if not self.sizes:
+            return
+        check_sizes(self.num_users, self.sizes)
+        check_cycles(self.num_rounds, self.laziness, len(self.sizes))
+        alike = self.near_uniformity == self.separation == 0 and self.mean_overlap == 1
+        evenly = alike and self.position_counts == (self.num_users,)
+        if not (evenly or self.offline) or self.parts:
+            raise InvalidParameterError(
+                f"sizes must be left out but for walks that end with everybody equally likely, in one part; got "
+                f"sizes={list(self.sizes)} with mean_overlap={self.mean_overlap:g}, "
+                f"near_uniformity={self.near_uniformity:g}, separation={self.separation:g} and "
+                f"position_counts={list(self.position_counts)}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields; ``sizes`` only of an overlay."""
+        found = super(RandomWalkShuffleModel, self).to_dict()
+        return found if self.sizes else {name: value for name, value in found.items() if name != "sizes"}
 
     def with_fakes(self, fakes: int) -> Self:
         """The shuffle with at least this number of colluders, since fake people pass reports on too."""
@@ -196,6 +229,11 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         )
 
     @property
+    def _chosen(self) -> str:
+        """How the next holder of a report is chosen."""
+        return "to where each digit leads that is drawn" if self.sizes else "to a neighbor chosen uniformly"
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
         two_sides = (
@@ -206,7 +244,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             *self._favoring,
             *self._unknown_dummies,
             *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
-            "Everybody passes reports on as the protocol says, to a neighbor chosen uniformly, and looks at nothing. "
+            f"Everybody passes reports on as the protocol says, {self._chosen}, and looks at nothing. "
             "Colluding people cannot just be subtracted: against a colluding neighbor the local guarantee is left, "
             "as where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are.",
             "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
@@ -216,14 +254,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             "to its sender, and the local guarantee is left.",
         )
 
+    def exposure(self, num_colluding: int) -> float:
+        """The chance that a report is ever held by a colluder, as for `average_exposure`."""
+        leaving: tuple[float, ...] | None = None
+        if self.sizes and not self.offline:
+            leaving = leaving_chances(Overlay(self.num_users, self.sizes)) * (self.num_rounds // len(self.sizes))
+        return average_exposure(
+            num_users=self.num_users, num_rounds=self.num_rounds, num_colluding=num_colluding, leaving=leaving
+        )
+
     @property
     def mixing(self) -> tuple[str, ...]:
         """Chance that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
         if not 0 < self.num_colluding < self.num_users:
             return ()
-        exposure = average_exposure(
-            num_users=self.num_users, num_rounds=self.num_rounds, num_colluding=self.num_colluding
-        )
+        exposure = self.exposure(self.num_colluding)
         return (
             f"If any {self.num_colluding} of {self.num_users} people are equally likely to collude, the chance that "
             f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an "
@@ -252,17 +297,21 @@ def checked_submissions(protocol: str, submissions: int | None) -> None:
         raise validate.invalid(f"left out, for protocol={protocol!r}", submissions=submissions)
 
 
-def average_exposure(*, num_users: int, num_rounds: int, num_colluding: int) -> float:
+def average_exposure(
+    *, num_users: int, num_rounds: int, num_colluding: int, leaving: Sequence[float] | None = None
+) -> float:
     """The chance that a report is ever held by a colluder, at most, on average over who colludes.
 
     If any m of the other n - 1 people are equally likely to be the colluders, a walk of t rounds, which meets t other
-    people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. It is an
-    average: for a person with a colluding neighbor it is far larger.
+    people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. With
+    independent chances of leaving its holder it meets as many as rounds in which it leaves. It is an average: for a
+    person with a colluding neighbor it is far larger.
 
     Args:
         num_users: people in the graph, 2 or more.
         num_rounds: 0 or more.
         num_colluding: below ``num_users``.
+        leaving: for each round the chance that a report leaves its holder, at most, whatever came before; None is 1.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -272,74 +321,14 @@ def average_exposure(*, num_users: int, num_rounds: int, num_colluding: int) -> 
     if num_colluding >= num_users:
         raise validate.invalid(f"below num_users={num_users}", num_colluding=num_colluding)
     met = min(num_rounds, num_users - 1 - num_colluding)
-    if num_colluding and met < num_rounds:
-        return 1.0
+    if not num_colluding or met < num_rounds:
+        return 1.0 if num_colluding else 0.0
     others = num_users - 1 - np.arange(met, dtype=np.float64)
-    return min(-math.expm1(float(np.log1p(-num_colluding / others).sum())) * _ROUND_UP, 1.0)
-
-
-def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take."""
-    if maker is not None and (not callable(maker) or isinstance(maker, type)):
-        validate.instance_of(Randomizer, dummies=maker)
-    if isinstance(maker, Randomizer):
-        _checked_value(value, maker.model)
-
-
-def fresh_dummies(
-    maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
-) -> Reports:
-    """Dummies among reports of this model, each a fresh randomization of a value or else of the model's own choice.
-
-    They are made by a randomizer, by a function of ``count`` and ``source``, or else by the randomizer of the reports.
-    """
-    if maker is None:
-        _checked_value(value, model)
-        maker = _own_randomizer(model)
-    if not isinstance(maker, Randomizer):
-        return _made(maker, count, source)
-    maker = getattr(maker, "in_numbers", maker)
-    dimension = getattr(maker.model, "dimension", 1)
-    if dimension > 1:
-        return maker.randomize(_directions(count, dimension, source), source=source)
-    return maker.randomize(np.full(count, maker.model.dummy_value if value is None else value), source=source)
-
-
-def _made(maker: DummyMaker, count: int, source: RandomSource) -> Reports:
-    made = maker(count, source)
-    if not isinstance(made, Reports):
-        raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
-    if len(made) != count:
-        raise InvalidParameterError(
-            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
-        )
-    return made
-
-
-def _own_randomizer(model: LocalModel) -> Randomizer:
-    try:
-        return cast(Randomizer, model.randomizer())
-    except UnsupportedModelError as error:
-        advice = "Pass dummies=randomizer, that of the reports."
-        raise UnsupportedModelError(f"dummies must be given: {error} {advice}") from None
-
-
-def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the randomizer of dummies does not take, or none where the model could not name one."""
-    if value is None:
-        model.dummy_value  # noqa: B018  # raises
-    elif isinstance(model, FrequencyModel) and value >= model.domain_size:
-        allowed = f"an integer from 0 to {model.domain_size - 1}"
-        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
-    elif isinstance(model, MeanModel) and model.dimension > 1:
-        raise validate.invalid("None for dummies that are vectors", dummy_value=value)
-    elif isinstance(model, MeanModel) and not model.lower <= value <= model.upper:
-        allowed = f"an integer from {model.lower:g} to {model.upper:g}"
-        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
-
-
-def _directions(count: int, dimension: int, source: RandomSource) -> NDArray[np.float64]:
-    """Uniform unit vectors, which average out."""
-    generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
-    vectors = generator.normal(size=(count, dimension))
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])
+    avoided = np.cumsum(np.log1p(-num_colluding / others))
+    if leaving is None:
+        return min(-math.expm1(float(avoided[-1]) if met else 0.0) * _ROUND_UP, 1.0)
+    times = np.ones(1)  # the chances that it leaves so often
+    for chance in leaving:
+        times = np.convolve(times, [1 - chance, chance])
+    seen = -np.expm1(np.concatenate([[0.0], avoided]))
+    return min(float(times @ seen) * _ROUND_UP, 1.0)

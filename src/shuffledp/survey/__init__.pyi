@@ -6,6 +6,7 @@ from .columns import Column as Column
 from .columns import Missing as Missing
 from .columns import PeopleSection as PeopleSection
 from .columns import ReleaseSection as ReleaseSection
+from .section import joint_name as joint_name
 from .task import Blocks as Blocks
 from .task import Task as Task
 
@@ -13,6 +14,8 @@ from .task import Task as Task
 from .randomizer_section import CategoricalSection as CategoricalSection
 from .randomizer_section import NumberSection as NumberSection
 from .randomizer_section import RandomizerSection as RandomizerSection
+from .pair_section import PairSection as PairSection
+from .binned_section import BinnedSection as BinnedSection
 from .protocol_section import ProtocolPlan as ProtocolPlan
 from .protocol_section import ProtocolSection as ProtocolSection
 from .protocol_section import SplitAndMixSection as SplitAndMixSection
@@ -21,10 +24,17 @@ from .protocol_section import SplitAndMixSection as SplitAndMixSection
 from .shuffler_section import ROW as ROW
 from .shuffler_section import GroupedSection as GroupedSection
 from .shuffler_section import ShufflerSection as ShufflerSection
+from .stratified_section import StrataPlan as StrataPlan
+from .stratified_section import Stratified as Stratified
+from .stratified_section import StratifiedSection as StratifiedSection
 from .groups import Grouping as Grouping
 from .groups import GroupsSection as GroupsSection
 from .network_section import NetworkSection as NetworkSection
 from .network_section import Walked as Walked
+
+# the collection file
+from .collection import Collection as Collection
+from .collection import Service as Service
 
 # losses that add up, and what comes of a task
 from .budget import composed_columns as composed_columns
@@ -33,6 +43,7 @@ from .earlier import EarlierRelease as EarlierRelease
 from .earlier import read_earlier as read_earlier
 from .outcome import ColumnOutcome as ColumnOutcome
 from .outcome import ColumnStage as ColumnStage
+from .outcome import Collected as Collected
 from .outcome import DataFlow as DataFlow
 from .outcome import Outcome as Outcome
 from .outcome import Regional as Regional

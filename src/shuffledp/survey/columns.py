@@ -12,14 +12,24 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.text import printable
+from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid, one_line
+from shuffledp.people.strata import WEIGHT_CLASSES
 from shuffledp.pipeline import Pipeline
 from shuffledp.survey.groups import GroupsSection
-from shuffledp.survey.protocol_section import as_written, with_protocol
+from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Circumstances, Section, require_sha256, some_text
-from shuffledp.survey.shuffler_section import ROW, GroupedSection, ShufflerSection, uniform_section
+from shuffledp.survey.section import (
+    Circumstances,
+    Section,
+    as_columns,
+    joint_name,
+    named_jointly,
+    require_sha256,
+    some_text,
+)
+from shuffledp.survey.shuffler_section import GroupedSection, ShufflerSection, uniform_section
+from shuffledp.survey.stratified_section import StratifiedSection
 
 
 class Missing(StrEnum):
@@ -61,21 +71,30 @@ class PeopleSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSection(Section):
-    """What is stated, with the remainder delta and the coverage ``level``, and when nothing may be released."""
+    """The remainder delta and the coverage ``level`` of what is stated, when nothing may be released, and by whom."""
 
     title: ClassVar[str] = "[release]"
     delta: float
     minimum_batch: int = 1
     level: float = 0.95
+    contact: str | None = None
 
     def __post_init__(self) -> None:
         validate.open_probability(delta=self.delta, level=self.level)
         validate.integer_at_least(1, minimum_batch=self.minimum_batch)
+        if self.contact is not None:
+            one_line(contact=self.contact)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the table; without ``contact`` where there is none."""
+        return without_none(super(ReleaseSection, self).to_dict(), "contact")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Described):
     """A private column, with all that its task fixes; ``part_of`` is the SHA-256 of a task of several.
+
+    Two ``columns`` whose answers are randomized jointly count as one, whose ``value`` is both their names.
 
     Raises:
         InvalidParameterError: if the private column is also a public one or the people's id, a column is repeated, a
@@ -94,7 +113,11 @@ class Column(Described):
     title: ClassVar[str] = "the task"
     name: str
     value: str
+    columns: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
+    by: str | None = None
+    weight: str | None = None
+    weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
     people: PeopleSection = field(default_factory=PeopleSection)
@@ -106,18 +129,21 @@ class Column(Described):
 
     def __post_init__(self) -> None:
         one_line(name=self.name)
-        some_text(value=self.value)
+        for column in self.inputs:
+            some_text(value=column)
         require_sha256(part_of=self.part_of)
         for column in self.public:
             some_text(public=column)
         for text in filter(None, self.missing_values):
             some_text(missing_values=text)
-        named = [self.value, *self.public, *([self.people.id] if self.people.id else [])]
+        named = [*self.inputs, *self.public, *([self.people.id] if self.people.id else [])]
         if len(set(named)) != len(named):
             raise invalid("different columns for value, public and people.id", columns=", ".join(named))
-        answers = self.randomizer.targets[: len(self.randomizer.categories_of_answers)]
+        self._check_columns()
+        self._check_strata()
         self._check_groups()
         self._check_graph()
+        answers = [name for each in self.randomizer.categories_of_answers for name in names_of(each)]
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
             raise invalid("texts that are no categories", missing_values=", ".join(both))
@@ -133,6 +159,35 @@ class Column(Described):
             object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
         elif self.randomizer.missing_category:
             raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
+
+    def _check_columns(self) -> None:
+        """As many columns as the randomizer takes answers of."""
+        wanted = self.randomizer.num_columns
+        if self.columns and self.value != joint_name(self.columns):
+            raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
+        if len(self.inputs) != wanted:
+            lists = "two lists, one for each of the columns" if wanted == 1 else "one list for the column"
+            raise InvalidParameterError(
+                f"[randomizer] categories must be {lists} {', '.join(map(repr, self.inputs))}; got "
+                f"{'two lists' if wanted == 2 else 'no two lists'}."
+            )
+
+    def _check_strata(self) -> None:
+        """Strata are for a uniform shuffle of one message each, and made from columns that are public."""
+        inside = StratifiedSection.inside(self.shuffler, self.by, self.weight, self.weight_classes)
+        object.__setattr__(self, "shuffler", inside)
+        if not isinstance(inside, StratifiedSection):
+            return
+        if {*self.inputs, self.people.id}.intersection(inside.beside):
+            raise InvalidParameterError(
+                "by and weight must be public columns, other than the private one and people.id; got "
+                f"{', '.join(map(repr, inside.beside))}."
+            )
+        if self.randomizer.key != RandomizerSection.key:
+            raise InvalidParameterError(
+                f"{' and '.join(inside.keys)} must be left out beside [{self.randomizer.key}], whose messages only add "
+                "up over everybody together."
+            )
 
     def _check_groups(self) -> None:
         """Groups are for shufflers that hide the order inside them, and from columns that are released anyway."""
@@ -191,11 +246,12 @@ class Column(Described):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The column that ``to_dict`` wrote; refuses both a randomizer and a protocol."""
-        return super(Column, cls).from_dict(with_protocol(cls.title, data))
+        return super(Column, cls).from_dict(with_section(cls.title, named_jointly(cls.title, data, "value")))
 
     def to_dict(self) -> dict[str, Any]:
         """All keys of a task file of one column, defaults included; without ``groups`` where there are none."""
-        return as_written(without_none(super(Column, self).to_dict(), "groups"), self.randomizer)
+        table = as_columns(super(Column, self).to_dict(), "value")
+        return as_written(without_defaults(table), self.randomizer)
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
         """Refuse to release anything about fewer people, here or ``planned`` for, than make the protocol's noise."""
@@ -235,6 +291,11 @@ class Column(Described):
         return digest(self.to_dict())
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The private columns of the input: one, or two that are randomized jointly."""
+        return self.columns or (self.value,)
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """One name per row of the estimate."""
         return self.randomizer.targets_of(self.label)
@@ -242,14 +303,17 @@ class Column(Described):
     @property
     def attached(self) -> tuple[str, ...]:
         """The columns that go to the shuffler beside each report: those it keeps, or the number of the row."""
-        if self.shuffler.keeps_public:
-            return self.public
-        return () if self.shuffler.num_rows is None else (ROW,)
+        return self.shuffler.attached(self.public)
+
+    @property
+    def labeled(self) -> tuple[str, ...]:
+        """The columns of the label table that a view has: one row for each person, or stratum."""
+        return self.attached if self.shuffler.num_rows is None else ()
 
     @property
     def detached(self) -> tuple[str, ...]:
         """The public columns that the shuffle takes off."""
-        return () if self.shuffler.keeps_public else self.public
+        return self.shuffler.detached(self.public)
 
     @property
     def label(self) -> str:
@@ -257,12 +321,17 @@ class Column(Described):
         return printable(self.value)
 
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
-        """The randomizer, shuffler and analyzer of the column; ``shuffler`` is that of the groups, or graph."""
-        randomizer = self.randomizer.randomizer()
+        """The randomizer, shuffler and analyzer of the column; ``shuffler`` is that of groups, a graph, or strata."""
+        randomizer, analyzer = (
+            self.randomizer.randomizer(),
+            self.randomizer.analyzer(level=self.release.level, columns=self.inputs),
+        )
+        if isinstance(self.shuffler, StratifiedSection):
+            analyzer = self.shuffler.analyzer(analyzer)
         return Pipeline(
             randomizer=randomizer,
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
-            analyzer=self.randomizer.analyzer(level=self.release.level),
+            analyzer=analyzer,
             fakes=self.people.fakes,
         )
 
@@ -275,6 +344,15 @@ def digest(task: Mapping[str, Any]) -> str:
     """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
     canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A task less the keys that say nothing: tasks from before there were such keys keep their digests."""
+    classes = None if table["weight_classes"] == WEIGHT_CLASSES else table["weight_classes"]
+    found = dict(table) | {"weight_classes": classes}
+    for key in ("groups", "by", "weight", "weight_classes"):
+        found = without_none(found, key)
+    return found
 
 
 def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:

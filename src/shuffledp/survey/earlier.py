@@ -273,7 +273,7 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
     """Whether a protocol is that of a column, as far as the task tells it, with this number of reports."""
     section, local = column.shuffler, column.randomizer.randomizer().model
-    if section.needs_groups or section.needs_graph or section.num_rows is not None:
+    if section.needs_groups or section.needs_graph or section.needs_strata or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
         colluding = model.shuffle.num_users - model.shuffle.num_honest
         counted = section.num_rows is not None or colluding >= model.fakes  # who collude where it matters who they are
@@ -292,7 +292,7 @@ def _check_trust(path: Path, statement: PrivacyStatement) -> None:
     """Refuse a statement that asks people to trust less than every statement by its theorems does."""
     if Trust.OWN_DEVICE not in statement.trust:
         raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
-    others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.OPERATOR}
+    others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.ONE_ANSWER, Trust.TIME_OF_ANSWER, Trust.OPERATOR}
     rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
     if not others and rests_on - _LOCAL:
         raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")

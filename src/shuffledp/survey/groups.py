@@ -137,6 +137,11 @@ class Grouping:
     groups: "Groups"
     coordinates: NDArray[np.float64] | None = None  # shape (people, columns)
 
+    @property
+    def num_users(self) -> int:
+        """People of the input."""
+        return self.groups.num_users
+
     def order(self, method: str) -> NDArray[np.int64]:
         """The reference order that a method of `shuffledp.people.groups.reference_order` finds."""
         from shuffledp.people.groups import reference_order

@@ -1,4 +1,4 @@
-"""The table ``[shuffler]`` of walks along a graph of people, and what came of them."""
+"""The table ``[shuffler]`` of walks along a graph of people or on an overlay, and what came of them."""
 
 import math
 import re
@@ -13,11 +13,13 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, View
 from shuffledp.core.validate import invalid
-from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.people.graphs import Overlay
+from shuffledp.people.graphs.connected_parts import Contacts
+from shuffledp.people.strata import Strata
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
 from shuffledp.survey.groups import Grouping
-from shuffledp.survey.section import digest_of_files, require_sha256, some_text
+from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 AUTO = "auto"
@@ -26,12 +28,46 @@ _MOST_ROUNDS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OverlaySection(Section):
+    """Contacts by design, for as many people as take part: of given groups, or in few rounds with so many contacts."""
+
+    title: ClassVar[str] = "[shuffler] overlay"
+    groups: tuple[int, ...] | None = None
+    contacts: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.groups is None) == (self.contacts is None):
+            given = "neither" if self.groups is None else "both"
+            raise InvalidParameterError(
+                f"{self.title} must have groups, as in {{groups = [100, 100]}}, or a largest number of contacts, as in "
+                f"{{contacts = 40}}; got {given}."
+            )
+        if self.contacts is not None:
+            validate.integer_at_least(1, contacts=self.contacts)
+        for size in self.groups if self.groups is not None else (2,):
+            validate.integer_at_least(2, **{"each of groups": size})
+        if self.groups == ():
+            raise invalid("one size or more", groups=[])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key that is given."""
+        return {key: value for key, value in super(OverlaySection, self).to_dict().items() if value is not None}
+
+    def of(self, num_users: int) -> Overlay:
+        """The overlay of these people; refused if there is none."""
+        if self.groups is not None:
+            return Overlay(num_users, self.groups)
+        return Overlay.within(num_users, contacts=self.contacts or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSection(ShufflerSection):
-    """Random walks along a graph of people; the keys are those of `shuffledp.RandomWalkShuffler`."""
+    """Random walks along a graph of people or an overlay; the keys are those of `shuffledp.RandomWalkShuffler`."""
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
-    graph: str | tuple[str, ...]
+    graph: str | tuple[str, ...] | None = None
+    overlay: OverlaySection | None = None
     rounds: int | float | str = AUTO
     protocol: str = "all"
     submissions: int | None = None
@@ -44,9 +80,15 @@ class NetworkSection(ShufflerSection):
     fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
 
     def __post_init__(self) -> None:
+        if (self.graph is None) == (self.overlay is None):
+            given = "neither" if self.graph is None else "both"
+            raise InvalidParameterError(
+                f"{self.title} must have a graph that reports walk along, or an overlay, as in {{contacts = 40}}; got "
+                f"{given}."
+            )
         for name in self._names:
             some_text(graph=name)
-        if not self._names:
+        if self.graph == ():
             raise invalid("one file or more", graph=[])
         rounds = self.rounds
         whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
@@ -65,14 +107,16 @@ class NetworkSection(ShufflerSection):
 
     def _check_auto(self) -> None:
         for name in ("offline", "colluding", "fakes"):
-            if self.rounds == AUTO and getattr(self, name):
+            if self.rounds == AUTO and self.overlay is None and getattr(self, name):
                 raise InvalidParameterError(
                     f"{self.title} rounds must be a number where {name} is above 0: no number of rounds comes near the "
                     f"guarantee of a uniform shuffle then; got rounds='auto' with {name}={getattr(self, name)}."
                 )
 
     def _check_source(self) -> None:
-        if self.degree is None:
+        if self.overlay is not None:
+            self._check_overlay(self.overlay)
+        elif self.degree is None:
             for name in self._names:
                 if name.startswith("random-"):
                     raise invalid("the name of a file, or random-regular:DEGREE", graph=name)
@@ -88,24 +132,36 @@ class NetworkSection(ShufflerSection):
             validate.integer_at_least(0, graph_seed=self.graph_seed)
         require_sha256(sha256=self.sha256)
 
+    def _check_overlay(self, overlay: OverlaySection) -> None:
+        """What is about a graph is refused, and numbers of rounds after which positions are not exactly uniform."""
+        for name in ("graph_seed", "sha256"):
+            if getattr(self, name) is not None:
+                raise invalid("left out with an overlay", **{name: getattr(self, name)})
+        if self.laziness:
+            raise invalid("0 with an overlay, where reports stay as often as they must", laziness=self.laziness)
+        cycle = len(overlay.groups or (1,))
+        if self.rounds != AUTO and (not self.rounds or int(self.rounds) % cycle):
+            raise invalid(f"'auto' or {cycle}, one for each of groups, or a multiple of it", rounds=self.rounds)
+
     @property
     def _names(self) -> tuple[str, ...]:
-        return (self.graph,) if isinstance(self.graph, str) else self.graph
+        return (self.graph,) if isinstance(self.graph, str) else self.graph or ()
 
     @property
     def degree(self) -> int | None:
-        """Everybody's number of neighbors in a random graph; None for one that is in a file."""
+        """Everybody's number of neighbors in a random graph; None for an overlay, and for one that is in a file."""
         found = _GENERATOR.fullmatch(self.graph) if isinstance(self.graph, str) else None
         return int(found[1]) if found else None
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that the graphs of the rounds are in; none for a random graph."""
+        """The files that the graphs of the rounds are in; none for a random graph, or an overlay."""
         return self._names if self.degree is None else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the table."""
-        return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key != "fakes"}
+        absent = {"fakes", "graph" if self.graph is None else "overlay"}
+        return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
         """The section as part of a task with this number of fake senders, who pass reports on as everybody does."""
@@ -120,7 +176,7 @@ class NetworkSection(ShufflerSection):
         key, other = f"{self.title} graph", ", or random-regular:DEGREE"
         return replace(self, sha256=digest_of_files(folder, self.files, self.sha256, key=key, other=other))
 
-    def shuffler(self, grouping: Grouping | None = None) -> RandomWalkShuffler:
+    def shuffler(self, grouping: Grouping | Strata | None = None) -> RandomWalkShuffler:
         """Refused: the shuffler is one of a graph; see `walking`."""
         del grouping
         raise InvalidParameterError(
@@ -128,8 +184,8 @@ class NetworkSection(ShufflerSection):
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
 
-    def along(self, graphs: Graphs, randomizer: Randomizer) -> "planning.NetworkShuffle":
-        """The shuffle along the graphs of the first round, the second and so on, for any number of rounds.
+    def along(self, graphs: Contacts, randomizer: Randomizer) -> "planning.NetworkShuffle":
+        """The shuffle along the graphs of the first round, the second and so on, or an overlay, for any rounds.
 
         Raises:
             InvalidParameterError: if the randomizer takes no whole number that dummies could be made of.
@@ -151,12 +207,13 @@ class NetworkSection(ShufflerSection):
         raise InvalidParameterError(f"{self.title} {reason}")
 
     def walking(
-        self, graphs: Graphs, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
+        self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
     ) -> RandomWalkShuffler:
         """The shuffler on given graphs, with its rounds found if they are "auto".
 
         Raises:
-            InvalidParameterError: if somebody has no neighbor; or if no number of rounds comes near a uniform shuffle.
+            InvalidParameterError: if somebody has no neighbor; no number of rounds comes near a uniform shuffle; or an
+                overlay needs others.
         """
         walk = self.along(graphs, randomizer)
         if isinstance(self.rounds, int):
@@ -169,15 +226,17 @@ class NetworkSection(ShufflerSection):
 
     def plan(
         self,
-        graphs: Graphs,
+        graphs: Contacts,
         randomizer: Randomizer,
         delta: float,
         *,
         shuffler: RandomWalkShuffler,
         progress: Progress | None = None,
-    ) -> "planning.NetworkPlan":
-        """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` has it."""
+    ) -> "planning.WalksPlan":
+        """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` or `plan_overlay` has it."""
         walk, known = self.along(graphs, randomizer), self.rounds == AUTO
+        if isinstance(graphs, Overlay):
+            return planning.plan_overlay(walk, shuffler, delta=delta)
         return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)
 
     def could_have_made(self, view: View) -> bool:
@@ -209,5 +268,5 @@ class NetworkSection(ShufflerSection):
 class Walked:
     """What came of walks along a graph, and what there was to expect."""
 
-    plan: "planning.NetworkPlan"
+    plan: "planning.WalksPlan"
     held: tuple[int, ...]  # how many people handed in no report, one, two and so on; dummies count

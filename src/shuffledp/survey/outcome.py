@@ -18,15 +18,50 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Saved
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
-from shuffledp.survey.columns import Column
+from shuffledp.survey.columns import Column, without_none
 from shuffledp.survey.earlier import EarlierRelease
+from shuffledp.survey.section import require_sha256
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
     from shuffledp.planning.group_mixing import Mixing
     from shuffledp.survey.network_section import Walked
+    from shuffledp.survey.stratified_section import Stratified
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected(Described):
+    """What a collection service received and did not release, by reason; counts only.
+
+    Args:
+        collection: the SHA-256 of the collection file.
+        duplicates: copies of reports, which count once.
+        late: reports that came after the closing date.
+        malformed: what is no report of the collection, also after it is opened.
+        undecryptable: what the analyst's key does not open.
+    """
+
+    collection: str
+    duplicates: int = 0
+    late: int = 0
+    malformed: int = 0
+    undecryptable: int = 0
+
+    def __post_init__(self) -> None:
+        require_sha256(collection=self.collection)
+        validate.integer_at_least(0, **self.refused)
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """The counts by reason."""
+        return {
+            "duplicates": self.duplicates,
+            "late": self.late,
+            "malformed": self.malformed,
+            "undecryptable": self.undecryptable,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +69,12 @@ class DataFlow(Described):
     """How many people went in and how many reports came out; counts only.
 
     Args:
-        received: rows in the input; None for a stage that never saw it.
+        received: rows in the input, or reports that a service received; None for a stage that saw neither.
         missing: rows without an answer that were dropped.
         released: reports in the view; 0 before there is one.
         expected: people planned for, if the task says.
         detached: public columns that the shuffle took off.
+        collected: what a service did not release of what it received; None where there was none.
     """
 
     received: int | None
@@ -46,11 +82,16 @@ class DataFlow(Described):
     released: int
     expected: int | None = None
     detached: tuple[str, ...] = ()
+    collected: Collected | None = None
 
     def __post_init__(self) -> None:
         validate.integer_at_least(0, missing=self.missing, released=self.released)
         if self.received is not None:
             validate.integer_at_least(self.missing, received=self.received)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts; without ``collected`` where no service took the reports in."""
+        return without_none(super(DataFlow, self).to_dict(), "collected")
 
 
 class WithFiles:
@@ -179,6 +220,7 @@ class ColumnOutcome(WithFiles):
         flow: counts.
         release: estimate (rows named as the task's categories) and statements about it alone.
         regional: estimates by place, if the shuffle is one near a reference order.
+        stratified: the strata and estimates by region, if the shuffle is one inside strata.
         walked: what came of walks along a graph, if the shuffle is one of them.
         composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
         files: names of the files written so far, with their SHA-256 digests.
@@ -188,10 +230,14 @@ class ColumnOutcome(WithFiles):
     flow: DataFlow
     release: Release
     regional: Regional | None = None
+    stratified: "Stratified | None" = None
     walked: "Walked | None" = None
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.column.label}: {self.release.in_short})"
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
@@ -210,7 +256,8 @@ class ColumnOutcome(WithFiles):
 
     def rows(self) -> list[dict[str, Any]]:
         """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
-        return self.release.estimate.rows() + (self.regional.rows() if self.regional else [])
+        by_region = self.stratified.estimate.rows() if self.stratified and self.stratified.estimate else []
+        return self.release.estimate.rows() + (self.regional.rows() if self.regional else by_region)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -230,6 +277,8 @@ class ColumnOutcome(WithFiles):
             about = {"mixing": self.regional.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
         elif self.regional is not None:
             about = {"mixing": self.regional.mixing.to_dict(), "reidentification": self.regional.reidentification}
+        if self.stratified is not None:
+            about["strata"] = self.stratified.to_dict()
         if self.walked is not None:
             about["network"] = {"held": list(self.walked.held), **self.walked.plan.to_dict()}
         return {

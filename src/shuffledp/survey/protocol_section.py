@@ -22,6 +22,8 @@ from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_
 from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.randomizers import SplitAndMix
 from shuffledp.randomizers.families import Mechanism
+from shuffledp.survey.binned_section import BinnedSection
+from shuffledp.survey.pair_section import PairSection
 from shuffledp.survey.randomizer_section import MeanSection, RandomizerSection
 from shuffledp.survey.section import Circumstances, OutOfRange
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 
 STATISTICS = ("mean", "sum")
+_COMBINED = (PairSection, BinnedSection)  # families of tables [randomizer] that other keys than the kind tell
 
 # Parameters of the calibration that are not keys of [protocol], and where a task file has them.
 _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
@@ -142,8 +145,9 @@ class SplitAndMixSection(ProtocolSection):
             )
         return _solved(self, self.circumstances)
 
-    def analyzer(self, *, level: float) -> SumAnalyzer:
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> SumAnalyzer:
         """The sum or the mean."""
+        del columns
         return SumAnalyzer(statistic=self.statistic, level=level)
 
     def expected_error(self, num_users: int) -> ExpectedError:
@@ -211,6 +215,11 @@ class SplitAndMixSection(ProtocolSection):
         return self.randomizer().model.num_users
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Of the range."""
+        return self.lower, self.upper
+
+    @property
     def clips(self) -> bool:
         """Whether values outside the range are moved into it."""
         return self.out_of_range is OutOfRange.CLIP
@@ -257,10 +266,14 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
         return split_and_mix(**wanted, clip=section.clips)
 
 
-def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table of the task file, with its protocol (if it has one) in the place of the randomizer; refused with both."""
-    if not isinstance(data, Mapping) or ProtocolSection.key not in data:
+def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A table of the task file with its randomizer, or its protocol in the place of one, read; refused with both."""
+    if not isinstance(data, Mapping) or not {ProtocolSection.key, RandomizerSection.key} & set(data):
         return data
+    if ProtocolSection.key not in data:
+        table = data[RandomizerSection.key]
+        meant = (each for each in _COMBINED if isinstance(table, Mapping) and each.is_meant(table))
+        return {**data, RandomizerSection.key: next(meant, RandomizerSection).from_dict(table)}
     if RandomizerSection.key in data:
         raise InvalidParameterError(f"{title} must have a table [randomizer] or [protocol]; got both.")
     rest = {key: value for key, value in data.items() if key != ProtocolSection.key}
@@ -268,5 +281,5 @@ def with_protocol(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_written(table: Mapping[str, Any], section: RandomizerSection) -> dict[str, Any]:
-    """Inverse of `with_protocol`: the section under the name that the task file has for it."""
+    """Inverse of `with_section`: the section under the name that the task file has for it."""
     return {section.key if key == RandomizerSection.key else key: value for key, value in table.items()}

@@ -7,16 +7,18 @@ what only a task knows: how the private column is read, how files hold reports, 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
 from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Analyzer, Randomizer
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.text import names_of
 from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.randomizers.families import Mechanism
-from shuffledp.randomizers.inputs import Category, check_named, names_of
+from shuffledp.randomizers.inputs import Category, check_named
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
 from shuffledp.survey.section import Circumstances, OutOfRange, Section
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 MISSING_CATEGORY = "(missing)"
+Family = TypeVar("Family", bound="RandomizerSection")
 
 
 class RandomizerSection(Section):
@@ -38,14 +41,14 @@ class RandomizerSection(Section):
     renamed: ClassVar[Mapping[str, str]] = {}  # its keyword arguments that are no keys, and the property for each
     key: ClassVar[str] = "randomizer"  # of the section in the task
     answers: ClassVar[str]  # how the private column is read: "category"
+    num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     missing_category: bool  # whether not having answered is an answer too
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
         """The sections of all kinds in the registry, sorted by kind, as far as they are of this family."""
-        made = ((kind, section_of(kind, mechanism)) for kind, mechanism in mechanisms("randomizer").items())
-        return {kind: member for kind, member in made if issubclass(member, cls)}
+        return members_of(cls)
 
     def within(self, circumstances: Circumstances) -> Self:
         """The section as part of a task, whose other sections some need to know."""
@@ -58,8 +61,8 @@ class RandomizerSection(Section):
         return self.mechanism(**{name: getattr(self, self.renamed.get(name, name)) for name in names})
 
     @abstractmethod
-    def analyzer(self, *, level: float) -> Analyzer[Any]:
-        """The analyzer that fits its reports, with intervals of this coverage."""
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
+        """The analyzer that fits its reports on these columns, with intervals of this coverage."""
 
     def expected_error(self, num_users: int) -> ExpectedError:
         """The errors to be expected with this number of people, all of whose reports arrive."""
@@ -111,19 +114,23 @@ class RandomizerSection(Section):
 
     def alternatives(self) -> "dict[str, type[RandomizerSection]]":
         """The other kinds of randomizers that read the same answers."""
+        return {kind: member for kind, member in self.readers().items() if kind != self.kind}
+
+    def readers(self) -> "dict[str, type[RandomizerSection]]":
+        """The sections of all kinds that read the same answers, its own among them if it is no protocol."""
         members = RandomizerSection.members().items()
-        return {kind: member for kind, member in members if kind != self.kind and member.answers == self.reads}
+        return {kind: member for kind, member in members if member.answers == self.reads}
 
     def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
         """Another randomizer with all values of this one that it has keys for, and its defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
-        return RandomizerSection.from_dict({member.tag_key: member.kind, **shared})
+        return member.from_dict({member.tag_key: member.kind, **shared})
 
     @property
-    @abstractmethod
-    def categories_of_answers(self) -> tuple[Category, ...]:
-        """The answers in the private column, in the order of their numbers."""
+    def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
+        """The answers in each private column, in the order of their numbers; none where answers are no categories."""
+        return ()
 
     def named(self, reports: "pa.Table") -> "pa.Table":
         """Reports as a file holds them: categories by name, packed bits as binary strings, others as they are."""
@@ -138,15 +145,50 @@ class RandomizerSection(Section):
         """The section in which not having answered is an answer too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoricalSection(RandomizerSection):
-    """Family for answers that are one of some named categories, whose frequencies are estimated.
+class FrequencySection(RandomizerSection):
+    """Base of the families whose answers become one of some categories, whose frequencies are estimated.
 
     ``missing_category``, that not having answered is one more category, is set by the task's ``missing = "category"``.
     """
 
-    answers: ClassVar[str] = "category"
+    __slots__ = ()
     renamed: ClassVar[Mapping[str, str]] = {"domain_size": "domain_size"}
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The categories as text."""
+
+    @property
+    def domain_size(self) -> int:
+        """Number of categories, with the one for people who did not answer."""
+        return len(self.targets)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The categories as text, with the one for people who did not answer."""
+        return (*self.names, MISSING_CATEGORY) if self.missing_category else self.names
+
+    def require_known_sums(self) -> None:
+        """Refuse a kind whose errors of different categories are not known to go together, which their sums need."""
+        try:
+            cast(FrequencyModel, self.randomizer().model).support_variance(np.zeros(self.domain_size))
+        except UnsupportedModelError:
+            raise InvalidParameterError(
+                "kind must be another one where shares are added up, as in cross tables and histograms: how the "
+                f"errors of categories go together is not worked out for {self.kind!r}; got kind={self.kind!r}."
+            ) from None
+
+    def with_missing_category(self) -> Self:
+        """One more category, after the others, for people who did not answer."""
+        return cast(Self, replace(cast(Any, self), missing_category=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoricalSection(FrequencySection):
+    """Family for answers that are one of some named categories."""
+
+    answers: ClassVar[str] = "category"
     epsilon0: float
     categories: tuple[Category, ...]
     missing_category: bool = False
@@ -155,29 +197,20 @@ class CategoricalSection(RandomizerSection):
         check_named(self.categories, self.targets)
         self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
 
-    @property
-    def domain_size(self) -> int:
-        """Number of categories, with the one for people who did not answer."""
-        return len(self.categories) + self.missing_category
-
-    def analyzer(self, *, level: float) -> FrequencyAnalyzer:
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> FrequencyAnalyzer:
         """Frequencies of the categories."""
+        del columns
         return FrequencyAnalyzer(level=level)
 
     @property
-    def targets(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The categories as text."""
-        extra = (MISSING_CATEGORY,) if self.missing_category else ()
-        return (*names_of(self.categories), *extra)
+        return names_of(self.categories)
 
     @property
-    def categories_of_answers(self) -> tuple[Category, ...]:
+    def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
         """The categories."""
-        return self.categories
-
-    def with_missing_category(self) -> "CategoricalSection":
-        """One more category, after the others, for people who did not answer."""
-        return replace(self, missing_category=True)
+        return (self.categories,)
 
 
 class MeanSection(RandomizerSection):
@@ -186,19 +219,15 @@ class MeanSection(RandomizerSection):
     __slots__ = ()
     missing_category = False
 
-    def analyzer(self, *, level: float) -> Analyzer[Any]:
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
         """The mean."""
+        del columns
         return MeanAnalyzer(level=level)
 
     def targets_of(self, column: str) -> tuple[str, ...]:
         """The column, or its coordinates in square brackets."""
         names = self.targets
         return (column,) if len(names) == 1 else tuple(f"{column}[{name}]" for name in names)
-
-    @property
-    def categories_of_answers(self) -> tuple[Category, ...]:
-        """An empty tuple: answers are numbers."""
-        return ()
 
     def with_missing_category(self) -> NoReturn:
         """Refused: a mean has no place for people who did not answer."""
@@ -222,6 +251,11 @@ class NumberSection(MeanSection):
 
     def __post_init__(self) -> None:
         self.randomizer()  # refuses what cannot be represented, before anything is collected
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of the range."""
+        return self.lower, self.upper
 
     @property
     def clips(self) -> bool:
@@ -262,17 +296,29 @@ _FAMILIES: dict[str, type[RandomizerSection]] = {
     family.answers: family for family in (CategoricalSection, NumberSection, VectorSection)
 }
 
-_MADE: dict[tuple[str, type[Mechanism]], type[RandomizerSection]] = {}  # a class is made once
+_MADE: dict[tuple[type[RandomizerSection], str, type[Mechanism]], type[RandomizerSection]] = {}  # a class is made once
 
 
-def section_of(kind: str, mechanism: type[Mechanism]) -> type[RandomizerSection]:
-    """The section of one kind: the keys of its family, and what else its randomizer takes, with the same defaults."""
-    if (kind, mechanism) not in _MADE:
-        family = _FAMILIES[mechanism.answers]
+def section_of(family: type[Family], kind: str, mechanism: type[Mechanism]) -> type[Family]:
+    """The section of one kind: the keys of a family, and what else its randomizer takes, with the same defaults."""
+    if (family, kind, mechanism) not in _MADE:
         known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]
-        _MADE[kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
-    return _MADE[kind, mechanism]
+        _MADE[family, kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
+    return cast(type[Family], _MADE[family, kind, mechanism])
+
+
+def members_of(
+    base: type[Family], categorical: type[RandomizerSection] = CategoricalSection
+) -> dict[str, type[Family]]:
+    """The sections of all kinds in the registry, each of its family, as far as they are subclasses of ``base``.
+
+    ``categorical`` is the family of the randomizers of categories, of which there are several.
+    """
+    families = _FAMILIES | {CategoricalSection.answers: categorical}
+    kinds = mechanisms("randomizer").items()
+    made = ((kind, section_of(families[mechanism.answers], kind, mechanism)) for kind, mechanism in kinds)
+    return {kind: member for kind, member in made if issubclass(member, base)}
 
 
 # ---- forms of reports in files: what people and other programs read there, and the way back -------------------------

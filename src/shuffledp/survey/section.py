@@ -73,6 +73,33 @@ class Circumstances:
     shuffler: str
 
 
+def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A table with ``key``, the name of what is private; of two ``columns`` in its place, that is both their names."""
+    if not isinstance(data, Mapping) or "columns" not in data:
+        return data
+    columns = data["columns"]
+    if key in data:
+        raise InvalidParameterError(f"{title} must have the key {key!r}, or 'columns' in its place; got both.")
+    if not isinstance(columns, list | tuple) or len(columns) != 2 or not all(isinstance(each, str) for each in columns):
+        found = ", ".join(map(repr, columns)) if isinstance(columns, list | tuple) else repr(columns)
+        raise InvalidParameterError(
+            f"{title} must have two columns whose answers are randomized jointly, or one as {key!r}; got "
+            f"columns = [{found}]."
+        )
+    return {**data, key: joint_name(columns)}
+
+
+def joint_name(columns: Sequence[str]) -> str:
+    """What two columns are called together."""
+    return " and ".join(columns)
+
+
+def as_columns(table: dict[str, Any], key: str) -> dict[str, Any]:
+    """Inverse of `named_jointly`: one of the keys, the other left out."""
+    left_out = key if table["columns"] else "columns"
+    return {name: value for name, value in table.items() if name != left_out}
+
+
 def some_text(**values: str) -> None:
     """Text that is not empty, that a file can hold, and that is read as it is written, such as the name of a column."""
     for name, text in values.items():

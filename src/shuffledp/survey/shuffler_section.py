@@ -18,6 +18,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.table import Integers
+from shuffledp.people.strata import Strata
 from shuffledp.planning import mechanism_choice
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS, ShufflerKind
@@ -48,6 +49,7 @@ class ShufflerSection(Section):
     is_uniform: ClassVar[bool] = False  # whether it is the uniform shuffle, which need not hold all reports in memory
     needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
     needs_graph: ClassVar[bool] = False  # whether reports walk along a graph, which is read where they do
+    needs_strata: ClassVar[bool] = False  # whether it shuffles inside strata, which are made from public columns
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
@@ -103,13 +105,23 @@ class ShufflerSection(Section):
         return ()
 
     @abstractmethod
-    def shuffler(self, grouping: "Grouping | None" = None) -> Shuffler:
-        """The shuffler; those that hide the order inside groups are for the people of these groups alone."""
+    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
+        """The shuffler; those inside groups or strata are for the people of these alone."""
 
     @property
     def keeps_public(self) -> bool:
         """True if public columns stay attached to slots; else they are detached, and never even read."""
         return TASK_KINDS[self.kind].keeps_public
+
+    def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
+        """Columns that go to the shuffler beside each report: those of the ``public`` ones, or the row's number."""
+        if self.keeps_public:
+            return public
+        return () if self.num_rows is None else (ROW,)
+
+    def detached(self, public: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the ``public`` columns that the shuffle takes off."""
+        return () if self.keeps_public else public
 
     @abstractmethod
     def could_have_made(self, view: View) -> bool:
@@ -130,7 +142,7 @@ class PlainSection(ShufflerSection):
     def __post_init__(self) -> None:
         self.shuffler()
 
-    def shuffler(self, grouping: "Grouping | None" = None) -> Shuffler:
+    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
         """The shuffler of the keys."""
         del grouping
         return TASK_KINDS[self.kind].make(**self.keywords)
@@ -180,9 +192,9 @@ class GroupedSection(ShufflerSection):
         """The shuffler of these groups around this reference order."""
         return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
 
-    def shuffler(self, grouping: "Grouping | None" = None) -> "SlotShuffler":
+    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> "SlotShuffler":
         """The shuffler of these groups; refused without any."""
-        if grouping is None:
+        if grouping is None or isinstance(grouping, Strata):
             raise InvalidParameterError(
                 f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
                 "the input: `shuffledp plan TASK.toml --input FILE` says what to expect."

@@ -11,13 +11,15 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
+from shuffledp.people.strata import WEIGHT_CLASSES
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_none
+from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_defaults
 from shuffledp.survey.groups import GroupsSection
-from shuffledp.survey.protocol_section import as_written, with_protocol
+from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.randomizer_section import RandomizerSection
-from shuffledp.survey.section import Section, read_whole, some_text
+from shuffledp.survey.section import Section, as_columns, named_jointly, read_whole, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
+from shuffledp.survey.stratified_section import StratifiedSection
 
 if TYPE_CHECKING:
     from shuffledp.survey.outcome import Outcome
@@ -28,29 +30,32 @@ _LONGEST_FOLDER = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueSection(Section):
-    """One block of a private column, and how each answer in it is randomized."""
+    """One block of a private column, or two ``columns``, and how each answer in it is randomized."""
 
     title: ClassVar[str] = "[[value]]"
     column: str
+    columns: tuple[str, ...] = ()
     randomizer: RandomizerSection
 
     def __post_init__(self) -> None:
-        some_text(column=self.column)
+        for column in self.columns or (self.column,):
+            some_text(column=column)
 
     def to_dict(self) -> dict[str, Any]:
         """All keys of the block, defaults included."""
-        return as_written(super(ValueSection, self).to_dict(), self.randomizer)
+        return as_written(as_columns(super(ValueSection, self).to_dict(), "column"), self.randomizer)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The block that ``to_dict`` wrote; errors name the column."""
         try:
-            return super(ValueSection, cls).from_dict(with_protocol(cls.title, data))
+            data = named_jointly(cls.title, data, "column")
+            return super(ValueSection, cls).from_dict(with_section(cls.title, data))
         except InvalidParameterError as error:
             message = str(error)
         column = data.get("column") if isinstance(data, Mapping) else None
         named = f"{cls.title} of column {column!r}" if isinstance(column, str) else cls.title
-        raise InvalidParameterError(message.replace(cls.title, named, 1))
+        raise InvalidParameterError(f"{named} {message.removeprefix(cls.title).lstrip()}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,9 @@ class Blocks(Described):
     name: str
     value: tuple[ValueSection, ...]
     public: tuple[str, ...] = ()
+    by: str | None = None
+    weight: str | None = None
+    weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
     people: PeopleSection = field(default_factory=PeopleSection)
@@ -75,10 +83,12 @@ class Blocks(Described):
             raise invalid("one block or more", value=columns)
         if len(set(columns)) != len(columns):
             raise invalid("different columns", value=columns)
+        inside = StratifiedSection.inside(self.shuffler, self.by, self.weight, self.weight_classes)
+        object.__setattr__(self, "shuffler", inside)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the task file, defaults included; without the key ``groups`` where there are none."""
-        return without_none(super(Blocks, self).to_dict(), "groups")
+        """All keys of the task file, defaults included; without ``groups``, ``by`` and ``weight`` where not given."""
+        return without_defaults(super(Blocks, self).to_dict())
 
     def columns(self) -> tuple[Column, ...]:
         """The columns, which share everything but the block and name the whole by its digest."""
@@ -90,7 +100,9 @@ class Blocks(Described):
             shared: dict[str, Any] = {
                 each.name: getattr(self, each.name) for each in fields(self) if each.name != "value"
             }
-            return Column(value=block.column, randomizer=block.randomizer, part_of=part_of, **shared)
+            return Column(
+                value=block.column, columns=block.columns, randomizer=block.randomizer, part_of=part_of, **shared
+            )
         except InvalidParameterError as error:
             message = str(error)
         raise InvalidParameterError(f"{block.title} of column {block.column!r}: {message}")

@@ -18,13 +18,15 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Kind
-from shuffledp.core.text import in_digits
+from shuffledp.core.text import count_of, in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
-from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.leakage.protocol_leakage import least_hidden
+from shuffledp.people.graphs.connected_parts import Contacts
+from shuffledp.people.strata import Strata
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.shufflers import IdentityShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.groups import Grouping
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.task import Task
@@ -151,6 +153,12 @@ class TaskAudit(Shown):
                 f"{self.num_users:,} people are fewer than minimum_batch = {least:,}: of so few nothing would be "
                 "released. What is claimed here is what would be stated of so few."
             )
+        if self.task.shuffler.needs_strata:
+            played = self.columns[0].report.model.num_users
+            found.append(
+                f"Only the smallest stratum was played, {count_of(played, 'honest person', 'honest people')}: others' "
+                "reports tell nothing of theirs."
+            )
         if fakes := self.task.people.fakes:
             found.append(
                 f"Of these people {fakes:,} may be fake senders, who tell whoever attacks what they sent: they hide "
@@ -216,8 +224,8 @@ def audit_task(
     confidence: float = 0.99,
     mode: str = "pipeline",
     leakage: bool = False,
-    grouping: Grouping | None = None,
-    graphs: Graphs | None = None,
+    grouping: Grouping | Strata | None = None,
+    graphs: Contacts | None = None,
     source: RandomSource | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> TaskAudit:
@@ -233,7 +241,8 @@ def audit_task(
         confidence: strictly between 0 and 1.
         mode: "pipeline" or "statistics".
         leakage: also guess answers in real runs, and hold the share of right guesses against `shuffledp.leakage`.
-        grouping: the groups of the people, for a task with groups.
+        grouping: the groups or strata of the people, for a task with groups, ``by`` or ``weight``; of strata the
+            smallest is played, about whose people nothing else tells anything.
         graphs: those that reports walk along, for a network shuffle; everybody is played then.
         source: randomness; None is the cryptographic source.
         progress: told for each column how many runs are done, and how many there are at most.
@@ -255,10 +264,12 @@ def audit_task(
     options: dict[str, Any] = {"num_users": num_users, "trials": trials, "confidence": each, "source": source}
     for column in task.columns:
         require_planned(column, num_users)
-        pipeline = column.pipeline(shuffler_of(column, grouping, graphs))
+        pipeline = column.pipeline(shuffler_of(column, grouping, graphs, num_users=num_users))
         model = pipeline.model(num_users)
-        options["num_users"] = model.num_users  # those who hide each other, where the others can be left out
         statements = account_all(model, delta=column.release.delta)  # what a run would state
+        if column.shuffler.needs_strata:
+            pipeline, model = replace(pipeline, shuffler=UniformShuffler()), least_hidden(model)
+        options["num_users"] = model.num_users  # those who hide each other, where the others can be left out
         auditing, guessing = (partial(told, f"{verb} {column.value}") for verb in ("auditing", "guessing"))
         report = audit(pipeline, statements, mode=mode, progress=auditing, **options)
         guessed = audit_leakage(pipeline, model, progress=guessing, **options) if leakage else None

@@ -16,14 +16,15 @@ from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
-from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import Graphs
+from shuffledp.laws.walk_distributions import people_of
+from shuffledp.people.graphs import Overlay
+from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.groups import Groups
+from shuffledp.people.strata import Strata
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
 from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
-from shuffledp.planning.network_plan import NetworkPlan
-from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler
+from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler, StratifiedShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
@@ -32,9 +33,11 @@ from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.randomizer_section import RandomizerSection
 from shuffledp.survey.shuffler_section import GroupedSection
+from shuffledp.survey.stratified_section import StrataPlan, StratifiedSection
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
+    from shuffledp.planning.overlay_plan import WalksPlan
     from shuffledp.planning.people_needed import PeoplePlan
 
 
@@ -56,7 +59,7 @@ class ColumnPlan:
         unfit: the others for the same kind of answers.
         statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
         protocol: what there is to say of a protocol beside that; None for a randomizer.
-        network: what walks along a graph do, if the shuffle is one of them.
+        network: what walks along a graph or an overlay do, if the shuffle is one of them.
     """
 
     value: str
@@ -64,7 +67,7 @@ class ColumnPlan:
     unfit: tuple[Unfit, ...]
     statements: tuple[PrivacyStatement, ...]
     protocol: ProtocolPlan | None = None
-    network: NetworkPlan | None = None
+    network: "WalksPlan | None" = None
 
     @property
     def chosen(self) -> Option:
@@ -93,6 +96,7 @@ class Plan:
         columns: one for each private column.
         statements: what will be stated about one person, if this number of people take part.
         groups: what the shuffle does to the groups, if it is about groups.
+        strata: those that there are, if it is inside strata.
         warnings: what to know before anything is collected that way; empty if there is nothing.
     """
 
@@ -101,6 +105,7 @@ class Plan:
     columns: tuple[ColumnPlan, ...]
     statements: tuple[PrivacyStatement, ...]
     groups: GroupsPlan | None = None
+    strata: StrataPlan | None = None
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +118,7 @@ class Plan:
             "statements": [statement.to_dict() for statement in self.statements],
             "columns": [column.to_dict() for column in self.columns],
             **({} if self.groups is None else {"groups": self.groups.to_dict()}),
+            **({} if self.strata is None else {"strata": self.strata.to_dict()}),
             "warnings": list(self.warnings),
         }
 
@@ -122,8 +128,8 @@ def plan(
     num_users: int | None = None,
     *,
     earlier: Sequence[Path] = (),
-    grouping: Grouping | None = None,
-    graphs: Graphs | None = None,
+    grouping: Grouping | Strata | None = None,
+    graphs: Contacts | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
@@ -135,14 +141,15 @@ def plan(
         task: the task; nothing needs to have been collected.
         num_users: people who will take part, 1 or more; None is what the task expects.
         earlier: the ``statement.json`` of each earlier release about the same people that the task names.
-        grouping: the groups of the people, for a task with groups; they say how many people there will be.
+        grouping: the groups of the people, for a task with groups, or their strata, for one with ``by`` or ``weight``;
+            they say how many people there will be. Without strata, the smallest has as many as the smallest batch.
         graphs: those that reports walk along, for a network shuffle; they say how many people there will be.
         progress: told how many numbers of rounds of a network shuffle have been accounted for.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, ``grouping`` or ``graphs`` are missing, or no one
             number of people follows from all that is given.
-        BatchTooSmallError: if this number of people is below the task's smallest batch.
+        BatchTooSmallError: if this number of people, or that of a stratum, is below the task's smallest batch.
         UnsupportedModelError: if nothing is known about the privacy of the task itself.
 
     Example:
@@ -157,16 +164,17 @@ def plan(
     num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
     if graphs is not None and not isinstance(task.shuffler, NetworkSection):
         raise validate.invalid("left out but for a 'network' shuffle", graphs="graphs")
-    shuffler = None if graphs is not None else task.shuffler.shuffler(grouping)
     task = task.expecting(num_users)
     if num_users < task.release.minimum_batch:
         raise BatchTooSmallError(
             f"a release needs at least minimum_batch = {task.release.minimum_batch} people; planned for {num_users}. "
             "Nothing would be released."
         )
+    first = task.columns[0]
+    shuffler = None if graphs is not None else shuffler_of(first, grouping, num_users=num_users)
     releases = read_earlier(task, earlier)
     for column in task.columns:
-        require_planned(column, num_users)
+        require_planned(column, num_users, grouping)
     shufflers = [
         shuffler_of(column, None, graphs, progress=progress) if shuffler is None else shuffler
         for column in task.columns
@@ -184,6 +192,9 @@ def plan(
         columns=columns,
         statements=statements,
         groups=groups,
+        strata=StrataPlan.of(shuffler, known=grouping is not None)
+        if isinstance(shuffler, StratifiedShuffler)
+        else None,
         warnings=(
             *dict.fromkeys(warning for model in models for warning in model.local.warnings),
             *(() if groups is None else mixing_warnings(groups.mixing, models)),
@@ -212,8 +223,9 @@ def people_for_error(task: Task, *, half_width: float, target_epsilon: float | N
     own = column.randomizer
     if not column.shuffler.is_uniform or isinstance(own, ProtocolSection):
         raise InvalidParameterError(
-            "the task must have a uniform shuffle and a randomizer to be asked for an error: how errors follow from "
-            f"people is not worked out for others; got [shuffler] kind={column.shuffler.kind!r}."
+            "the task must have a uniform shuffle of everybody and a randomizer to be asked for an error: how errors "
+            f"follow from people is not worked out for others; got [shuffler] kind={column.shuffler.kind!r}"
+            f"{', with by or weight' * column.shuffler.needs_strata}."
         )
     release = column.release
     wanted: dict[str, Any] = {"half_width": half_width, "delta": release.delta, "level": release.level}
@@ -237,11 +249,11 @@ def _at_loss(section: RandomizerSection, epsilon0: float) -> LocalModel:
 
 
 def planned_people(
-    task: Task, num_users: int | None, *, grouping: Grouping | None = None, graphs: Graphs | None = None
+    task: Task, num_users: int | None, *, grouping: Grouping | Strata | None = None, graphs: Contacts | None = None
 ) -> int:
-    """How many people there will be: those of the groups or the graph, else those asked for, else those expected."""
+    """How many people there will be: those of groups, strata or a graph, else those asked for, or expected."""
     if grouping is not None or graphs is not None:
-        people = grouping.groups.num_users if grouping is not None else (graphs or ())[0].num_users
+        people = grouping.num_users if grouping is not None else people_of(graphs or ())
         if num_users not in (None, people):
             raise validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
         return people
@@ -255,9 +267,12 @@ def planned_people(
     return num_users
 
 
-def require_planned(column: Column, num_users: int) -> None:
+def require_planned(column: Column, num_users: int, grouping: Grouping | Strata | None = None) -> None:
     """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
     column.require_people(num_users, planned=True)
+    if isinstance(column.shuffler, StratifiedSection) and isinstance(grouping, Strata):
+        shuffle = column.shuffler.shuffler(grouping).model(num_users)
+        column.shuffler.require_batch(shuffle, grouping.table, column, planned=True)
     most = column.randomizer.most_people
     if most is not None and num_users > most:
         raise validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)
@@ -270,14 +285,22 @@ def require_planned(column: Column, num_users: int) -> None:
 
 
 def shuffler_of(
-    column: Column, grouping: Grouping | None = None, graphs: Graphs | None = None, *, progress: Progress | None = None
+    column: Column,
+    grouping: Grouping | Strata | None = None,
+    graphs: Contacts | None = None,
+    *,
+    num_users: int | None = None,
+    progress: Progress | None = None,
 ) -> Shuffler:
     """The shuffler of a private column as a run has it; refused if what it is about is not given.
 
-    ``grouping`` is for a shuffle inside groups, ``graphs`` for walks along them; rounds that the task leaves open are
-    worked out, and ``progress`` is told how many were accounted for.
+    ``grouping`` is for a shuffle inside groups or strata, ``graphs`` for walks along them; rounds that the task leaves
+    open are worked out, and ``progress`` is told how many were accounted for. For ``num_users`` people in unknown
+    strata the smallest is as small as it may be.
     """
     section = column.shuffler
+    if isinstance(section, StratifiedSection) and grouping is None and num_users is not None:
+        return section.at_worst(num_users, column.release.minimum_batch)
     if graphs is None or not isinstance(section, NetworkSection):
         return section.shuffler(grouping)
     return section.walking(graphs, column.randomizer.randomizer(), column.release.delta, progress=progress)
@@ -288,9 +311,9 @@ def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler)
     return mixing_of_groups(grouping.groups, shuffler, coordinates=grouping.coordinates, metric=groups.metric)
 
 
-def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | None) -> GroupsPlan | None:
+def _groups_plan(task: Task, grouping: Grouping | Strata | None, shuffler: Shuffler | None) -> GroupsPlan | None:
     section, groups = task.shuffler, task.groups
-    if grouping is None or groups is None or not isinstance(section, GroupedSection):
+    if not isinstance(grouping, Grouping) or groups is None or not isinstance(section, GroupedSection):
         return None
 
     def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
@@ -313,8 +336,8 @@ def _groups_plan(task: Task, grouping: Grouping | None, shuffler: Shuffler | Non
 
 
 def _walks_plan(
-    column: Column, graphs: Graphs | None, shuffler: Shuffler, progress: Progress | None
-) -> NetworkPlan | None:
+    column: Column, graphs: Contacts | None, shuffler: Shuffler, progress: Progress | None
+) -> "WalksPlan | None":
     section, randomizer = column.shuffler, column.randomizer.randomizer()
     if graphs is None or not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return None
@@ -326,12 +349,17 @@ def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
     section = column.shuffler
     if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return shuffler
-    graphs = (shuffler.graph,) if isinstance(shuffler.graph, Graph) else tuple(shuffler.graph)
+    graphs = shuffler.graph if isinstance(shuffler.graph, Overlay) else shuffler.graphs
     return section.along(graphs, column.randomizer.randomizer()).shuffler(shuffler.num_rounds)
 
 
 def column_plan(
-    column: Column, model: ProtocolModel, shuffler: Shuffler, walks: NetworkPlan | None = None, *, alone: bool = False
+    column: Column,
+    model: ProtocolModel,
+    shuffler: Shuffler,
+    walks: "WalksPlan | None" = None,
+    *,
+    alone: bool = False,
 ) -> ColumnPlan:
     """What to expect of one private column; ``alone`` leaves out what other randomizers would do.
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from string import Template
 
+from shuffledp.core.text import printable
+
 _HEAD = """\
 # What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.
 name = $name
@@ -18,6 +20,7 @@ _RELEASE = """
 [release]
 delta = $delta  # the remainder: far below one in the number of people
 minimum_batch = $least  # with fewer answers nothing is released
+# contact = "who releases it, and where to ask"
 """
 _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
@@ -65,8 +68,7 @@ alpha = 4.0  # the loss of the order inside a group
     + """
 [shuffler]
 kind = "network"  # there is no shuffler: people pass reports on to each other
-graph = "random-regular:8"  # everybody has eight neighbors; or a file of edges
-rounds = "auto"  # the fewest that come near to a shuffler
+overlay = {contacts = 100}  # to at most so many others; `shuffledp graph design` compares overlays
 """
     + _RELEASE,
     "sum": _HEAD
@@ -108,7 +110,7 @@ def task_text(kind: str, *, value: str, people: int, categories: Sequence[Catego
         read: whether the categories were read from answers, which a comment then says.
     """
     return Template(TEMPLATES[kind]).substitute(
-        name=_toml(f"{_TITLES[kind]}: {value}"),
+        name=_toml(printable(f"{_TITLES[kind]}: {value}")),
         value=_toml(value),
         people=people,
         categories=_toml(list(categories)),
@@ -119,5 +121,5 @@ def task_text(kind: str, *, value: str, people: int, categories: Sequence[Catego
 
 
 def _toml(value: str | list[Category]) -> str:
-    """What JSON writes for texts, whole numbers, true and false, and lists of them is TOML too."""
-    return json.dumps(value, ensure_ascii=False)
+    """What JSON writes for texts, whole numbers, true and false, and lists of them is TOML too, but for one control."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

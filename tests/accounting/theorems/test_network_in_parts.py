@@ -138,12 +138,17 @@ def test_colluders_and_waiting_reports_leave_the_local_guarantee(keys):
     assert account_all(model, delta=0.05)[-1].guarantee.epsilon == pytest.approx(1.0)
 
 
-def test_many_parts_are_named_and_not_looked_at():
+def test_of_many_parts_only_overlaps_are_known_and_of_many_people_not_these():
     graph = Graph.from_edges(beside(*[K3] * 65))
     model = protocol(graph, 10)
     assert model.shuffle.num_parts == 65
     assert model.shuffle.parts == ()
-    assert "num_parts=65, known of none" in str(account(model, delta=0.05))
+    stated = account(model, delta=0.05)
+    alone = account(protocol(Graph.from_edges(K3), 10), delta=0.05)
+    assert stated.basis.theorem == "network-overlap"
+    assert epsilon_of(alone.guarantee) < epsilon_of(stated.guarantee) < 1
+    many = account(protocol(Graph.from_edges(beside(*[K3] * 667)), 10), delta=1e-3)
+    assert "num_parts=667, known of none" in str(many)
 
 
 def test_parts_that_another_is_behind_in_all_respects_need_no_account():
@@ -169,17 +174,19 @@ def test_a_model_has_all_parts_or_none():
         type(model).from_dict(written | {"parts": [part, written["parts"][1]]})
 
 
-def test_a_bipartite_graph_is_named_with_what_helps():
+def test_a_bipartite_graph_hides_among_those_of_one_side_and_is_named_with_what_helps():
     square = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
-    text = str(account(protocol(square, 40), delta=1e-3))
+    stated = account(protocol(square, 40), delta=1e-3)
+    text = str(stated)
+    assert stated.basis.theorem == "network-overlap"
     assert "bipartite" in text
-    assert "laziness=0.1" in text
+    assert "A laziness above 0 mixes the sides" in text
     assert "swap-cost" not in text
     assert "dummies" not in text
     assert "bipartite" not in str(account(protocol(square, 40, num_colluding=1), delta=1e-3))
 
 
-@pytest.mark.parametrize(("sizes", "theorem"), [((60,), "network-all"), ((60, 60), "network-parts")])
+@pytest.mark.parametrize(("sizes", "theorem"), [((60,), "network-overlap"), ((60, 60), "network-parts")])
 @pytest.mark.parametrize("keys", [{"protocol": "single"}, {"protocol": "padded", "submissions": 2}])
 def test_of_dummies_that_a_function_makes_it_is_said_what_is_assumed(sizes, theorem, keys):
     def made(count, source):

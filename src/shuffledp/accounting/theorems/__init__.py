@@ -1,7 +1,8 @@
 """Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
-`reductions`, `meehan22` (groups), `network_bounds`, `network_in_parts`, `network_limits`, `additive_shares`.
+`smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts` and
+`network_limits` (all over `network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
@@ -26,11 +27,13 @@ from shuffledp.accounting.theorems.closed_forms import (
     ClosedFormFMT23,
     HoeffdingBalle19,
 )
-from shuffledp.accounting.theorems.network_bounds import NetworkAll, NetworkSingle
 from shuffledp.accounting.theorems.network_in_parts import NetworkParts
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
+from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
+from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
+from shuffledp.accounting.theorems.smallest_stratum import Strata, StrataLower
 from shuffledp.accounting.theorems.two_levels import (
     BinaryAllEqual,
     BinaryWorst,
@@ -43,8 +46,7 @@ from shuffledp.accounting.theorems.two_levels import (
 
 __all__ = ["THEOREMS"]
 
-THEOREMS: tuple[Theorem, ...] = (
-    LocalOnly(),
+_OF_SHUFFLES: tuple[Theorem, ...] = (
     ClosedFormEFMRTT19(),
     HoeffdingBalle19(),
     BennettBalle19(),
@@ -65,7 +67,7 @@ THEOREMS: tuple[Theorem, ...] = (
     SwapCost(),
     SplitAndMixRounds(),
     ObliviousShuffle(),
-    NetworkAll(),
+    NetworkOverlap(),
     NetworkSingle(),
     NetworkParts(),
     BlanketPersonalized(),
@@ -76,3 +78,5 @@ THEOREMS: tuple[Theorem, ...] = (
     NetworkHistogram(),
     NetworkFirstHop(),
 )
+
+THEOREMS: tuple[Theorem, ...] = (LocalOnly(), *_OF_SHUFFLES, Strata(_OF_SHUFFLES), StrataLower(_OF_SHUFFLES))

@@ -172,7 +172,7 @@ class _ApproximatePair(ClonePairTheorem):
         """The least epsilon at which pair and charge are at most delta; infinity if there is none."""
         if not _in_range(model):
             return math.inf
-        turn = self._turn(model)
+        turn = self.turn(model)
         if self._total(model, turn) > delta:
             return math.inf
         return smallest_below(lambda epsilon: self._total(model, epsilon), level=delta, limit=turn, tolerance=1e-7)
@@ -181,29 +181,30 @@ class _ApproximatePair(ClonePairTheorem):
         """The least of pair and charge up to this epsilon, where the theorem applies."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return 1.0
-        return self._total(model, min(epsilon, self._turn(model)))
+        return self._total(model, min(epsilon, self.turn(model)))
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
         """Pair and charge at each epsilon, from above."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return np.ones(len(epsilons))
-        capped = np.minimum(epsilons, self._turn(model))
+        capped = np.minimum(epsilons, self.turn(model))
         pair = np.maximum(self.pair(model).curve(capped), self.least(model))
-        return np.asarray(np.minimum(pair + self._charges(model, capped), 1.0))
+        return np.asarray(np.minimum(pair + self.charges(model, capped), 1.0))
 
-    def _charges(self, model: ProtocolModel, epsilons: Floats) -> Floats:
+    def charges(self, model: ProtocolModel, epsilons: Floats) -> Floats:
+        """The same at each epsilon."""
         return np.array([self.charge(model, float(epsilon)) for epsilon in epsilons])
 
     def _total(self, model: ProtocolModel, epsilon: float) -> float:
         pair = max(self.pair(model).delta(epsilon), self.least(model))
         return min(rounded_up(pair + self.charge(model, epsilon)) + SMALLEST, 1.0)
 
-    def _turn(self, model: ProtocolModel) -> float:
+    def turn(self, model: ProtocolModel) -> float:
         """About where the sum is least: any place is valid, this one is good."""
         low, turn, high = 0.0, 0.0, model.local.epsilon0
         for _ in range(_ROUNDS):
             grid = np.linspace(low, high, _GRID + 1)
-            best = int(np.argmin(self.pair(model).curve(grid) + self._charges(model, grid)))
+            best = int(np.argmin(self.pair(model).curve(grid) + self.charges(model, grid)))
             low, turn, high = (float(grid[min(max(place, 0), _GRID)]) for place in (best - 1, best, best + 1))
         return turn
 

@@ -1,8 +1,8 @@
 """Random walks on a graph in parts: everybody is guaranteed what holds in her own part.
 
 What is seen of different parts is independent, so the guarantee of everybody is the largest over parts
-(docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in both
-measures of `network-all`, no more is stated than of another: telling some of its people's places and answers leaves
+(docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in all
+measures of `network-overlap`, no more is stated than of another: telling some of its people's places and answers leaves
 fewer, and the measures are upper bounds.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
-from shuffledp.accounting.theorems.network_bounds import (
-    NetworkAll,
-    NetworkSingle,
+from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
+from shuffledp.accounting.theorems.network_single import NetworkSingle
+from shuffledp.accounting.theorems.network_walks import (
     Walks,
     dummies_by_themselves,
     independent_walks,
@@ -28,10 +28,10 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
-_OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkAll(), NetworkSingle())
+_OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkOverlap(), NetworkSingle())
 _ANY_DELTA = 0.5
 
-_Measures = tuple[float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
+_Measures = tuple[float, float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
 
 
 class NetworkParts(Theorem):
@@ -41,7 +41,7 @@ class NetworkParts(Theorem):
     citation = "random walks in each part of the graph, of which nothing leaves it"
     status = Status.OWN_PROOF
     is_vectorized = True
-    supersedes = (NetworkAll.id, NetworkSingle.id)
+    supersedes = (NetworkOverlap.id, NetworkSingle.id)
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Random walks on a graph in parts."""
@@ -125,7 +125,7 @@ def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
     found: list[tuple[_Measures, Walks]] = []
     for part in parts:
-        mine = (-part.num_users, part.near_uniformity, part.separation)
+        mine = (-part.num_users, -part.mean_overlap, part.near_uniformity, part.separation)
         if not any(_is_behind(measures, mine) for measures, _ in found):
             found = [each for each in found if not _is_behind(mine, each[0])]
             found.append((mine, part))

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from shuffledp.accounting.numerics import largest_below
 from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
 from shuffledp.accounting.theorems.blanket_laws import HomogeneousChannel, HomogeneousLaplace
-from shuffledp.accounting.theorems.network_bounds import NetworkSingle, known_walks, walks_of
+from shuffledp.accounting.theorems.network_single import NetworkSingle
+from shuffledp.accounting.theorems.network_walks import known_walks, walks_of
 from shuffledp.accounting.theorems.reductions import uniform_model
 from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, OthersEqual, ThirdValue
 from shuffledp.core import validate

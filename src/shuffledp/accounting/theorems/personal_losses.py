@@ -15,7 +15,8 @@ from shuffledp.accounting.evaluators.inversion import mean_positive_part
 from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_below
 from shuffledp.accounting.theorem import Theorem, not_adaptive, one_message_each, uniform_shuffle
 from shuffledp.core.guarantees import CentralDP
-from shuffledp.core.local_models import PersonalLosses, ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.report_laws import PersonalLosses
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats, Integers

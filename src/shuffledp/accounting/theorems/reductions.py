@@ -22,8 +22,8 @@ import numpy as np
 from shuffledp.accounting.evaluators.report_densities import ReportLaw
 from shuffledp.accounting.theorem import LocalOnly, Theorem, common_reports, oblivious
 from shuffledp.accounting.theorems.blanket_laws import BlanketChannel, BlanketLaplace, LawTheorem
-from shuffledp.accounting.theorems.clone_pairs import StrongPair
-from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
+from shuffledp.accounting.theorems.clone_pairs import StrongPair, VariationRatioCorrected
+from shuffledp.accounting.theorems.two_levels import BinaryWorst, BinaryWorstOfSome, BlanketTwoLevel
 from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel, SwapWindows
@@ -32,6 +32,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 
 _BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplace(), BlanketChannel())
+_UNIFORM: tuple[Theorem, ...] = (*_BLANKETS, VariationRatioCorrected(), BinaryWorst(), BinaryWorstOfSome())
 _ANY_DELTA = 0.5
 _ROUND_UP = 1 + 1e-12
 _COARSE = 4  # every fourth size of windows is tried first, and then those around the best
@@ -88,6 +89,17 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
             values, masses = np.array([ratio, 1.0]), np.full(2, 1 / (1 + ratio))
             found.append((ReportLaw(first=values, second=values[::-1], mass=masses),))
     return found
+
+
+def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
+    """The theorems, blanket bounds or not, for a uniform shuffle of this number of people, as a mechanism by itself.
+
+    Without those that another one supersedes.
+    """
+    uniform = uniform_model(model, size)
+    applying = [theorem for theorem in _UNIFORM if theorem.applies(uniform, delta=delta)]
+    superseded = {name for theorem in applying for name in theorem.supersedes}
+    return [theorem for theorem in applying if theorem.id not in superseded]
 
 
 def uniform_model(model: ProtocolModel, size: int) -> ProtocolModel:

@@ -26,7 +26,8 @@ from shuffledp.accounting.theorem import (
     uniform_shuffle,
 )
 from shuffledp.accounting.theorems.blanket_laws import LOOSER, LawTheorem, is_moderate, moderate_epsilon0
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, TwoLevelLaw
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
 

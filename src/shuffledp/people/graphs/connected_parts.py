@@ -9,10 +9,12 @@ from shuffledp.core.caching import WeakCache
 from shuffledp.core.described import Described
 from shuffledp.core.table import Integers
 from shuffledp.people.graphs.graph import Graph, union
+from shuffledp.people.graphs.overlays import Overlay
 from shuffledp.people.graphs.spectrum import mixing_time
 
 Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]
+Contacts = Graphs | Overlay  # whom reports can be passed on to
 
 _MOST_PARTS = 16  # that are described each
 _MOST_CUT = 2  # graphs, or sequences of them

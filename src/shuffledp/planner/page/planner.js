@@ -20,19 +20,18 @@ const CONTROLS = [
   ["imperfection", "imperfect: gamma", "shufflers", "linear"],
   ["alpha", "mallows, noisy-sort: alpha", "shufflers", "log"],
   ["group_size", "mallows, noisy-sort: group", "shufflers", "log"],
-  ["degree", "network: neighbors", "shufflers", "linear"],
-  ["rounds", "network: rounds", "shufflers", "linear"],
+  ["contacts", "network: contacts", "shufflers", "log"],
 ];
-const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "group_size", "degree", "rounds"];
-const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], rounds: [0, 200], group_size: [2, 1e5], repetitions: [1, 100] };
-const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000] };
+const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "group_size", "contacts"];
+const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], contacts: [5, 1e4], group_size: [2, 1e5], repetitions: [1, 100] };
+const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000, 1000000] };
 const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];
 const STEPS = 1000, PATIENCE = 150, KEPT = 2000, NOTHING = "\u2013";
 
 const byId = id => document.getElementById(id);
 let choices, generation = 0, asked = 0, answered = 0;
 const promises = {}, guesses = {}, curves = {}, cache = new Map();
-const lanes = { quick: { jobs: [], busy: false }, slow: { jobs: [], busy: false } };
+let jobs = [], busy = false;
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -114,25 +113,26 @@ function question(about, shuffler, more = {}) {
   return { about, shuffler, randomizer: byId("randomizer").value, ...numbers, ...more };
 }
 
-// ---- asking: quick questions and walks wait in a lane each; what is asked anew takes the place of what still waits
+// ---- asking: one question after the other; what is asked anew takes the place of what still waits
 
 let waiting;
 function changed() {
   byId("colluders").dispatchEvent(new Event("follow"));
+  byId("copy").disabled = true;  // until the task is there that is asked for
   clearTimeout(waiting);
   waiting = setTimeout(askAll, PATIENCE);
 }
 
 function askAll() {
   generation += 1;
-  for (const lane of Object.values(lanes)) lane.jobs = [];
+  jobs = [];
   for (const each of document.querySelectorAll("#numbers tbody tr, .card, #task, #legend li")) each.classList.add("stale");
   const kinds = choices.shufflers.map(each => each.kind);
   asked = answered = 0;
   for (const kind of kinds) add(question("promise", kind), found => { promises[kind] = found; showPromise(kind); });
   for (const kind of kinds) add(question("guesses", kind), found => { guesses[kind] = found; showGuesses(kind); });
   for (const each of choices.shufflers) addCurve(each);
-  for (const lane of Object.values(lanes)) work(lane);
+  work();
 }
 
 function addCurve({ kind, about, most_people: most }) {
@@ -151,20 +151,20 @@ function addCurve({ kind, about, most_people: most }) {
 
 function add(asking, show) {
   asked += 1;
-  (asking.shuffler === "network" ? lanes.slow : lanes.quick).jobs.push({ asking, show, generation });
+  jobs.push({ asking, show, generation });
 }
 
-async function work(lane) {
-  if (lane.busy) return;
-  lane.busy = true;
-  while (lane.jobs.length) {
-    const job = lane.jobs.shift(), found = await answerTo(job.asking);
+async function work() {
+  if (busy) return;
+  busy = true;
+  while (jobs.length) {
+    const job = jobs.shift(), found = await answerTo(job.asking);
     if (job.generation !== generation) continue;
     answered += 1;
     job.show(found);
     byId("status").textContent = answered < asked ? `${answered} of ${asked} answers` : `All ${asked} answers are for what is set.`;
   }
-  lane.busy = false;
+  busy = false;
 }
 
 async function answerTo(asking) {

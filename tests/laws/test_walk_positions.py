@@ -23,7 +23,7 @@ def complete(people: int) -> Graph:
 
 def ranked(bounds: PositionBounds, people: int) -> np.ndarray:
     """The largest k probabilities together, for each k."""
-    listed = np.repeat(bounds.probabilities, bounds.counts)
+    listed = np.repeat(*bounds.ranked)
     return np.cumsum(np.concatenate([listed, np.zeros(people - listed.size)]))
 
 
@@ -46,9 +46,9 @@ def test_bounds_hold_for_every_start(graph, num_rounds, most_steps, laziness, dr
     laws = walks * (1 - dropout) ** num_rounds
     descending = np.cumsum(np.sort(laws, axis=1)[:, ::-1], axis=1)
     assert (descending <= ranked(bounds, graph.num_users) + 1e-12).all()
-    assert bounds.separation >= 1 - walks.min(axis=0).sum()
+    assert bounds.likeness.separation >= 1 - walks.min(axis=0).sum()
     if graph.num_users < 10:
-        assert bounds.near_uniformity >= likeness(walks)
+        assert bounds.likeness.near_uniformity >= likeness(walks)
 
 
 @pytest.mark.parametrize(
@@ -56,41 +56,40 @@ def test_bounds_hold_for_every_start(graph, num_rounds, most_steps, laziness, dr
     [(complete(5), 4, 0.03883617171420317), (complete(4), 3, 0.30830135965451655), (PAW, 4, 2.538973871058276)],
 )
 def test_near_uniformity_is_exact_on_small_graphs(graph, rounds, expected):
-    assert position_bounds(graph, rounds).near_uniformity == pytest.approx(expected, rel=1e-9)
+    assert position_bounds(graph, rounds).likeness.near_uniformity == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("graph", [RING, Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])])
 def test_places_that_not_everybody_reaches_are_not_alike(graph):
     bounds = position_bounds(graph, 6)
-    assert bounds.near_uniformity == math.inf
-    assert bounds.separation == 1
+    assert bounds.likeness.near_uniformity == math.inf
+    assert bounds.likeness.separation == 1
 
 
 def test_on_an_even_graph_that_has_mixed_everybody_is_everywhere():
     bounds = position_bounds(complete(9), 60)
-    assert bounds.probabilities == pytest.approx((1 / 9,), rel=1e-9)
-    assert bounds.counts == (9,)
-    assert bounds.near_uniformity < 1e-9
-    assert bounds.separation < 1e-9
+    assert bounds.ranked == (pytest.approx((1 / 9,), rel=1e-9), (9,))
+    assert bounds.likeness.near_uniformity < 1e-9
+    assert bounds.likeness.separation < 1e-9
 
 
 def test_many_places_fall_into_few_classes_that_add_up_to_little_more_than_one():
     graph = Graph.random_regular(5, 800, SeededSource(3))
     bounds = position_bounds(graph, 6)
-    assert bounds.exact
-    assert len(bounds.counts) < 150
-    total = np.dot(bounds.probabilities, bounds.counts)
+    assert bounds.likeness.exact
+    assert len(bounds.ranked[1]) < 150
+    total = np.dot(*bounds.ranked)
     assert 1 <= total < 1.011
-    worst = position_distribution(graph, bounds.worst_start, 6)
+    worst = position_distribution(graph, bounds.likeness.worst_start, 6)
     squares = (position_distribution(graph, None, 6) ** 2).sum(axis=1)
     assert (worst**2).sum() == pytest.approx(squares.max(), rel=1e-12)
 
 
 def test_before_the_first_round_everybody_is_at_home():
     bounds = position_bounds(PAW, 0)
-    assert (bounds.probabilities, bounds.counts, bounds.dummies) == ((1.0,), (1,), 0.0)
-    assert bounds.near_uniformity == math.inf
-    assert bounds.separation == 1
+    assert (bounds.ranked, bounds.dummies) == (((1.0,), (1,)), 0.0)
+    assert bounds.likeness.near_uniformity == math.inf
+    assert bounds.likeness.separation == 1
 
 
 def test_expected_dummies_are_exact_for_one_submission():
@@ -149,10 +148,10 @@ def test_dummies_are_as_many_as_walks_leave_room_for(submissions, most_steps):
 def test_a_graph_for_each_round_is_worked_out_from_all_starts():
     graphs = [PAW, RING, PAW, PAW]
     bounds, laws = position_bounds(graphs, 4), position_distribution(graphs, None, 4)
-    assert bounds.near_uniformity == pytest.approx(likeness(laws), rel=1e-9)
-    assert bounds.separation == pytest.approx(1 - laws.min(axis=0).sum(), rel=1e-9)
+    assert bounds.likeness.near_uniformity == pytest.approx(likeness(laws), rel=1e-9)
+    assert bounds.likeness.separation == pytest.approx(1 - laws.min(axis=0).sum(), rel=1e-9)
     nothing = position_bounds(graphs, 4, most_steps=0)
-    assert (nothing.probabilities, nothing.near_uniformity, nothing.separation) == ((1.0,), math.inf, 1.0)
+    assert (nothing.ranked[0], nothing.likeness.near_uniformity, nothing.likeness.separation) == ((1.0,), math.inf, 1.0)
 
 
 def test_bad_input_is_refused():

@@ -1,0 +1,255 @@
+"""A collection service: intake beside the bare framework on the same storage, opening, and the release of a batch.
+
+Processor seconds of the server are compared, since a client beside it takes the other core::
+
+    python -m benchmarks.collection_service           # all of it
+    python -m benchmarks.collection_service intake    # or one of intake, opening, release
+"""
+
+import asyncio
+import hashlib
+import multiprocessing
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from shuffledp.core.flow import Reports
+from shuffledp.core.instants import written
+from shuffledp.service.batch_order import draw_for
+from shuffledp.service.desk import Desk, terms_of
+from shuffledp.service.event_log import EventLog
+from shuffledp.service.intake import Row
+from shuffledp.service.opening import opened
+from shuffledp.service.serving import Endpoint, listen, serve_all
+from shuffledp.service.shuffler_app import shuffler_app
+from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.survey import Collection, Service, Task
+from shuffledp.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
+from shuffledp.wire.hpke import Sealer
+from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.report_bytes import ReportLayout
+
+LARGE = 1_000_000
+CONNECTIONS = 32
+INTAKE = ((1, 6_000, 1.5), (500, 60_000, None))  # reports in a request, in all, and the most times the floor
+KEY, SHUFFLER = AnalyzerKey.generate(), ShufflerKey.generate()
+Serve = Callable[[Path, socket.socket], Coroutine[Any, Any, None]]
+
+
+def collection() -> Collection:
+    """A question with two answers."""
+    now = datetime.now(UTC)
+    randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
+    task = {"name": "t", "value": "v", "randomizer": randomizer, "release": {"delta": 1e-9, "minimum_batch": 100}}
+    shuffler, analyzer = (
+        Service(
+            url="https://a.example", key=PublishedKey(role=key.role, key=in_text(key.public), active_from="2020-01-01")
+        )
+        for key in (SHUFFLER, KEY)
+    )
+    return Collection.new(
+        Task.from_dict(task), shuffler=shuffler, analyzer=analyzer, closes=written(now + timedelta(days=9)), now=now
+    )
+
+
+ASKED = collection()
+PATH = f"{ASKED.path}/reports"
+
+
+def reports(count: int) -> list[bytes]:
+    """Reports as a shuffler sees them, of random bytes."""
+    payload = terms_of(ASKED).columns[0].payload
+    return [
+        Report.of(HpkeCiphertext(KEY.config.id, os.urandom(32), os.urandom(payload))).encode() for _ in range(count)
+    ]
+
+
+# ---- intake ---------------------------------------------------------------------------------------------------------
+
+
+async def ours(folder: Path, listening: socket.socket) -> None:
+    """The shuffler."""
+    store, log = SqliteStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
+    desk = Desk(ASKED, store, SHUFFLER, beside=folder, log=log)
+    await serve_all([Endpoint(app=shuffler_app([desk], log=log), listening=listening)])
+
+
+async def bare(folder: Path, listening: socket.socket) -> None:
+    """As little as does the same: fixed lengths, digests, one write for whatever waits, and an empty answer."""
+    store, length = SqliteStore(folder, num_columns=1, remembers=False), len(reports(1)[0])
+    waiting: list[tuple[list[list[Row]], asyncio.Future[None]]] = []
+    writing: list[asyncio.Task[None]] = []
+
+    async def write() -> None:
+        while waiting:
+            group = waiting[:]
+            waiting.clear()
+            rows = [each for several, _ in group for each in several]
+            await asyncio.get_running_loop().run_in_executor(None, store.commit, rows)
+            for _, done in group:
+                done.set_result(None)
+        writing.clear()
+
+    async def app(_: Scope, receive: Receive, send: Send) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        rows = []
+        for at in range(0, len(body), length):
+            one = body[at : at + length]
+            if hashlib.sha256(one[21:53] + one[57:]).digest()[:16] != one[:16]:
+                raise ValueError
+            rows.append([Row(one[:16], one[16:18], one[18:])])
+        done = asyncio.get_running_loop().create_future()
+        waiting.append((rows, done))
+        if not writing:
+            writing.append(asyncio.create_task(write()))
+        await done
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11")
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def processor_seconds(serve: Serve, bodies: Sequence[bytes]) -> tuple[float, float]:
+    """Of a server in a process of its own that takes these requests; and seconds on the clock."""
+    listening = listen("127.0.0.1:0")
+    with tempfile.TemporaryDirectory() as name:
+        child = os.fork()
+        if not child:
+            with suppress(BaseException):
+                asyncio.run(serve(Path(name) / "store", listening))
+            os._exit(0)
+        port = listening.getsockname()[1]
+        listening.close()
+        start = time.perf_counter()
+        asyncio.run(send_all(port, bodies))
+        seconds = time.perf_counter() - start
+        os.kill(child, signal.SIGTERM)
+        used = os.wait4(child, 0)[2]
+    return used.ru_utime + used.ru_stime, seconds
+
+
+async def send_all(port: int, bodies: Sequence[bytes]) -> None:
+    """Send requests over some connections, each waiting for the answer before."""
+    left = iter(bodies)
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for body in left:
+            head = (
+                f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: {UPLOAD_TYPE}\r\ncontent-length: {len(body)}\r\n\r\n"
+            )
+            writer.write(head.encode() + body)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            if not answer.startswith(b"HTTP/1.1 200"):
+                raise SystemExit(answer.decode())
+            length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            await reader.readexactly(int(length.partition(b":")[2]))
+        writer.close()
+
+    await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
+
+
+def intake() -> None:
+    """Microseconds of the server for each report, in turns."""
+    for each, total, most in INTAKE:
+        found: dict[str, list[tuple[float, float]]] = {"ours": [], "bare": []}
+        for _ in range(5):
+            whole = reports(total)
+            bodies = [b"".join(whole[at : at + each]) for at in range(0, total, each)]
+            for name, serve in (("ours", ours), ("bare", bare)):
+                found[name].append(processor_seconds(serve, bodies))
+        times = {name: min(cpu for cpu, _ in several) / total * 1e6 for name, several in found.items()}
+        rate = total / min(clock for _, clock in found["ours"])
+        ratio = times["ours"] / times["bare"]
+        wanted = f" (at most {most})" if most else ""
+        print(
+            f"{each} a request: {times['ours']:.0f} us of processor time a report, bare {times['bare']:.0f} us: "
+            f"{ratio:.2f}{wanted}; {rate:,.0f} acknowledged a second"
+        )
+
+
+# ---- opening --------------------------------------------------------------------------------------------------------
+
+
+def _sealed(count: int) -> bytes:
+    sealer = Sealer.to(KEY.config, collection_id=ASKED.id, column=0)
+    layout = ReportLayout.of(ASKED.task.column.randomizer.randomizer().model)
+    blobs = layout.encode(Reports({"value": np.arange(count) % 2}, layout.model))
+    return b"".join([BatchedReport((), sealer.seal(blob)).encode() for blob in blobs])
+
+
+def opening() -> None:
+    """A batch of a million, opened by as many processes as there are cores."""
+    with multiprocessing.get_context("fork").Pool() as pool:
+        body = b"".join(pool.map(_sealed, [LARGE // 20] * 20))
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(body)
+        file.flush()
+        del body
+        before, start = _used(), time.perf_counter()
+        model = ASKED.task.column.randomizer.randomizer().model
+        found = opened(Path(file.name), LARGE, model, [KEY], collection_id=ASKED.id, column=0)
+        clock, used = time.perf_counter() - start, _used() - before
+    if len(found.reports) != LARGE:
+        raise SystemExit("reports were lost")
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) >> 10
+    print(f"opening {LARGE:,}: {used:.0f} s of processor time (at most 60), {clock:.0f} s, peak {peak} MiB (below 500)")
+
+
+def _used() -> float:
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+# ---- the release of a batch -----------------------------------------------------------------------------------------
+
+
+def release() -> None:
+    """A million reports of one collection leave in a batch while another one takes reports in."""
+    asyncio.run(_release())
+
+
+async def _release() -> None:
+    log = EventLog(lambda _: None)
+    with tempfile.TemporaryDirectory() as name:
+        large, small = (SqliteStore(Path(name) / each, num_columns=1, remembers=False) for each in ("large", "small"))
+        ciphertext = os.urandom(71)
+        for _ in range(0, LARGE, 1000):
+            large.commit([[Row(os.urandom(16), b"\0\0", ciphertext)] for _ in range(1000)])
+        desk = Desk(ASKED, small, SHUFFLER, beside=Path(name), log=log)
+        start, waits = time.perf_counter(), [0.0]
+        draw = draw_for(ASKED.task, Path(name))
+        moving = asyncio.create_task(asyncio.to_thread(large.release, LARGE, draw, lambda _: b""))
+        while not moving.done():
+            asked = time.perf_counter()
+            await desk.upload(reports(1)[0])
+            waits.append(time.perf_counter() - asked)
+        seconds = time.perf_counter() - start
+    print(
+        f"a batch of {LARGE:,}: {seconds:.0f} s (at most 60); meanwhile {len(waits):,} reports of another collection "
+        f"were acknowledged, the slowest after {max(waits):.2f} s (at most 1)"
+    )
+
+
+PARTS = {"intake": intake, "opening": opening, "release": release}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

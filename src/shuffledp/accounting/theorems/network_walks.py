@@ -1,0 +1,131 @@
+"""Random walks as theorems see them: the fields of their model, and the hypotheses that theorems about them share.
+
+Person j's report ends at place i with probability P_j(i); who hands in which reports is seen, and nothing else. The
+proofs are in docs/theorems.md, "Random walks without a shuffler".
+
+The hypotheses are needed. Where empty-handed people hand in nothing, or the number of reports held is seen, the bound
+for one report each is exceeded on a path of three people already (``tests/soundness/test_soundness_network.py``).
+"""
+
+import math
+from typing import Protocol, cast
+
+from shuffledp.accounting.theorem import Theorem
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis
+
+
+class Walks(Protocol):
+    """The fields of a model of kind "network"; `shuffledp.shufflers.RandomWalkShuffleModel` says what they mean."""
+
+    num_users: int
+    num_rounds: int
+    protocol: str
+    laziness: float
+    dropout: float
+    offline: float
+    num_colluding: int
+    mean_overlap: float
+    near_uniformity: float
+    separation: float
+    position_probabilities: tuple[float, ...]
+    position_counts: tuple[int, ...]
+    few_held: tuple[float, ...]
+    is_bipartite: bool
+    num_parts: int
+    parts: "tuple[Walks, ...]"
+
+    def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
+
+
+def walks_of(model: ProtocolModel) -> Walks | None:
+    """The model's random walks; None for another shuffle."""
+    return cast(Walks, model.shuffle) if model.shuffle.kind == "network" else None
+
+
+def survival(walks: Walks) -> float:
+    """The chance that a report is not lost on its way, which depends on nothing."""
+    return float((1 - walks.dropout) ** walks.num_rounds)
+
+
+def known_walks(model: ProtocolModel) -> Hypothesis:
+    """Reports walk, and at least once."""
+    walks = walks_of(model)
+    rounds = "" if walks is None else f", num_rounds={walks.num_rounds}"
+    requirement = "random walks of at least one round, which the analyst sees the end of alone"
+    value = f"shuffler {model.shuffle.kind!r}{rounds}"
+    return Hypothesis("random-walks", requirement, value, walks is not None and walks.num_rounds >= 1)
+
+
+def independent_walks(model: ProtocolModel) -> Hypothesis:
+    """Reports walk independently of each other and of what is in them: nobody's reports wait together."""
+    walks = walks_of(model)
+    offline = None if walks is None else walks.offline
+    requirement = "reports that walk independently of each other and of the answers, so that offline = 0"
+    value = "no walks" if offline is None else f"offline={offline:g}"
+    return Hypothesis("independent-walks", requirement, value, offline == 0)
+
+
+def nobody_colludes(model: ProtocolModel) -> Hypothesis:
+    """No relay tells the analyst what it saw: whoever receives a report in the first round knows whose it is."""
+    walks = walks_of(model)
+    colluding = None if walks is None else walks.num_colluding
+    return Hypothesis(
+        name="no-colluding-relays",
+        requirement="no relay that colludes with the analyst: it would know the owner of what comes in the first "
+        "round, and no epsilon below epsilon0 holds with a small delta",
+        value="no walks" if colluding is None else f"num_colluding={colluding}",
+        holds=colluding == 0,
+    )
+
+
+def fresh_dummies(model: ProtocolModel) -> Hypothesis:
+    """Everybody hands in equally many reports, so that what is handed in does not tell how many were held."""
+    walks = walks_of(model)
+    dummies = None if walks is None else walks.dummy_model_among(model.local)
+    made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
+    # Another randomizer of the same epsilon0 will not do: its reports may be told apart, by their domain already.
+    fresh = dummies is not None and dummies == model.local
+    return Hypothesis(
+        name="hidden-bag-sizes",
+        requirement="one report of each person, or equally many, where those who hold too few add fresh dummies from "
+        "the same randomizer, those who hold too many choose uniformly, and how many they held is not seen",
+        value="no walks" if walks is None else f"protocol {walks.protocol!r}, dummies {made}",
+        holds=walks is not None and walks.protocol in ("single", "padded") and fresh,
+    )
+
+
+def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Dummies tell nothing of the reports: assumed of a function, as nobody can tell what one does; else none."""
+    walks = walks_of(model)
+    if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
+        return ()
+    requirement = "dummies are made by a function, which looks at no report and draws them by itself"
+    return (Hypothesis("independent-dummies", requirement, "assumed, as no code can check it", True),)
+
+
+class WalkTheorem(Theorem):
+    """Base of theorems about random walks."""
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks, but for those in parts of which `network-parts` knows."""
+        walks = walks_of(model)
+        return super().concerns(model) and walks is not None and not walks.parts
+
+
+def likeness_text(walks: Walks) -> str:
+    """How alike positions are, and if they are not why walks never mix."""
+    found = (
+        f"mean_overlap={walks.mean_overlap:.6g}, near_uniformity={walks.near_uniformity:.6g}, "
+        f"separation={walks.separation:.6g}"
+    )
+    alike = walks.mean_overlap > 0 or math.isfinite(walks.near_uniformity) or walks.separation < 1
+    if alike or walks.num_rounds == 0:
+        return found
+    if walks.num_parts > 1:
+        return f"{found}, as the graph is in {walks.num_parts} parts that no report leaves"
+    side = (
+        ", as the graph is bipartite and laziness=0, so that the number of rounds shows on which side a report began "
+        "(laziness=0.1 mixes the sides)"
+    )
+    return found + side if walks.is_bipartite and not walks.laziness else found

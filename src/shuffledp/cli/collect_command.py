@@ -1,0 +1,159 @@
+"""The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shuffledp.cli.options import Force, Json, TaskFile, print_json, require_extra, show_document, whole
+from shuffledp.cli.send_command import Certificates, CollectionFile
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+
+if TYPE_CHECKING:
+    from shuffledp.survey import Collection
+
+collect_app = typer.Typer(
+    name="collect",
+    help="Collections over a network: make one, show it, close it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_PATIENCE = 10.0  # seconds for which a service that does not answer is asked again
+
+
+@collect_app.callback()
+def _collect() -> None:
+    """Collections over a network: make one, show it, close it."""
+
+
+def new(
+    task: TaskFile,
+    *,
+    shuffler: Annotated[str, typer.Option(metavar="URL", help="Where reports are sent to.")],
+    analyzer: Annotated[str, typer.Option(metavar="URL", help="Where the shuffler sends what it has mixed.")],
+    shuffler_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file.")],
+    analyzer_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The analyzer's public key file.")],
+    closes: Annotated[str, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")],
+    output: Annotated[Path, typer.Option(metavar="COLLECTION", help="The collection file to write.")],
+    opens: Annotated[str | None, typer.Option(metavar="DATE", help="In UTC; at once if left out.")] = None,
+    every: Annotated[
+        int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")
+    ] = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Write the file of a collection: the task, both parties with their keys, and the dates.
+
+    It is what people are invited to, and what both services are given. Nothing in it can be changed afterwards: the
+    same task next week is another collection.
+    """
+    from shuffledp.core.instants import end_of_day, instant, written
+    from shuffledp.files.key_files import read_public
+    from shuffledp.files.writing import new_file
+    from shuffledp.survey import Collection, Service, Task
+
+    collection = Collection.new(
+        Task.read(task),
+        shuffler=Service(url=shuffler, key=read_public(shuffler_key)),
+        analyzer=Service(url=analyzer, key=read_public(analyzer_key)),
+        opens=None if opens is None else written(instant(opens=opens)),
+        closes=end_of_day(closes),
+        every=every,
+        now=datetime.now(UTC),
+    )
+    with new_file(output, force=force, is_ours=_is_collection) as file:
+        file.write_bytes(collection.canonical + b"\n")
+    _show(collection, output, as_json=json)
+
+
+def show(collection: CollectionFile, *, json: Json = False) -> None:
+    """Show what a collection asks, who its parties are, until when it is open, and what it will guarantee.
+
+    The fingerprints are those that both parties see of their own keys by `shuffledp keys show`.
+    """
+    from shuffledp.survey import Collection
+
+    _show(Collection.read(collection), None, as_json=json)
+
+
+def status(collection: CollectionFile, *, ca: Certificates = None, json: Json = False) -> None:
+    """Ask the shuffler whether a collection is open, and whether enough have answered; never how many."""
+    from shuffledp.documents.sending_document import status_document
+    from shuffledp.survey import Collection
+
+    read = Collection.read(collection)
+    found = _status(read, ca)
+    if json:
+        print_json({"collection": read.id.hex()} | found)
+    else:
+        show_document(lambda: status_document(read, found))
+
+
+def close(
+    collection: CollectionFile,
+    *,
+    key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The shuffler's private key file.")],
+    ca: Certificates = None,
+) -> None:
+    """Close a collection before its date, which only the shuffler's key can.
+
+    What was taken in is shuffled and handed on if there are enough reports, and destroyed if there are not.
+    """
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.documents.sending_document import status_document
+    from shuffledp.files.key_files import read_key
+    from shuffledp.service.client import asked, new_client
+    from shuffledp.survey import Collection
+    from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
+    from shuffledp.wire.keys import ShufflerKey
+
+    read, held = Collection.read(collection), read_key(key)
+    if not isinstance(held, ShufflerKey):
+        raise InvalidParameterError(f"--key must be the shuffler's; got {key}, which is an analyzer's.")
+    body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
+    with new_client(certificates=ca) as client:
+        asked(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
+    found = _status(read, ca)
+    show_document(lambda: status_document(read, found))
+
+
+def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
+    """What the shuffler says of a collection."""
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.service.client import asked, new_client
+
+    with new_client(certificates=ca) as client:
+        answer = asked(client, "GET", f"{collection.shuffler.url}{collection.path}", _PATIENCE)
+    with suppress(ValueError, KeyError, TypeError):
+        said = answer.json()
+        return {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}
+    raise RemoteProtocolError(f"the shuffler must say how a collection stands; {collection.shuffler.url} does not.")
+
+
+def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> None:
+    from shuffledp.documents.collection_document import collection_as_dict, collection_document
+    from shuffledp.documents.document import Role, Section, told
+
+    if as_json:
+        print_json(collection_as_dict(collection))
+        return
+    where = (
+        ()
+        if written is None
+        else told(f"\nWritten: {written}. Send it to both parties and to all who answer.", role=Role.PATH)
+    )
+    files = Section(anchor="files", title="Files", blocks=where)
+    show_document(lambda: collection_document(collection).followed_by(files))
+
+
+def _is_collection(file: Path) -> bool:
+    """Whether a file is a collection, which may be replaced by another."""
+    from shuffledp.survey import Collection
+
+    try:
+        Collection.read(file)
+    except InvalidParameterError:
+        return False
+    return True

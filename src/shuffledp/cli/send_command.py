@@ -1,0 +1,163 @@
+"""The command of those who answer a collection: `send`."""
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shuffledp.cli.options import Json, print_json, require_extra, show_document
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.text import printable
+
+if TYPE_CHECKING:
+    import httpx
+
+    from shuffledp.files.in_memory import CsvInMemory
+    from shuffledp.service.client import Receipt
+    from shuffledp.survey import Collection
+
+CollectionFile = Annotated[
+    Path, typer.Argument(metavar="COLLECTION", readable=False, help="The file that people are invited to.")
+]
+Certificates = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", readable=False, help="Certificates to trust in place of the system's (PEM)."),
+]
+
+
+def send(
+    collection: CollectionFile,
+    *,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[COLUMN=]ANSWER", help="The answer; once for each question. Left out, it is asked for."),
+    ] = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="A public column, where the shuffle is about it; once for each."),
+    ] = None,
+    input: Annotated[  # noqa: A002
+        Path | None,
+        typer.Option(metavar="answers.csv", readable=False, help="A table: the answers of a simulated crowd."),
+    ] = None,
+    people_are_simulated: Annotated[
+        bool, typer.Option("--people-are-simulated", help="Needed beside --input: nobody may answer for others.")
+    ] = False,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where this device remembers that it has answered.")
+    ] = None,
+    ca: Certificates = None,
+    patience: Annotated[float, typer.Option(help="Seconds for which a service that does not answer is tried.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Answer a collection: randomize, seal, and send one report.
+
+    The answer is randomized on this machine, and sealed to the analyst; the answer itself is sent to nobody. If the
+    connection breaks, the same report is sent again, and counts once.
+    """
+    require_extra("service", "sending", ["httpx"])
+    from shuffledp.documents.sending_document import sent_document
+    from shuffledp.files.devices import randomize_each
+    from shuffledp.service.answered import Answered, answer_once, usual_folder
+    from shuffledp.service.client import new_client, statuses
+    from shuffledp.survey import Collection
+
+    read, left_out = Collection.read(collection), 0
+    _check(input, value or public, simulated=people_are_simulated)
+    with new_client(certificates=ca) as client:
+        if input is None:
+            memory = Answered(read.id, usual_folder() if state is None else state)
+            typed = _answers(read, value or [], public or [], ask=memory.pending() is None)
+            randomized = partial(randomize_each, read.task, typed)
+            receipt = answer_once(read, randomized, memory, client, patience=patience)
+        else:
+            receipt, left_out = _crowd(read, input, client, patience)
+    if json:
+        refused = {error.name.lower(): count for error, count in receipt.refused.items()}
+        print_json({"collection": read.id.hex(), "stored": receipt.stored, "refused": refused, "left_out": left_out})
+    else:
+        show_document(
+            lambda: sent_document(
+                read,
+                stored=receipt.stored,
+                refused=statuses(receipt.refused),
+                left_out=left_out,
+                simulated=input is not None,
+            )
+        )
+    if receipt.refused:
+        raise RemoteProtocolError(f"the shuffler must store every report; it refused {sum(receipt.refused.values())}.")
+
+
+def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) -> None:
+    """Refuse a table of answers that is not said to be of simulated people, or beside an answer."""
+    if table is None and simulated:
+        raise InvalidParameterError("--people-are-simulated must be left out without --input, a table of them.")
+    if table is not None and typed:
+        raise InvalidParameterError("--value and --public must be left out where --input has the answers.")
+    if table is not None and not simulated:
+        raise InvalidParameterError(
+            "--people-are-simulated must be given beside --input: whoever has people's answers in a table has seen "
+            "them, and a release of the collection would say that nobody has. For answers that you hold: shuffledp run."
+        )
+
+
+def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patience: float) -> "tuple[Receipt, int]":
+    """What became of the answers of simulated people, and how many left a question out."""
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.files.devices import randomize_each
+    from shuffledp.service.client import send
+
+    sent = randomize_each(collection.task, table)
+    with watching() as watch:
+        return send(
+            collection, sent, client, patience=patience, progress=partial(watch.progress, "sending")
+        ), sent.left_out
+
+
+def _answers(collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool) -> "CsvInMemory":
+    """This person's answers as a table of one row; those that were not given are asked for, if they are needed."""
+    from shuffledp.files.in_memory import CsvInMemory
+
+    columns = collection.task.columns
+    asked: dict[str, Sequence[object]] = {}
+    for column in columns:
+        of_answers = column.randomizer.categories_of_answers or ((),)
+        asked |= dict(zip(column.inputs, of_answers, strict=True))
+    row = _typed(values, list(asked), option="--value", only=len(asked) == 1)
+    beside = _typed(public, columns[0].attached, option="--public")
+    if lacking := [name for name in columns[0].attached if name not in beside] if ask else []:
+        raise InvalidParameterError(
+            f"--public must give each column beside the report; it lacks {', '.join(map(printable, lacking))}."
+        )
+    for name, categories in asked.items():
+        if ask and name not in row:
+            row[name] = typer.prompt(_question(printable(name), categories))
+    row |= beside
+    written = io.StringIO()
+    csv.writer(written).writerows([list(row), list(row.values())])
+    return CsvInMemory(written.getvalue().encode())
+
+
+def _typed(given: Sequence[str], columns: Sequence[str], *, option: str, only: bool = False) -> dict[str, str]:
+    """What was typed as COLUMN=VALUE, or as a value alone where there is only one column."""
+    found: dict[str, str] = {}
+    for text in given:
+        column, equals, value = text.partition("=")
+        if only and column not in columns:
+            column, equals, value = columns[0], "=", text
+        if not equals or column not in columns or column in found:
+            raise InvalidParameterError(
+                f"{option} must be COLUMN=VALUE, once for each of the columns {', '.join(columns) or '(none)'}; got "
+                "something else."
+            )
+        found[column] = value
+    return found
+
+
+def _question(label: str, categories: Sequence[object]) -> str:
+    return f"{label} ({', '.join(map(str, categories))})" if categories else label

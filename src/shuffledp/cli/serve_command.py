@@ -1,0 +1,114 @@
+"""The commands that run the parties of a collection: `serve shuffler`, `serve analyzer`, and `serve all` for show."""
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shuffledp.cli.options import Force, require_extra, screen, show_document
+
+if TYPE_CHECKING:
+    from shuffledp.service.config import ServiceConfig
+
+serve_app = typer.Typer(
+    name="serve",
+    help="Run a party of collections, or all of them for show.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Config = Annotated[
+    Path, typer.Option(metavar="FILE", readable=False, help="Where it listens, its state, key and collections (TOML).")
+]
+Certificate = Annotated[
+    str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate chain, without a proxy that has one.")
+]
+CertificateKey = Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="Its private key.")]
+NEEDED = ["httpx", "starlette", "uvicorn"]
+
+
+def shuffler(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
+    """Take encrypted reports in, mix them, hand them on, and forget.
+
+    Whatever is acknowledged is on the disk. Ends when the process is asked to, and goes on from there.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.service.config import ShufflerConfig
+    from shuffledp.service.running import run_shuffler
+
+    _run(run_shuffler, ShufflerConfig.read(config), tls_cert, tls_key)
+
+
+def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
+    """Open the batches of collections, and write their releases."""
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.service.config import AnalyzerConfig
+    from shuffledp.service.running import run_analyzer
+
+    _run(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
+
+
+def all_roles(
+    *,
+    demo: Annotated[Path, typer.Option(metavar="TASK.toml", readable=False, help="What is asked.")],
+    input: Annotated[  # noqa: A002
+        Path, typer.Option(readable=False, help="Answers of a simulated crowd: CSV with a header line, or Parquet.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder to make: the release, as `run` writes it.")],
+    force: Force = False,
+) -> None:
+    """Show how a collection works: all parties on this machine, with temporary keys and a simulated crowd.
+
+    One operator plays everybody, and sees the answers: nobody is protected by it.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.documents.sending_document import demonstrated, demonstration_ahead
+    from shuffledp.files import new_folder
+    from shuffledp.files.devices import randomize_each
+    from shuffledp.service.demonstration import demonstration
+    from shuffledp.survey import Task
+
+    task = Task.read(demo)
+    show_document(demonstration_ahead)
+    with new_folder(output, force=force) as folder, TemporaryDirectory(prefix="shuffledp-demo-") as place:
+        sent = randomize_each(task, input)
+        with watching("people") as watch, demonstration(task, Path(place)) as parties:
+            release = parties.release(sent, progress=partial(watch.progress, "sending"))
+        shutil.copytree(release, folder, dirs_exist_ok=True)
+        statements = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["statements"]
+    show_document(lambda: demonstrated(statements, sent.num_users, sent.left_out, output))
+
+
+def _run(
+    service: "Callable[..., Coroutine[Any, Any, None]]",
+    config: "ServiceConfig",
+    certificate: str | None,
+    key: str | None,
+) -> None:
+    from shuffledp.service.event_log import EventLog
+
+    if certificate is not None or key is not None:
+        config = replace(config, tls_certificate=certificate, tls_key=key)
+    log: EventLog = EventLog(_write_line)
+    log.instead_of_others()
+    asyncio.run(service(config, log=log, ready=_ready))
+
+
+def _write_line(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def _ready(address: str) -> None:
+    if not screen().quiet:
+        typer.echo(f"Listening at {address} until the process is asked to end.")
+        sys.stdout.flush()

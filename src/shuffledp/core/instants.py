@@ -1,0 +1,48 @@
+"""Points in time that two parties agree on: in UTC, to the second, as text such as ``2026-12-01T12:00:00Z``.
+
+Nothing here looks at a clock: what is compared with the present takes ``now`` as an argument.
+"""
+
+import re
+from datetime import UTC, datetime
+
+from shuffledp.core.validate import invalid
+
+_WRITTEN = "%Y-%m-%dT%H:%M:%SZ"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def instant(**values: str) -> datetime:
+    """The point in time of the one text that is given by its name; of a date alone, when it begins.
+
+    Raises:
+        InvalidParameterError: for a text of another form, or a day that does not exist.
+
+    Example:
+        >>> instant(closes="2026-12-01T12:00:00Z") - instant(opens="2026-12-01")
+        datetime.timedelta(seconds=43200)
+    """
+    ((name, text),) = values.items()
+    try:
+        whole = f"{text}T00:00:00Z" if _DATE.fullmatch(text) else text
+        found = datetime.strptime(whole, _WRITTEN).replace(tzinfo=UTC)
+        if written(found) == whole:
+            return found
+    except (ValueError, TypeError):
+        pass
+    raise invalid("a date in UTC, such as 2026-12-01 or 2026-12-01T12:00:00Z", **{name: text})
+
+
+def end_of_day(text: str) -> str:
+    """A date alone as its last second; any other text as it is."""
+    return f"{text}T23:59:59Z" if _DATE.fullmatch(text) else text
+
+
+def written(moment: datetime) -> str:
+    """The text of a point in time, which has a time zone; parts of a second are left out."""
+    return moment.astimezone(UTC).replace(microsecond=0).strftime(_WRITTEN)
+
+
+def shown(text: str) -> str:
+    """The same for people: ``2026-12-01 12:00:00 UTC``."""
+    return text.replace("T", " ").replace("Z", " UTC")

@@ -1,0 +1,107 @@
+"""Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
+
+from datetime import datetime
+from typing import Any
+
+from shuffledp.core.instants import shown
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.text import count_of, printable
+from shuffledp.documents.document import Block, Document, Pairs, Role, Section, Text, told
+from shuffledp.documents.statement_document import promise_of
+from shuffledp.survey import Collection, Column, Service
+from shuffledp.wire.grammar import HpkeConfig
+from shuffledp.wire.keys import PublishedKey, fingerprint, in_text
+from shuffledp.wire.keys import Role as KeyRole
+
+_MOST_ANSWERS = 8
+_UNKNOWN = (
+    "What will be guaranteed depends on who comes, and where they are: `shuffledp plan TASK.toml --input PEOPLE.csv` "
+    "says it of people like them."
+)
+
+
+def collection_document(collection: Collection) -> Document:
+    """The promise at the smallest batch first, then the questions, the parties and the dates."""
+    statements, least = collection.promised(), count_of(collection.minimum, "report")
+    sections = (Section(anchor="collection", title="The collection", blocks=_about(collection, bool(statements))),)
+    promise = promise_of(statements, f"from {least} on") if statements else None
+    return Document(title=collection.task.name, digest=collection.id.hex(), promise=promise, sections=sections)
+
+
+def collection_as_dict(collection: Collection) -> dict[str, Any]:
+    """The id, the parties' fingerprints, what is promised, and all that the file says."""
+    return {
+        "collection_id": in_text(collection.id),
+        "fingerprints": {
+            "shuffler": collection.shuffler.key.fingerprint,
+            "analyzer": collection.analyzer.key.fingerprint,
+        },
+        "statements": [each.to_dict() for each in collection.promised()],
+        "collection": collection.to_dict(),
+    }
+
+
+def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
+    """What is asked, who the parties are, when it opens and closes, and what leaves when."""
+    task = collection.task
+    rule = f"when it closes, if there are {collection.minimum:,} reports or more"
+    if collection.every is not None:
+        rule = f"whenever there are {collection.every:,}, and the rest {rule}"
+    asked = "; ".join(_question(column) for column in task.columns)
+    pairs = (
+        ("Asked", asked),
+        ("Shuffler", _party(collection.shuffler)),
+        ("Analyzer", _party(collection.analyzer)),
+        ("Opens", shown(collection.opens)),
+        ("Closes", shown(collection.closes)),
+        ("Reports leave", rule),
+        ("Collection", in_text(collection.id)),
+    )
+    if promised:
+        return (Pairs(pairs),)
+    danger = told(f"Whatever will be promised holds only as long as {Trust.ONE_ANSWER.text}.", role=Role.DANGER)
+    return (*danger, *told(_UNKNOWN), Pairs(pairs))
+
+
+def _question(column: Column) -> str:
+    """A private column with its answers, as far as they are few."""
+    answers = column.randomizer.targets if column.randomizer.answers == "category" else ()
+    listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
+    kind = f"{column.randomizer.kind}, epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g}"
+    return f"{column.label} ({listed}; {kind})" if answers else f"{column.label} ({kind})"
+
+
+def _party(party: Service) -> str:
+    more = len(party.key.successors)
+    return party.words + (f", and {count_of(more, 'successor')}" if more else "")
+
+
+def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
+    """The fingerprint of a key first, then what it is for; at the end where it is written."""
+    facts = key_as_dict(key, now)
+    until = "" if key.expires is None else f" until {shown(key.expires)}"
+    pairs = [("Algorithm", facts["algorithm"]), ("Used", f"from {shown(key.active_from)}{until}")]
+    if facts["config_id"] is not None:
+        pairs.insert(1, ("Config id", str(facts["config_id"])))
+    pairs += [("Successor", each) for each in facts["successors"]]
+    blocks = (
+        Text(f"{key.fingerprint}   key of the {key.role.value}, {facts['state']}", Role.LEAD),
+        Pairs(tuple(pairs)),
+        *told(*paths, role=Role.PATH),
+    )
+    return Document(sections=(Section(anchor="key", title="", blocks=blocks),))
+
+
+def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
+    """What `key_document` says; times in UTC, fingerprints of successors, the config id of an analyzer's key."""
+    config_id = HpkeConfig.decode(key.public).id if key.role is KeyRole.ANALYZER else None
+    return {
+        "role": key.role.value,
+        "fingerprint": key.fingerprint,
+        "state": key.state(now).value,
+        "algorithm": key.kem or "ed25519",
+        "config_id": config_id,
+        "active_from": key.active_from,
+        "expires": key.expires,
+        "successors": [fingerprint(key.role, each) for each in key.several[1:]],
+    }

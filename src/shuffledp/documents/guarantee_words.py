@@ -1,0 +1,83 @@
+"""A guarantee in numbers as they are shown, and as a game: how often a guess about one person is right."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
+from shuffledp.core.text import in_digits, shown_relation
+from shuffledp.documents.words import count, percent
+
+_LEAST_WRITTEN_OUT = 1e-9
+_MOST_OF_ALL = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
+
+    Args:
+        share: the largest chance of being right, from 0.5 to 1.
+    """
+
+    share: float
+
+    @classmethod
+    def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
+        """At most (exp(epsilon) + delta) / (exp(epsilon) + 1), however much else the guesser knows."""
+        inverse = math.exp(-guarantee.epsilon)
+        return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
+
+    @property
+    def text(self) -> str:
+        """The chance in percent, rounded up."""
+        return percent(self.share, "at most")
+
+    def sentence(self, *, several: bool = False) -> str:
+        """What it means; ``several`` says that a person gave more than one answer."""
+        return (
+            f"Somebody who knows everybody else's answers, and holds two {'sets of ' if several else ''}answers of one "
+            f"person for equally likely, guesses right at most {self.text} of the time after seeing everything that is "
+            "released."
+        )
+
+    def in_short(self, *, several: bool = False) -> str:
+        """The same on one line."""
+        answers, sets = ("answers", "sets of answers ") if several else ("answer", "")
+        return (
+            f"Somebody who knows everybody else's {answers} guesses right between two {sets}at most {self.text} of the "
+            "time."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """The numbers of a differential privacy guarantee, as they are shown large."""
+
+    epsilon: str
+    epsilon_relation: str
+    delta: str
+    allowance: str
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
+        """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
+        if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
+            return None
+        epsilon, delta = in_digits(guarantee.epsilon, relation), in_digits(guarantee.delta, relation)
+        return cls(
+            epsilon=epsilon,
+            epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
+            delta=f"{Decimal(delta):f}" if guarantee.delta >= _LEAST_WRITTEN_OUT else delta,
+            allowance=_one_in(guarantee.delta, relation),
+        )
+
+
+def _one_in(delta: float, relation: str) -> str:
+    """A remainder as a share of all, rounded as the relation says: a smaller number of all is a larger share."""
+    if delta < 1 / _MOST_OF_ALL:
+        return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
+    every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))
+    rounding = {"at most": math.floor, "at least": math.ceil}.get(relation, round)
+    return f"one in {count(rounding(every))}"

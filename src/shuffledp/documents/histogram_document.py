@@ -1,0 +1,130 @@
+"""A histogram with its quantiles: bars with intervals in the order of the bins, and sentences."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shuffledp.analyzers import Histogram
+from shuffledp.core.text import edge_names
+from shuffledp.documents.document import PAGE, TERMINAL, Block, Chart, Role, Text, told
+from shuffledp.documents.drawing import LIGHT, NARROW, new_figure
+from shuffledp.documents.words import MINUS, Scale, listed, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_BINS = 20  # on a terminal
+_LONGEST_NAME = 30
+_HEIGHT = 320  # pixels
+_COMMON = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
+
+
+def histogram_on_page(estimate: Histogram) -> Iterator[Block]:
+    """The quantiles in words, before the picture."""
+    quantiles = quantiles_in_words(estimate)
+    if quantiles:
+        yield Text(quantiles, Role.LEAD, on=PAGE)
+        yield Text(
+            f"In brackets: {estimate.level * 100:.4g}% intervals. They are made of whole bins, and never finer than "
+            "these: how numbers lie inside a bin is not known.",
+            on=PAGE,
+        )
+
+
+def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
+    """The quantiles, and of so many bins the shares between their edges."""
+    yield from told(quantiles_in_words(estimate, plain=True), on=TERMINAL)
+    bins = len(estimate.edges) - 1
+    if bins > _MOST_BINS:
+        yield Text(f"Histogram of {bins} bins: on the page and in estimates.csv", on=TERMINAL)
+        return
+    scale = replace(scale, decimals=max(scale.decimals - 1, min(scale.decimals, 1)))  # in few letters
+    margin = max(np.max(estimate.upper - estimate.estimate), np.max(estimate.estimate - estimate.lower))
+    shares = [f"[{scale.plain(each, unit=False)}]" for each in estimate.estimate]
+    between = " ".join(
+        text for pair in zip_longest(edge_names(estimate.edges), shares[:bins], fillvalue="") for text in pair
+    )
+    rest = f"; {estimate.target[-1]} {shares[-1]}" if len(shares) > bins else ""
+    head = f"In % between edges (+-{scale.plain(margin, unit=False)}, {estimate.level:.0%} intervals)"
+    yield Text(f"{head}: {between.strip()}{rest}", on=TERMINAL)
+
+
+def quantiles_in_words(estimate: Histogram, *, plain: bool = False) -> str:
+    """Such as "Of the people, half are below 34 (30 to 40)."; "" without quantiles."""
+    rows = quantile_rows(estimate)
+    if not rows:
+        return ""
+    parts = [
+        f"{share}{'' if place else ' are'} below {value} ({ends})" for place, (share, value, ends) in enumerate(rows)
+    ]
+    whose = "people who answered" if len(estimate.target) == len(estimate.edges) else "people"
+    said = f"Of the {whose}, {listed(parts)}."
+    return said if plain else said.replace("-", MINUS)
+
+
+def quantile_rows(estimate: Histogram) -> list[tuple[str, str, str]]:
+    """Of each quantile which share is below it, what it is, and the ends of its interval."""
+    found = estimate.quantiles
+    if found is None:
+        return []
+    numbers = zip(found.target, found.estimate, found.lower, found.upper, strict=True)
+    return [
+        (_share_below(target), Scale.of(found).plain(middle), f"{low + 0.0:,.15g} to {high + 0.0:,.15g}")
+        for target, middle, low, high in numbers
+    ]
+
+
+def histogram_chart(estimate: Histogram, scale: Scale, column: str, *, name: str) -> Chart:
+    """A bar for each bin, with its interval, and a line at each quantile."""
+    widths = np.diff(estimate.edges)
+    even = bool(np.allclose(widths, widths[0]))
+    caption = f"Bars: estimates. Lines: {estimate.level * 100:.4g}% intervals."
+    if not even:
+        caption += " Bins are not of one width: the area of a bar is its share."
+    if estimate.quantiles is not None:
+        caption += f" Dashed: where {listed([_share_below(each) for each in estimate.quantiles.target])} are below."
+    largest = int(np.argmax(estimate.estimate[: len(widths)]))
+    return Chart(
+        name=name,
+        title=f"Histogram of {shortened(column, _LONGEST_NAME)}",
+        description=(
+            f"A bar with an interval for each of {len(widths)} bins; the numbers are in the table below. The largest "
+            f"is {estimate.target[largest]} with {scale.text(estimate.estimate[largest])}."
+        ),
+        caption=caption,
+        draw=partial(_draw, estimate, scale, shortened(column, _LONGEST_NAME), even),
+    )
+
+
+def _share_below(target: str) -> str:
+    """A share in words."""
+    return _COMMON.get(float(target), f"{100 * float(target):.4g}%")
+
+
+def _draw(estimate: Histogram, scale: Scale, column: str, even: bool, width: int) -> "Figure":
+    edges = np.array(estimate.edges)
+    widths, bins = np.diff(edges), len(edges) - 1
+    per = scale.factor / (np.ones(bins) if even else widths)
+    center, low, high = (per * each[:bins] for each in (estimate.estimate, estimate.lower, estimate.upper))
+    figure, axes = new_figure(width, _HEIGHT, left=56, right=14, top=10, bottom=48)
+    axes.bar(edges[:-1], center, widths, align="edge", color=LIGHT["blue"], alpha=0.45, edgecolor=LIGHT["paper"])
+    line = max(0.8, min(2.5, width / bins / 12))
+    axes.vlines((edges[:-1] + edges[1:]) / 2, low, high, color=LIGHT["blue"], linewidth=line)
+    axes.axhline(0, color=LIGHT["soft"], linewidth=1)
+    for quantile in () if estimate.quantiles is None else estimate.quantiles.estimate:
+        axes.axvline(quantile, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(min(0.0, float(low.min())) * 1.05, max(float(high.max()), float(center.max())) * 1.05)
+    axes.grid(axis="y")
+    axes.tick_params(length=0)
+    narrow = width <= NARROW
+    axes.locator_params(axis="x", nbins=5 if narrow else 10)
+    axes.locator_params(axis="y", nbins=6)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", MINUS))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}{scale.unit}".replace("-", MINUS))
+    axes.set_xlabel(column if even else f"{column} (height: share for each unit of it)", labelpad=6)
+    return figure

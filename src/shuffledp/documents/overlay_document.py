@@ -1,0 +1,227 @@
+"""Walks on overlays by design in words: what a task's overlay guarantees and costs, and overlays to choose from."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import (
+    DETAIL,
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Fold,
+    Promise,
+    Role,
+    Section,
+    Table,
+    Text,
+    told,
+)
+from shuffledp.documents.walk_blocks import HANDED_IN, LACKING, chance_of, held_bars, trust_blocks
+from shuffledp.documents.words import NOTHING, count
+from shuffledp.planning import OverlayCost, OverlayDesigns, OverlayPlan, RandomGraph
+from shuffledp.survey import ColumnOutcome
+
+_BYTES = 96  # of a message: an encrypted report with its key, tag and round
+_ONLINE = (
+    "Everybody must be online in every round. On an overlay each report has one way to each place: if somebody misses "
+    "a round, nothing is proven yet of what is left, and only epsilon0 is stated. So it is on a graph."
+)
+
+
+def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
+    """The guarantee and its cost; ``bits`` are those of one report, None where that differs from person to person."""
+    own, better = plan.own, ""
+    traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
+    if plan.all_is_better and plan.epsilon_of_all is not None:
+        better = (
+            f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many '
+            "rounds, and estimates would err less: no report is left out, and there are no dummies."
+        )
+    passed = (
+        f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.1f}. "
+        f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
+    )
+    return (
+        *told(_guarantee(plan, delta), better, passed),
+        *told(f"{_overlay(plan, capital=True)}. {_colluders(plan.cost, plan.num_users)}", on=DETAIL),
+    )
+
+
+def overlay_section(outcome: ColumnOutcome) -> Section | None:
+    """What became of walks on an overlay, and what trust is worth; None for any other shuffle."""
+    walked = outcome.walked
+    if walked is None or not isinstance(walked.plan, OverlayPlan):
+        return None
+    plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
+    withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
+    passed = (
+        f"There is no shuffler: reports went from hand to hand on {_overlay(plan)}. In each of "
+        f"{count_of(plan.own.rounds, 'round')} everybody drew one digit of the address of every report that they held, "
+        f"and passed it on to whom that led to. {HANDED_IN[plan.protocol]}"
+    )
+    lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
+    epsilon = in_digits(plan.epsilon, "at most")
+    blocks = (
+        *told(*plan.warnings, role=Role.DANGER),
+        Text(passed, on=PAGE),
+        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
+        Text(_colluders(plan.cost, plan.num_users), on=PAGE),
+        *trust_blocks(plan, epsilon0),
+        *((Fold("Who handed in how many", tuple(held_bars(walked)), on=PAGE),) if plan.protocol == "all" else ()),
+    )
+    return Section(anchor="network", title="From hand to hand", blocks=blocks)
+
+
+def _overlay(plan: OverlayPlan, *, capital: bool = False) -> str:
+    return (
+        f"{'An' if capital else 'an'} overlay of {count(plan.num_users)} people in groups of "
+        f"{_in_words(plan.cost.sizes)}, in which nobody has more than {count_of(plan.cost.contacts, 'contact')}"
+    )
+
+
+def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) -> str:
+    """Epsilon beside that of a uniform shuffle."""
+    epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
+    would = "would be" if conditional else "is"
+    where = "" if plan.offline else "every report is with everybody equally likely, exactly, and "
+    return (
+        f"After {count_of(plan.own.rounds, 'round')} {where}epsilon = {epsilon} {would} guaranteed at delta = "
+        f"{delta:g}; a uniform shuffle of as many people would have {uniform}."
+    )
+
+
+def _colluders(cost: OverlayCost, num_users: int) -> str:
+    """What colluders see, by chance."""
+    share = f"{100 * cost.colluding / num_users:.3g}%"
+    return (
+        f"If any {share} of the people collude, the first to receive somebody's report is one of them with a chance of "
+        f"at most {chance_of(cost.first_hop)}, and knows whose it is; a report is ever in their hands with a chance of "
+        f"at most {chance_of(cost.exposure)}."
+    )
+
+
+def _in_words(sizes: Sequence[int]) -> str:
+    """Sizes as part of a sentence: "10, 10 and 12"."""
+    *first, last = (f"{size:,}" for size in sizes)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def short_sizes(sizes: Sequence[int]) -> str:
+    """Sizes in a table: "99 x 100", "10^4", "2^8 x 3"."""
+    return " x ".join(f"{size:,}^{many}" if many > 1 else f"{size:,}" for size, many in Counter(sizes).items())
+
+
+# ---- overlays to choose from -----------------------------------------------------------------------------------------
+
+
+def designs_document(found: OverlayDesigns) -> Document:
+    """The one to choose and the lines of a task, all beside each other, and what the columns mean."""
+    chosen = found.chosen
+    epsilon = in_digits(found.epsilon, "at most")
+    opening = (
+        f"overlays   epsilon <= {epsilon}   delta {found.delta:g}   {count(found.num_users)} people, each epsilon0 = "
+        f"{found.epsilon0:g}"
+    )
+    best = (
+        f"Best{_limits(found)}: groups of {_in_words(chosen.sizes)}, {count_of(chosen.rounds, 'round')}, "
+        f"{count_of(chosen.contacts, 'contact')} and {chosen.messages:.1f} messages each."
+    )
+    return Document(
+        promise=Promise(title="Overlays", headline=told(opening, role=Role.PATH)),
+        sections=(
+            Section(anchor="best", title="Best", blocks=(*told(best), *told(*found.task_lines, role=Role.PATH))),
+            Section(anchor="designs", title="Overlays", blocks=(_designs(found),)),
+            Section(anchor="meaning", title="What this means", blocks=told(*_meaning(found))),
+        ),
+    )
+
+
+def _limits(found: OverlayDesigns) -> str:
+    limits = []
+    if found.contacts is not None:
+        limits.append(f"at most {count_of(found.contacts, 'contact')}")
+    if found.rounds is not None:
+        limits.append(f"at most {count_of(found.rounds, 'round')}")
+    return f" with {' and '.join(limits)}" if limits else ""
+
+
+def _designs(found: OverlayDesigns) -> Table:
+    """A row for each overlay, the best marked, and one for the random graph."""
+    epsilon = Cell(before="<=", text=in_digits(found.epsilon, "at most"))
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            short_sizes(each.sizes) + (" (best)" if place == found.best else ""),
+            count(each.contacts),
+            count(each.rounds),
+            f"{each.messages:,.1f}",
+            count(math.ceil(each.messages * _BYTES)),
+            epsilon,
+            chance_of(each.first_hop),
+            chance_of(each.exposure),
+            count(each.slots),
+        )
+        for place, each in enumerate(found.designs)
+    ]
+    if found.random_graph is not None:
+        rows.append(_random(found.random_graph))
+    return Table(
+        f"Overlays of {count(found.num_users)} people; each person's messages, and chances that colluders see a report",
+        (
+            Column("Groups", "groups", folds=True, width=len("100 x 100")),
+            Column("Contacts", "con-\ntacts"),
+            Column("Rounds", "rounds"),
+            Column("Messages", "mes-\nsages"),
+            Column("Bytes", "bytes"),
+            Column("Epsilon, at most", "epsilon"),
+            Column("First hop, at most", "first\nhop"),
+            Column("Ever seen, at most", "ever\nseen"),
+            Column("Slots if watched", "slots if\nwatched"),
+        ),
+        tuple(rows),
+        own=frozenset((found.best,)),
+        label="Overlays beside each other",
+    )
+
+
+def _random(graph: RandomGraph) -> tuple[str | Cell, ...]:
+    """The last row; of what is not known nothing."""
+    name = f"random graph, degree {graph.degree}"
+    if graph.rounds is None or graph.slots is None or graph.exposure is None:
+        return (name, count(graph.degree), *(NOTHING,) * 4, chance_of(graph.first_hop), *(NOTHING,) * 2)
+    epsilon = next(each.epsilon for each in graph.by_rounds if each.rounds == graph.rounds)
+    return (
+        name,
+        count(graph.degree),
+        Cell(before="~", text=count(graph.rounds)),
+        f"{graph.rounds:,.1f}",
+        count(graph.rounds * _BYTES),
+        Cell(before="~", text=in_digits(epsilon, "at most")),
+        chance_of(graph.first_hop),
+        chance_of(graph.exposure),
+        count(graph.slots),
+    )
+
+
+def _meaning(found: OverlayDesigns) -> Iterable[str]:
+    """What the columns are about, what nobody may miss, and what the random graph is."""
+    colluding = found.chosen.colluding
+    yield (
+        f"All overlays shuffle uniformly. Bytes: at {_BYTES} a message. First hop: the chance that whoever is first to "
+        f"receive a report is among the {100 * found.colluders:.3g}% who collude "
+        f"({count_of(colluding, 'person', 'people')}), and knows whose it is. Ever seen: that any of them holds it."
+    )
+    yield (
+        "Slots if watched: messages that somebody sends, most of them empty, if in each round an envelope of one size "
+        "goes to each contact, so that traffic tells nothing but with a chance of 1e-8. Nothing here sends them yet; "
+        "against somebody who watches all messages only epsilon0 is stated."
+    )
+    yield _ONLINE
+    if found.random_graph is not None:
+        yield (
+            f'The random graph (graph = "random-regular:{found.random_graph.degree}") is there to compare with: no '
+            "graph was drawn, and its rounds are those of a usual spectral gap. A plan of the task finds the fewest."
+        )

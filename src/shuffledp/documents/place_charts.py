@@ -1,0 +1,288 @@
+"""Pictures of estimates by place: a line, a map with intervals, or a row for each label."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.table import Floats, Integers
+from shuffledp.core.text import count_of
+from shuffledp.documents.document import Chart
+from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, text_width
+from shuffledp.documents.estimate_charts import MOST_DRAWN, style_numbers, style_rows
+from shuffledp.documents.words import Scale, count, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+_LONGEST_PLACE = 26
+_SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
+_BEYOND = 0.03  # of the range of the truth: so far do axes reach beyond it
+_LEFT = 52  # pixels beside a line or a map
+_VISIBLY_WIDER = 1.05  # from here on, intervals without shuffling are drawn too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlacesDrawn:
+    """One target at all places, in the scale of the page.
+
+    Args:
+        name: of the target.
+        measure: what its numbers are, such as "share of people".
+        where: what each place is.
+        estimate: shape (places,).
+        margin: half of the width of the interval.
+        unshuffled: the margin if nothing were shuffled.
+        overall: the estimate of everybody together: what each place would get from a uniform shuffle.
+        people: slots at each place.
+        unit: of the numbers.
+        bounds: the range of the truth, or None.
+        level: of the intervals, in words.
+    """
+
+    name: str
+    measure: str
+    where: tuple[dict[str, Any], ...]
+    estimate: Floats
+    margin: Floats
+    unshuffled: Floats
+    overall: float
+    people: NDArray[np.int64]
+    unit: str
+    bounds: tuple[float, ...] | None
+    level: str
+
+    @property
+    def title(self) -> str:
+        """The target and what its numbers are."""
+        return f"{self.name}, {self.measure}"
+
+    @property
+    def widening(self) -> float:
+        """How many times as wide as without shuffling intervals typically are."""
+        return float(np.median(self.margin / np.maximum(self.unshuffled, 1e-300)))
+
+    @property
+    def is_wider(self) -> bool:
+        """Whether intervals are so much wider than without shuffling that both can be told apart in a picture."""
+        return self.widening >= _VISIBLY_WIDER
+
+
+def most_varied(
+    estimate: Estimate, overall: Estimate, scale: Scale, column: str, *, people: Integers, unshuffled_error: Floats
+) -> PlacesDrawn:
+    """The target whose estimates differ most between places, in units of their errors; of equals the rarest."""
+    targets = len(overall.target)
+    by_place = estimate.estimate.reshape(-1, targets)
+    errors = np.maximum(estimate.standard_error.reshape(-1, targets), 1e-300)
+    apart = (((by_place - overall.estimate) / errors) ** 2).sum(axis=0)
+    chosen = min(np.flatnonzero(apart >= apart.max() * (1 - 1e-9)), key=lambda each: float(overall.estimate[each]))
+    margins = estimate.margin.reshape(-1, targets)[:, chosen]
+    narrower = unshuffled_error.reshape(-1, targets)[:, chosen] / errors[:, chosen]
+    name = overall.target[chosen] if targets == 1 else f"{column}: {overall.target[chosen]}"
+    return PlacesDrawn(
+        name=name,
+        measure="share of people" if scale.is_share else "mean",
+        where=tuple(dict(place) for place in (estimate.where or ())[::targets]),
+        estimate=scale.factor * by_place[:, chosen],
+        margin=scale.factor * margins,
+        unshuffled=scale.factor * margins * narrower,
+        overall=scale.factor * float(overall.estimate[chosen]),
+        people=people,
+        unit=scale.unit,
+        bounds=None if scale.bounds is None else tuple(scale.factor * end for end in scale.bounds),
+        level=f"{estimate.level * 100:.4g}%",
+    )
+
+
+def place_name(place: Mapping[str, Any]) -> str:
+    """A place in words: its label alone, or its coordinates with their names."""
+    if place.get("shuffled") == "no":
+        return f"{place_name({key: value for key, value in place.items() if key != 'shuffled'})} (not shuffled)"
+    if len(place) == 1:
+        ((key, value),) = place.items()
+        return str(value) if isinstance(value, str) else f"{key} {value:g}"
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in place.items()
+    )
+
+
+def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
+    """A line, a map with the intervals below it, or rows: by how many numbers each place is given."""
+    numbers = [[value for value in place.values() if isinstance(value, float)] for place in drawn.where]
+    dimensions = {len(each) for each in numbers}
+    overall = f"{drawn.overall:,.4g}{drawn.unit}"
+    uniform = f"Dashed: {overall}, the estimate for everybody, which a uniform shuffle would give every place."
+    if _beyond(drawn) and dimensions in ({1}, {2}):
+        uniform += (
+            " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
+        )
+    if dimensions == {1}:
+        caption = (
+            f"Band: {drawn.level} intervals of this release."
+            f"{' Dark band: what they would be without shuffling.' * drawn.is_wider} {uniform}"
+        )
+        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0])),)
+    bars = f"Lines: {drawn.level} intervals of this release."
+    if drawn.is_wider:
+        bars = (
+            f"Thick lines: {drawn.level} intervals of this release. Thin lines: what they would be without shuffling."
+        )
+    if dimensions == {2}:
+        caption = (
+            f"Blue: above {overall}, the estimate for everybody; orange: below; the stronger the color, the more "
+            "standard errors apart. The larger the circle, the more people. A uniform shuffle would leave all circles "
+            "pale."
+        )
+        ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}"
+        return (
+            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers))),
+            _chart(drawn, ordered, partial(_draw_ordered, drawn), name="places-intervals", more=", with intervals"),
+        )
+    caption = f"{bars} {uniform}"
+    if len(drawn.where) > MOST_DRAWN:
+        caption += f" Of {count(len(drawn.where))} places only the {MOST_DRAWN} of most people are drawn."
+    return (_chart(drawn, caption, partial(_draw_rows, drawn)),)
+
+
+def rows_chart(drawn: PlacesDrawn, by: str) -> Chart:
+    """A row for each region, of reports that did not leave it."""
+    caption = f"Lines: {drawn.level} intervals. Dashed: {drawn.overall:,.4g}{drawn.unit}, the estimate for everybody."
+    if len(drawn.where) > MOST_DRAWN:
+        caption += f" Of {count(len(drawn.where))} only the {MOST_DRAWN} of most people are drawn; the table has all."
+    chart = _chart(drawn, caption, partial(_draw_rows, drawn), name="regions")
+    return replace(chart, title=f"{drawn.title}, by {by}")
+
+
+def _chart(
+    drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", *, name: str = "places", more: str = ""
+) -> Chart:
+    description = (
+        f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
+        f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
+        "table below."
+    )
+    title = f"{drawn.title}, by place{more}"
+    return Chart(name=name, title=title, description=description, caption=caption, draw=draw)
+
+
+def _beyond(drawn: PlacesDrawn) -> bool:
+    """Whether an interval leaves the range of the truth."""
+    if drawn.bounds is None:
+        return False
+    low, high = drawn.bounds
+    return bool(((drawn.estimate - drawn.margin) < low).any() or ((drawn.estimate + drawn.margin) > high).any())
+
+
+def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
+    """From the lowest interval to the highest, but hardly beyond the range of the truth; else without the longest."""
+    low, high = drawn.estimate - drawn.margin, drawn.estimate + drawn.margin
+    if drawn.bounds is None:
+        ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
+        room = 0.05 * (ends[1] - ends[0] or 1)
+        axes.set_ylim(ends[0] - room, ends[1] + room)
+        return
+    room = _BEYOND * (drawn.bounds[1] - drawn.bounds[0])
+    axes.set_ylim(
+        max(min(float(low.min()), drawn.overall), drawn.bounds[0]) - room,
+        min(max(float(high.max()), drawn.overall), drawn.bounds[1]) + room,
+    )
+
+
+def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
+    """Which numbers these are, above the upper left corner."""
+    longest = int((width - 20) / (0.62 * TEXT)) - len(drawn.measure) - 2
+    text = f"{shortened(drawn.name, longest)}, {drawn.measure}"
+    annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
+
+
+def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
+    narrow = width <= NARROW
+    order = np.argsort(at, kind="stable")
+    x, y = at[order], drawn.estimate[order]
+    margin, inner = drawn.margin[order], drawn.unshuffled[order]
+    figure, axes = new_figure(width, 320, left=_LEFT, right=14, top=32, bottom=48)
+    axes.fill_between(x, y - margin, y + margin, color=LIGHT["blue"], alpha=0.22, linewidth=0)
+    if drawn.is_wider:
+        axes.fill_between(x, y - inner, y + inner, color=LIGHT["blue"], alpha=0.35, linewidth=0)
+    axes.plot(x, y, color=LIGHT["blue"], linewidth=1.8)
+    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
+    style_numbers(axes, drawn.unit, "y", 4 if narrow else 7)
+    axes.locator_params(axis="x", nbins=5 if narrow else 10)
+    axes.set_xlabel(next(iter(drawn.where[0])), labelpad=6)
+    _frame(axes, drawn)
+    _entitle(axes, drawn, width)
+    return figure
+
+
+def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
+    """Latitude upward where the columns are latitude and longitude; else the first column to the right."""
+    names = list(drawn.where[0])
+    north = int(names[0].lower().startswith("lat"))
+    x, y = at[:, north], at[:, 1 - north]
+    figure, axes = new_figure(width, min(width, 520), left=_LEFT, right=14, top=32, bottom=48)
+    apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.margin / 1.96, 1e-300)
+    sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(drawn.people / drawn.people.max())
+    for place in np.argsort(np.abs(apart)):
+        color = LIGHT["blue"] if apart[place] > 0 else LIGHT["vermilion"]
+        strength = float(np.clip(abs(apart[place]) / 4, 0.06, 0.95))
+        axes.plot(x[place], y[place], "o", color=color, alpha=strength, markersize=sizes[place], markeredgewidth=0)
+        edge = {"color": LIGHT["soft"], "markersize": sizes[place], "markeredgewidth": 0.5}
+        axes.plot(x[place], y[place], "o", fillstyle="none", **edge)
+    axes.grid(True)
+    axes.tick_params(length=0)
+    axes.locator_params(nbins=4 if width <= NARROW else 8)
+    axes.margins(0.06)
+    axes.set_xlabel(names[north], labelpad=6)
+    axes.set_ylabel(names[1 - north], labelpad=4)
+    _entitle(axes, drawn, width)
+    return figure
+
+
+def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
+    """All places side by side, from the lowest estimate to the highest."""
+    order = np.argsort(drawn.estimate, kind="stable")
+    x, y = np.arange(order.size), drawn.estimate[order]
+    figure, axes = new_figure(width, 300, left=_LEFT, right=14, top=32, bottom=30)
+    thick = min(5.0, 0.6 * (width - _LEFT) / order.size)
+    axes.vlines(x, y - drawn.margin[order], y + drawn.margin[order], color=LIGHT["blue"], linewidth=thick, alpha=0.45)
+    inner = drawn.unshuffled[order]
+    if drawn.is_wider:
+        axes.vlines(x, y - inner, y + inner, color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
+    axes.plot(x, y, "o", color=LIGHT["blue"], markersize=min(5.0, thick + 1), markeredgewidth=0)
+    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
+    style_numbers(axes, drawn.unit, "y", 4 if width <= NARROW else 7)
+    axes.set_xticks([])
+    axes.set_xlim(-1, order.size)
+    axes.set_xlabel("places, from the lowest to the highest", labelpad=8)
+    _frame(axes, drawn)
+    _entitle(axes, drawn, width)
+    return figure
+
+
+def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
+    """From the highest estimate to the lowest: labels have no order of their own."""
+    most = np.sort(np.argsort(-drawn.people, kind="stable")[:MOST_DRAWN])
+    shown = most[np.argsort(-drawn.estimate[most], kind="stable")]
+    names = [shortened(place_name(drawn.where[place]), _LONGEST_PLACE) for place in shown]
+    left = min(max(text_width(name) for name in names) + 16, 0.5 * width)
+    figure, axes = new_figure(width, 20 * len(shown) + 58, left=left, right=14, top=10, bottom=44)
+    y, center = np.arange(len(shown)), drawn.estimate[shown]
+    margin, inner = drawn.margin[shown], drawn.unshuffled[shown]
+    axes.hlines(y, center - margin, center + margin, color=LIGHT["blue"], linewidth=5.0, alpha=0.45)
+    if drawn.is_wider:
+        axes.hlines(y, center - inner, center + inner, color=LIGHT["ink"], linewidth=1.4)
+    axes.plot(center, y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
+    axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
+    axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
+    for place, name in zip(y, names, strict=True):
+        annotate(axes, name, (0, float(place)), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
+    return figure

@@ -1,0 +1,134 @@
+"""The main results of a release in a few lines, and in one sentence that can be quoted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.analyzers import CrossTable, Histogram
+from shuffledp.core.estimates import is_weighted
+from shuffledp.core.guarantees import DifferentialPrivacy
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Unit
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import PAGE, Block
+from shuffledp.documents.estimate_document import scale_of
+from shuffledp.documents.flow_document import shuffled_by
+from shuffledp.documents.histogram_document import quantile_rows
+from shuffledp.documents.words import count, listed, shortened
+from shuffledp.pipeline import Release
+
+_MOST_SHOWN, _MOST_OF_EACH = 4, 2  # rows of one question, and of each of several
+_MOST_QUOTED, _MOST_QUESTIONS = 3, 3
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Block):
+    """Numbers shown large, each with its name and its interval, and what is left out."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+    rest: str = ""
+
+
+def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
+    """The main estimates of each question, by its name: all of a few, else the largest."""
+    alone, found = len(releases) == 1, []
+    for name, release in releases:
+        estimate, rows = release.estimate, _largest(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
+        level = f"{estimate.level * 100:.4g}% intervals"
+        what = "quantile" if _quantiles_of(release) else estimate.statistic
+        if isinstance(estimate, CrossTable):
+            what = f"{what} of {shortened(' and '.join(estimate.columns), _LONGEST_NAME)}"
+        title = f"Estimated {what}, with {level}" if alone else shortened(name, _LONGEST_NAME)
+        left_out = len(estimate.rows() if _quantiles_of(release) else estimate.target) - len(rows)
+        found.append(Results(title, rows, f"and {count(left_out)} more below" if left_out else "", on=PAGE))
+    return tuple(found)
+
+
+def quote_of(
+    releases: Sequence[tuple[str, Release]], statement: PrivacyStatement, *, day: str, contact: str | None
+) -> str:
+    """The main results with the promise, who released them and when, in a sentence; "" if the promise is withdrawn."""
+    if statement.withdrawn or any(release.seeded for _, release in releases):
+        return ""
+    models = [release.model for _, release in releases]
+    clauses = "; ".join(_clause(name, release) for name, release in releases[:_MOST_QUESTIONS])
+    if len(releases) > _MOST_QUESTIONS:
+        clauses += f"; and {count_of(len(releases) - _MOST_QUESTIONS, 'further question')}"
+    levels = sorted({f"{release.estimate.level * 100:.4g}%" for _, release in releases})
+    weighted = ", counted by weight" * any(is_weighted(release.estimate) for _, release in releases)
+    source = ", ".join(filter(None, [contact, day]))
+    return (
+        f"Among {_who(models)}{weighted}, {clauses}, estimated with {listed(levels)} intervals and released "
+        f"{_protected(statement, models)} ({source})."
+    )
+
+
+def _largest(release: Release, most: int) -> tuple[tuple[str, str, str], ...]:
+    """Names, values and intervals: of all rows in their order if they are few, else of the largest, by size.
+
+    Of a histogram those of its quantiles.
+    """
+    estimate, scale, quantiles = release.estimate, scale_of(release), _quantiles_of(release)
+    if quantiles:
+        return tuple((f"{share} below".capitalize(), value, ends) for share, value, ends in quantiles[:most])
+    size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
+    places: list[int] = np.argsort(-size, kind="stable").tolist()
+    return tuple(
+        (
+            shortened(estimate.target[place] if len(places) > 1 else estimate.statistic, _LONGEST_NAME),
+            scale.text(estimate.estimate[place]),
+            f"{scale.text(estimate.lower[place])} to {scale.text(estimate.upper[place])}",
+        )
+        for place in (sorted(places) if len(places) <= most else places[:most])
+    )
+
+
+def _quantiles_of(release: Release) -> list[tuple[str, str, str]]:
+    """The quantiles of a histogram; none of another estimate."""
+    return quantile_rows(release.estimate) if isinstance(release.estimate, Histogram) else []
+
+
+def _who(models: Sequence[ProtocolModel]) -> str:
+    """How many people answered, and that some may be fake."""
+    most = max(model.num_senders for model in models)
+    fewest = min(model.num_senders for model in models)
+    people = count_of(most, "person", "people") if fewest == most else f"{count(fewest)} to {count(most)} people"
+    fakes = max(model.fakes for model in models)
+    return f"{people}, of whom up to {count(fakes)} may be fake" if fakes else people
+
+
+def _clause(name: str, release: Release) -> str:
+    """What is estimated of one question."""
+    estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
+    if quantiles := _quantiles_of(release):
+        shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
+        return f"{listed(shares)}{f' in {about}' * bool(about)}"
+    rows = _largest(release, _MOST_QUOTED)
+    if scale_of(release).is_share:
+        shares = [f"{value} ({interval})" for _, value, interval in rows]
+        said = ["answered ", *[""] * (len(rows) - 1)]
+        answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
+        most = f", the most frequent of {count(len(estimate.target))} answers" * (len(rows) < len(estimate.target))
+        return f"{answered}{f' to {about}' * bool(about)}{most}"
+    what = f"the {estimate.statistic}{f' of {about}' * bool(about)}"
+    if len(estimate.target) > 1:
+        return f"{what} was estimated in {count(len(estimate.target))} coordinates"
+    ((_, value, interval),) = rows
+    return f"{what} is {value} ({interval})"
+
+
+def _protected(statement: PrivacyStatement, models: Sequence[ProtocolModel]) -> str:
+    """By which mechanisms, and under which promise."""
+    ways = listed(list(dict.fromkeys([model.local.kind for model in models] + [shuffled_by(each) for each in models])))
+    guarantee = statement.guarantee
+    if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):
+        return f"by {ways} without a promise of privacy"
+    epsilon, delta = (in_digits(each, statement.kind.relation) for each in (guarantee.epsilon, guarantee.delta))
+    unit = " per report" * (statement.unit is Unit.REPORT)
+    return (
+        f"by {ways} with differential privacy{unit} of epsilon {epsilon} and delta {delta} under the stated conditions"
+    )

@@ -1,0 +1,71 @@
+"""What a device, or a simulated crowd, is told after sending; and what a shuffler says of a collection."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.instants import shown
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import DETAIL, Document, Role, Section, Text, told
+from shuffledp.survey import Collection
+
+_PHASES = {
+    "open": "open",
+    "closing": "closing",
+    "closed": "closed; what it had is on its way to the analyzer",
+    "released": "closed; all batches are with the analyzer",
+    "destroyed": "closed below its minimum; everything was destroyed",
+}
+
+
+def sent_document(
+    collection: Collection, *, stored: int, refused: Sequence[str], left_out: int = 0, simulated: bool = False
+) -> Document:
+    """How many reports the shuffler has stored, and why others are not."""
+    models = [(column.label, column.randomizer.randomizer().model) for column in collection.task.columns]
+    losses = "; ".join(f"{of}: {each.kind}, epsilon0 = {in_digits(each.epsilon0, 'exactly')}" for of, each in models)
+    made_up = Text("The people are simulated: nothing of this may be released as if people had answered.", Role.DANGER)
+    dropped = f"{count_of(left_out, 'person', 'people')} left a question out, and sent nothing."
+    blocks = (
+        *((made_up,) if simulated else ()),
+        *told(f"{count_of(stored, 'answer', 'answers')} stored by {collection.shuffler.url}, each randomized here."),
+        *told(dropped if left_out else ""),
+        *told(*(f"Refused {each}." for each in refused), role=Role.DANGER),
+        *told(f"Randomized by {losses}. The collection closes at {shown(collection.closes)}.", on=DETAIL),
+    )
+    return Document(sections=(Section(anchor="sent", title="", blocks=tuple(blocks)),))
+
+
+def demonstration_ahead() -> Document:
+    """What must be known before all parties are started on one machine."""
+    said = (
+        "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in two "
+        "separate parties is void, and nobody is protected."
+    )
+    return Document(sections=(Section(anchor="ahead", title="", blocks=told(said, role=Role.DANGER)),))
+
+
+def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out: int, folder: Path) -> Document:
+    """How a collection on one machine ended: what its release says, and where it is."""
+    from shuffledp.core.statements import PrivacyStatement
+    from shuffledp.documents.release_document import RELEASE_PAGE
+    from shuffledp.documents.statement_document import promise_of
+
+    promise = promise_of([PrivacyStatement.from_dict(each) for each in statements], count_of(people, "report"))
+    dropped = f" {count_of(left_out, 'person', 'people')} left a question out, and sent nothing." if left_out else ""
+    said = (
+        f"{count_of(people, 'person', 'people')} sent a report each, which the shuffler mixed and the analyzer opened."
+    )
+    blocks = (*told(said + dropped), *told(f"Page: {folder / RELEASE_PAGE}", role=Role.PATH))
+    return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
+
+
+def status_document(collection: Collection, status: Mapping[str, object]) -> Document:
+    """Whether a collection is open, and whether enough have answered; never how many."""
+    enough = "at least" if status["at_least_minimum"] else "fewer than"
+    lines = (
+        f"{collection.task.name}: {_PHASES.get(str(status['phase']), 'in a state that is not known here')}.",
+        f"{enough.capitalize()} {collection.minimum:,} reports wait to be shuffled. It closes at "
+        f"{shown(collection.closes)}." * (status["phase"] == "open"),
+    )
+    return Document(sections=(Section(anchor="status", title="", blocks=told(*filter(None, lines))),))

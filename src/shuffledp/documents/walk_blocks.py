@@ -1,0 +1,74 @@
+"""What pages say of all walks, along graphs and on overlays: who hands in what, and what is left where trust fails."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from shuffledp.documents.document import PAGE, Bar, Bars, Block, Column, Role, Table, Text
+from shuffledp.documents.words import as_share, count, number, percent
+
+if TYPE_CHECKING:
+    from shuffledp.planning import WalksPlan
+    from shuffledp.survey import Walked
+
+HANDED_IN = {
+    "all": "Everybody hands in all reports that they hold in the end.",
+    "single": "Everybody hands in one of the reports that they hold in the end, chosen by lot, or a dummy.",
+    "padded": "Everybody hands in equally many reports, with dummies for those that are lacking.",
+}
+LACKING = {
+    "all": "In the end {} people are expected to hold no report, and hand in nothing.",
+    "single": "In the end {} people are expected to hold no report, and hand in a dummy; of several, one is handed in.",
+    "padded": "In the end {} reports are expected to be lacking, and dummies take their places.",
+}
+_MOST_BARS = 8
+
+
+def chance_of(exposure: float) -> str:
+    """In percent, rounded up, but never to certainty."""
+    return "above 99.9%" if 0.999 < exposure < 1 else as_share(exposure, "at most")
+
+
+def held_bars(walked: "Walked") -> Iterable[Block]:
+    """How many people handed in none, one, two and so on, the last line being all that hand in more."""
+    people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
+    names = [count(number_of) for number_of in range(len(shown))]
+    if rest:
+        shown.append(rest)
+        names.append(f"{_MOST_BARS} or more")
+    longest = max(shown)
+    bars = tuple(
+        Bar(name=name, value=f"{count(many)} ({percent(many / people)})", length=100 * many / longest)
+        for name, many in zip(names, shown, strict=True)
+    )
+    lacking = number(walked.plan.own.lacking)
+    caption = f"People by the number of reports that they handed in; {lacking} were expected to hand in none"
+    return (
+        Text("Who handed in how many", Role.HEADING, on=PAGE),
+        Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=PAGE),
+    )
+
+
+def trust_blocks(plan: "WalksPlan", epsilon0: float) -> Iterable[Block]:
+    """What is left if people collude, or messages are watched."""
+    yield Text("If trust fails", Role.HEADING, on=PAGE)
+    yield Text(
+        "Against a neighbor who tells the analyst what came from whom, and against somebody who watches all messages, "
+        f"only epsilon0 = {number(epsilon0, 'exactly')} is left.",
+        on=PAGE,
+    )
+    if not plan.risks:
+        return
+    heads = tuple(map(Column, ("Share who collude", "Chance that they ever hold a report", "Delta, at least")))
+    rows = tuple(
+        (f"{100 * each.share:.3g}%", chance_of(each.exposure), number(each.delta_at_least, "at least"))
+        for each in plan.risks
+    )
+    caption = "If a share of the people collude with the analyst; numbers to weigh, and no promise"
+    yield Table(caption, heads, rows, label="What collusion costs", on=PAGE)
+    yield Text(
+        "The chance is an average over who colludes, and an upper bound. The last column is for somebody of whose "
+        f"neighbors that share colludes: at epsilon = {number(epsilon0 / 2)}, half of epsilon0, no smaller delta holds "
+        "for the worst randomizer of this epsilon0.",
+        Role.NOTE,
+        on=PAGE,
+    )

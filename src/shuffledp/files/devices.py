@@ -1,0 +1,100 @@
+"""What the devices of people send who answer together, such as a simulated crowd: a report of each in every column.
+
+In a file of reports columns stand apart, and whoever left one question out is missing in that one alone. A device sends
+everything at once, or nothing: whoever left any question out takes no part.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shuffledp.core.flow import Reports
+from shuffledp.core.table import Table
+from shuffledp.files.answer_readers import AnswerReader, reader_for
+from shuffledp.files.in_memory import Input
+from shuffledp.files.randomizing import PeopleCheck, PublicReader
+from shuffledp.files.reading import guarded, read_batches
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.survey import Column, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What devices send, in the order of the people; to be sealed, and never to be kept.
+
+    Args:
+        reports: of each private column, with all messages of a person side by side.
+        public: a row of public columns for each person, where the shuffler works by them; else None.
+        left_out: people who did not answer all questions.
+    """
+
+    reports: tuple[Reports, ...]
+    public: Table | None
+    left_out: int
+
+    @property
+    def num_users(self) -> int:
+        """How many people send something."""
+        return self.reports[0].num_users
+
+
+def randomize_each(task: Task, answers: Input, *, source: RandomSource | None = None) -> Sent:
+    """Randomize the answers of each person in every private column of a task; the whole input is held in memory.
+
+    Args:
+        task: the task.
+        answers: one row per person.
+        source: randomness; None is the cryptographic source.
+
+    Raises:
+        InputDataError: for answers that do not fit the task.
+    """
+    source, columns = resolve_source(source), task.columns
+    public, people, read = PublicReader(task), PeopleCheck(task.people.id), [_Answers(column) for column in columns]
+    names = [*(name for column in columns for name in column.inputs), *public.names, *filter(None, [task.people.id])]
+    beside = []
+    for batch in read_batches(answers, list(dict.fromkeys(names)), present=task.public):
+        guarded(answers, partial(people.read, batch))
+        kept = np.logical_and.reduce([guarded(answers, partial(each.read, batch)) for each in read])
+        beside.append(guarded(answers, partial(public.read, batch, kept)))
+    for finish in (*(each.finish for each in read), public.finish):
+        finish()
+    guarded(answers, people.finish)
+    together = np.logical_and.reduce([each.kept for each in read])
+    tables = [part for part in beside if part is not None]
+    return Sent(
+        reports=tuple(each.column.randomizer.randomizer().randomize(each.of(together), source=source) for each in read),
+        public=Table.from_arrow(pa.concat_tables(tables)) if tables else None,
+        left_out=int(np.count_nonzero(~together)),
+    )
+
+
+class _Answers:
+    """The answers in a private column, batch after batch, and who gave one."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self._reader: AnswerReader = reader_for(column)
+        self._values: list[NDArray[np.generic]] = []
+        self._kept: list[NDArray[np.bool_]] = []
+        self.finish = self._reader.finish
+
+    def read(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
+        """Take a batch; says who answered."""
+        values, kept = self._reader.read_batch(batch)
+        self._values.append(values)
+        self._kept.append(kept)
+        return kept
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Who answered, of all."""
+        return np.concatenate(self._kept)
+
+    def of(self, people: NDArray[np.bool_]) -> NDArray[np.generic]:
+        """The answers of these people, who all answered."""
+        answers: NDArray[np.generic] = np.concatenate(self._values)[people[self.kept]]
+        return answers

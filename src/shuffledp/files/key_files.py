@@ -1,0 +1,111 @@
+"""Keys as files: a private key that its owner alone may read, and what is public of it in a file beside, ``.pub``."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.files.writing import new_file
+from shuffledp.survey.section import read_whole
+from shuffledp.wire.keys import AnalyzerKey, PrivateKey, PublishedKey, ShufflerKey, from_pem
+
+_MOST = 1 << 16  # bytes of a key file
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LENT = stat.S_IRGRP  # by the administrator to a service, as systemd does with credentials: an ACL shows as this bit
+
+
+def public_file(path: Path) -> Path:
+    """The file with what is public of a key, whichever of its two files is named."""
+    return path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
+
+
+def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
+    """Write a new private key, with mode 0600 from the first moment on, and the public file beside it; both or none.
+
+    Raises:
+        InvalidParameterError: if one of them exists, whatever it is: a key is never replaced; or cannot be written.
+    """
+    if path.suffix == ".pub":
+        raise InvalidParameterError(f"output must end in something else than .pub; got output={str(path)!r}.")
+    for each in (path, public_file(path)):
+        if each.exists():
+            raise InvalidParameterError(
+                f"output must be a file that does not exist yet: no key is ever replaced; got output={str(each)!r}."
+            )
+    with new_file(path, is_ours=lambda _: False) as file:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="ascii") as private:
+            private.write(key.to_pem())
+        public_file(file).write_text(_written(published), encoding="utf-8")
+
+
+def rewrite_public(path: Path, published: PublishedKey) -> None:
+    """Write the public file of a key anew, whole or not at all.
+
+    Raises:
+        InvalidParameterError: if something else stands in its place, or it cannot be written.
+    """
+    with new_file(public_file(path), force=True, is_ours=_is_public) as file:
+        file.write_text(_written(published), encoding="utf-8")
+
+
+def read_key(path: Path) -> AnalyzerKey | ShufflerKey:
+    """A private key.
+
+    Raises:
+        InvalidParameterError: if it cannot be read, others than its owner may read or write it, or it is no key. A file
+            that the administrator owns and lends to this process may be read by its group.
+    """
+    try:
+        if os.name == "posix" and (mode := (found := path.stat()).st_mode) & _too_open(found.st_uid, os.geteuid()):
+            raise InvalidParameterError(
+                f"a key file must be for its owner alone, mode 0600; got {path} with mode {stat.S_IMODE(mode):04o}: "
+                "whoever could read it has the key. Make a new one, or `chmod 600` it if nobody else could."
+            )
+        text = read_whole(path, most=_MOST).decode("ascii", errors="replace")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidParameterError):
+            raise
+        raise InvalidParameterError(f"a key file must be readable; got {path}: {_reason(error)}.") from None
+    return from_pem(text)
+
+
+def _too_open(owner: int, user: int) -> int:
+    """The permissions that a key file of this owner must not give, for a process of this user."""
+    return _OTHERS & ~_LENT if owner == 0 != user else _OTHERS
+
+
+def read_public(path: Path) -> PublishedKey:
+    """What is public of a key, whichever of its two files is named.
+
+    Raises:
+        InvalidParameterError: if the file cannot be read.
+        InputDataError: if it holds something else.
+    """
+    file = public_file(path)
+    try:
+        content = read_whole(file, most=_MOST)
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(f"a public key file must be readable; got {file}: {_reason(error)}.") from None
+    try:
+        return PublishedKey.from_dict(json.loads(content))
+    except (ValueError, RecursionError):
+        pass
+    raise InputDataError(f"{file} must be a public key file, as `shuffledp keys new` writes it; it is something else.")
+
+
+def _written(published: PublishedKey) -> str:
+    return json.dumps(published.to_dict(), indent=2) + "\n"
+
+
+def _is_public(path: Path) -> bool:
+    try:
+        read_public(path)
+    except (InputDataError, InvalidParameterError):
+        return False
+    return True
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "no path"

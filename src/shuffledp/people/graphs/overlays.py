@@ -1,0 +1,317 @@
+"""Overlays by design: people have addresses, and each round of a walk draws one digit of a report's address anew.
+
+A graph that people happen to have mixes slowly; with contacts that are chosen for it, a walk needs one round a digit.
+Let n = m_1 ... m_r, an address be r digits, digit i one of m_i, and everybody have one of their own. In round i whoever
+holds a report draws digit i uniformly, the old one included, and passes the report on to the person with that address.
+After r rounds it is anywhere with chance 1/n exactly, whoever sent it.
+
+For any other n, primes included, take m_1 ... m_r <= n < 2 m_1 ... m_r. A *cell* is an address, and n - m_1 ... m_r
+people share one with somebody. With W(prefix) the number of people whose addresses begin so, a holder in the cell
+d_1 ... d_(i-1) x_i ... x_r takes the digit d with chance W(d_1 ... d_(i-1) d) / W(d_1 ... d_(i-1)), and passes on to
+either person of the cell d_1 ... d_(i-1) d x_(i+1) ... x_r. So digits are drawn in turn, each with the chance that it
+has in the address of a uniform person, wherever the report began: it ends in a cell with chance W(cell) / n, and with
+everybody there equally likely: with each of all n people with chance 1/n exactly.
+
+No edges are stored. People are numbered in the order of their addresses, so that those of one prefix follow each other,
+and two arrays say who is in which cell.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.table import Integers
+from shuffledp.core.validate import integer_at_least, invalid
+
+_MOST_USERS = 2**31 - 1
+_MOST_ENTRIES = 10**8  # of the matrix of one round
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Contacts of people for walks that end with each of them equally likely, after as many rounds as there are sizes.
+
+    Args:
+        num_users: people, 2 or more.
+        sizes: "m_1", ..., "m_r": how many values each digit of an address has, 2 or more, and so about how large the
+            groups are in which each round mixes. Their product is at most the number of people, and over half of it.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> overlay = Overlay(10_000, (10, 10, 10, 10))
+        >>> overlay.num_rounds, overlay.most_contacts
+        (4, 36)
+        >>> Overlay.within(9973, contacts=200).sizes  # a prime
+        (99, 100)
+    """
+
+    num_users: int
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_sizes(self.num_users, self.sizes)
+        if self.num_users > _MOST_USERS:
+            raise invalid(f"at most {_MOST_USERS}", num_users=self.num_users)
+        object.__setattr__(self, "sizes", tuple(int(size) for size in self.sizes))
+
+    @classmethod
+    def in_rounds(cls, num_users: int, num_rounds: int) -> Self:
+        """The overlay of so many rounds with few contacts: groups of nearly equal sizes, the smallest first.
+
+        Where the number of people has such factors nobody shares an address, unless somebody would need more contacts
+        then. With small groups first, fewer reports leave their sender in the first round. As many rounds as possible
+        are matchings: in each round everybody has one contact, or two where people share addresses, and in the last
+        one perhaps a few, and a coin decides (on 2^r people the edges of a hypercube).
+
+        Args:
+            num_users: 2 or more.
+            num_rounds: from 1, where everybody is everybody's contact, to log2 of the number of people.
+
+        Raises:
+            InvalidParameterError: if an argument is out of range.
+        """
+        integer_at_least(2, num_users=num_users)
+        integer_at_least(1, num_rounds=num_rounds)
+        if num_rounds > (most := most_rounds(num_users)):
+            raise invalid(f"at most {most}, log2 of num_users={num_users}", num_rounds=num_rounds)
+        fitting, exact = cls(num_users, fitting_sizes(num_users, num_rounds)), _even_factors(num_users, num_rounds)
+        if exact is None:
+            return fitting
+        even = cls(num_users, exact)
+        fewer = even.least_contacts <= fitting.least_contacts or even.most_contacts <= fitting.most_contacts
+        return even if fewer else fitting
+
+    @classmethod
+    def within(cls, num_users: int, *, contacts: int) -> Self:
+        """The first of `in_rounds` in which nobody needs more contacts: messages and exposure grow with rounds.
+
+        Args:
+            num_users: 2 or more.
+            contacts: log2 of the number of people, or a few more, are enough for one.
+
+        Raises:
+            InvalidParameterError: if an argument is out of range, or all need more contacts.
+        """
+        integer_at_least(2, num_users=num_users)
+        integer_at_least(1, contacts=contacts)
+        numbers = range(1, most_rounds(num_users) + 1)
+        for each in (cls.in_rounds(num_users, number) for number in numbers):
+            if each.least_contacts <= contacts and each.most_contacts <= contacts:
+                return each
+        fewest = min(cls.in_rounds(num_users, number).most_contacts for number in numbers)
+        raise invalid(f"at least {fewest} for an overlay of num_users={num_users}", contacts=contacts)
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds after which a report is with each person equally likely: one for each digit."""
+        return len(self.sizes)
+
+    @property
+    def num_cells(self) -> int:
+        """Different addresses."""
+        return math.prod(self.sizes)
+
+    @property
+    def least_contacts(self) -> int:
+        """Contacts of everybody if nobody shared an address, and of somebody at least: the sum of m_i - 1."""
+        return sum(self.sizes) - self.num_rounds
+
+    @cached_property
+    def occupants(self) -> NDArray[np.int32]:
+        """People of each cell, one or two; shape (cells,).
+
+        Those who are k = 0, 1, ... too many go to the prefixes of r - 1 digits in turn, so that these have equally many
+        people, or one more; and in each prefix to one last digit after the other, the prefixes beginning differently.
+        """
+        surplus, last = np.arange(self.num_users - self.num_cells), self.sizes[-1]
+        prefixes = self.num_cells // last
+        prefix = surplus % prefixes
+        found = np.ones(self.num_cells, dtype=np.int32)
+        found[prefix * last + (prefix + surplus // prefixes) % last] = 2
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first person of each cell, and the number of all people; shape (cells + 1,)."""
+        found = np.concatenate([[0], np.cumsum(self.occupants, dtype=np.int64)])
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def cells(self) -> NDArray[np.int32]:
+        """The cell of each person, ascending; shape (people,)."""
+        found = np.repeat(np.arange(self.num_cells, dtype=np.int32), self.occupants)
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def most_contacts(self) -> int:
+        """Contacts of whoever has most: people whom somebody may pass a report on to, or get one from, in any round."""
+        if self.num_users == self.num_cells:
+            return self.least_contacts
+        shared = self.occupants - 1
+        found = shared.copy()
+        for each in rounds_of(self, self.num_rounds):
+            found += each.num_contacts - shared
+        return int(found.max())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the number of people and the sizes, in hexadecimal."""
+        return hashlib.sha256(repr(("overlay", self.num_users, *self.sizes)).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class OverlayRound:
+    """One round on an overlay, in which one digit is drawn.
+
+    Args:
+        overlay: whose.
+        place: which digit, from 0 on.
+    """
+
+    overlay: Overlay
+    place: int
+
+    @property
+    def num_users(self) -> int:
+        """People."""
+        return self.overlay.num_users
+
+    @property
+    def size(self) -> int:
+        """How many values the digit has."""
+        return self.overlay.sizes[self.place]
+
+    @property
+    def below(self) -> int:
+        """Cells that begin alike up to this digit, the digit included."""
+        return math.prod(self.overlay.sizes[self.place + 1 :])
+
+    @property
+    def grid(self) -> NDArray[np.int32]:
+        """People by the digits before this one, this one, and those after it; shape (prefixes, size, below)."""
+        return self.overlay.occupants.reshape(-1, self.size, self.below)
+
+    @property
+    def num_contacts(self) -> NDArray[np.int32]:
+        """Whom people of each cell may pass on to in this round, besides themselves; shape (cells,)."""
+        reached = self.grid.sum(axis=1, keepdims=True, dtype=np.int32) - 1
+        return np.broadcast_to(reached, self.grid.shape).reshape(-1)
+
+    def contacts_of(self, person: int) -> Integers:
+        """Whom this person may pass on to in this round, and get reports from, ascending; not the person."""
+        cell, starts = int(self.overlay.cells[person]), self.overlay.starts
+        first = cell - cell // self.below % self.size * self.below
+        cells = first + self.below * np.arange(self.size)
+        found: Integers = np.setdiff1d(np.concatenate([starts[cells], starts[cells + 1] - 1]), [person])
+        return found
+
+    def transposed_transition(self) -> Any:
+        """A sparse matrix whose column j is the law of where j passes a report on to, j included."""
+        import scipy.sparse as sp
+
+        overlay, starts = self.overlay, self.overlay.starts
+        if overlay.num_users * self.size > _MOST_ENTRIES:
+            raise UnsupportedModelError(
+                f"a round of {overlay.num_users} people in groups of {self.size} has too many chances to list; at most "
+                f"{_MOST_ENTRIES} are."
+            )
+        prefixes = self.grid.sum(axis=2)
+        chances = prefixes / prefixes.sum(axis=1, keepdims=True)
+        cells = overlay.cells.astype(np.int64)
+        first = cells - cells // self.below % self.size * self.below
+        reached = first[:, None] + self.below * np.arange(self.size)  # a row for each person, as in the next line
+        shares = chances[cells // (self.below * self.size)] / overlay.occupants[reached]
+        rows = [starts[reached].ravel(), (starts[reached + 1] - 1).ravel()]
+        columns = np.tile(np.repeat(np.arange(overlay.num_users), self.size), 2)
+        alone = overlay.occupants[reached] == 1  # the two are one person
+        weights = np.concatenate([shares.ravel(), np.where(alone, 0.0, shares).ravel()])
+        shape = (overlay.num_users, overlay.num_users)
+        return sp.csr_array(sp.coo_array((weights, (np.concatenate(rows), columns)), shape=shape))
+
+
+def rounds_of(overlay: Overlay, num_rounds: int) -> tuple[OverlayRound, ...]:
+    """The digits of so many rounds, in turn; after the last digit the first again."""
+    return tuple(OverlayRound(overlay, place % overlay.num_rounds) for place in range(num_rounds))
+
+
+def most_rounds(num_users: int) -> int:
+    """The largest number of digits of two values or more that addresses of so many people can have."""
+    return num_users.bit_length() - 1
+
+
+def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
+    """Sizes of so many groups for so many people, nearly equal, the smallest first, each as large as possible.
+
+    Args:
+        num_users: 2 or more.
+        num_rounds: from 1 to `most_rounds`.
+    """
+    sizes, left = [], int(num_users)
+    for further in range(num_rounds, 0, -1):
+        size = _root(left, further)
+        sizes.append(size)
+        left //= size
+    return tuple(sizes)
+
+
+def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | None:
+    """So many factors of a number, ascending, each at least this large, with the least sum; None if there are none."""
+    if count == 1:
+        return (number,) if number >= least else None
+    found: tuple[int, ...] | None = None
+    for first in range(_root(number, count), least - 1, -1):
+        if found and first + (count - 1) * (number / first) ** (1 / (count - 1)) >= sum(found):
+            break  # the others are as large at least as if they were equal; and more so, the smaller the first
+        rest = _even_factors(number // first, count - 1, first) if number % first == 0 else None
+        if rest and (found is None or first + sum(rest) < sum(found)):
+            found = (first, *rest)
+    return found
+
+
+def _root(number: int, degree: int) -> int:
+    """The largest integer whose power of this degree is at most the number."""
+    found = max(round(math.pow(number, 1 / degree)), 1)
+    while found**degree > number:
+        found -= 1
+    while (found + 1) ** degree <= number:
+        found += 1
+    return found
+
+
+def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
+    """Refuse sizes of groups that an overlay of so many people cannot have, and name some that it can."""
+    integer_at_least(2, num_users=num_users)
+    if not sizes:
+        raise invalid("one size or more", sizes=[])
+    for size in sizes:
+        integer_at_least(2, **{"each of sizes": size})
+    product = math.prod(sizes)
+    if product <= num_users < 2 * product:
+        return
+    fitting = fitting_sizes(num_users, min(len(sizes), most_rounds(num_users)))
+    raise InvalidParameterError(
+        f"sizes must multiply to a number that is at most num_users={num_users} and over half of it, so that addresses "
+        f"are shared by two people at most; got sizes={list(sizes)}, which multiply to {product}. "
+        f"{list(fitting)} would fit."
+    )
+
+
+def check_cycles(num_rounds: int, laziness: float, cycle: int) -> None:
+    """Refuse walks on an overlay that do not end exactly uniformly: unfinished cycles, and reports that stay."""
+    integer_at_least(1, num_rounds=num_rounds)
+    if num_rounds % cycle:
+        raise invalid(f"{cycle} on this overlay, one for each digit, or a multiple of it", num_rounds=num_rounds)
+    if laziness:
+        raise invalid("0 on an overlay, where reports stay as often as they must", laziness=laziness)

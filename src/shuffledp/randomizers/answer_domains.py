@@ -1,0 +1,155 @@
+"""Answers that are made into one category each before they are randomized: pairs of two answers, numbers in bins."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import bin_names, names_of, pair_names
+from shuffledp.randomizers.inputs import Category, as_categories, as_numbers, as_numbers_of, check_range
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryPairs:
+    """Pairs of answers of one person, each of its own categories; number i m + j is answer i with answer j of m.
+
+    Args:
+        first: the categories of the first answer.
+        second: those of the second.
+    """
+
+    first: tuple[Category, ...]
+    second: tuple[Category, ...]
+
+    @classmethod
+    def of(cls, categories: Iterable[Iterable[Any]]) -> Self:
+        """The pairs of two lists.
+
+        Raises:
+            InvalidParameterError: for another number of lists than two, or as for categories of one answer.
+        """
+        lists = list(categories)
+        if len(lists) != 2:
+            raise InvalidParameterError(
+                f"categories must be one list, or two of answers that are randomized jointly; got {len(lists)} lists."
+            )
+        return cls(as_categories(lists[0]), as_categories(lists[1]))
+
+    def __len__(self) -> int:
+        return len(self.first) * len(self.second)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Both answers, such as "No, Yes"."""
+        return pair_names(names_of(self.first), names_of(self.second))
+
+    def numbers(self, values: Any) -> NDArray[np.int64]:
+        """The numbers of pairs, shape (n,), from a table of two columns, or rows of two answers.
+
+        Raises:
+            InvalidParameterError: for anything else; the message gives places only.
+        """
+        columns = _two_columns(values)
+        if len({len(column) for column in columns.values()}) > 1:
+            raise InvalidParameterError("values must be two columns of one length; got columns of two lengths.")
+        first, second = (
+            _named(name, column, categories)
+            for (name, column), categories in zip(columns.items(), (self.first, self.second), strict=True)
+        )
+        return first * len(self.second) + second
+
+    def __repr__(self) -> str:
+        return f"[{list(self.first)!r}, {list(self.second)!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins of numbers, the categories of a histogram: a number at an edge belongs to the bin above it.
+
+    A number at the last edge belongs to the last bin.
+
+    Args:
+        edges: of 2 to 1,000 bins, finite and ascending; public, and fixed before anybody answers.
+        clip: whether a number beyond the edges belongs to the bin nearest to it; else it is refused.
+
+    Raises:
+        InvalidParameterError: for other edges.
+
+    Example:
+        >>> bins = Bins((0, 18, 65, 120))
+        >>> bins.names, bins.numbers([0, 17.9, 18, 120]).tolist()
+        (('0 to 18', '18 to 65', '65 to 120'), [0, 0, 1, 2])
+    """
+
+    edges: tuple[float, ...]
+    clip: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", validate.edges_of_bins(self.edges))
+
+    @classmethod
+    def equal(cls, *, lower: float, upper: float, number: int, clip: bool = False) -> Self:
+        """So many bins of one width.
+
+        Example:
+            >>> Bins.equal(lower=0, upper=1, number=4).edges
+            (0.0, 0.25, 0.5, 0.75, 1.0)
+        """
+        check_range(lower, upper)
+        validate.integer_at_least(2, number=number)
+        inner = [lower + (upper - lower) * edge / number for edge in range(1, number)]
+        return cls((float(lower), *map(float, inner), float(upper)), clip)
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ends of each bin."""
+        return bin_names(self.edges)
+
+    def numbers(self, values: ArrayLike) -> NDArray[np.int64]:
+        """The numbers of the bins, shape (n,).
+
+        Raises:
+            InvalidParameterError: for anything but finite numbers, and, unless they are clipped, for numbers beyond the
+                edges; the message gives places only.
+        """
+        return self.of(as_numbers(values, lower=self.edges[0], upper=self.edges[-1], clip=self.clip))
+
+    def of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The numbers of the bins of numbers that lie between the edges."""
+        found = np.searchsorted(self.edges, numbers, side="right") - 1
+        return np.minimum(found, len(self) - 1)
+
+
+def _two_columns(values: Any) -> Mapping[Any, Any]:
+    """The two columns by their names, or places; anything else is refused."""
+    names = getattr(values, "column_names", None) or getattr(values, "columns", None)
+    names = list(values) if isinstance(values, Mapping) else None if names is None else list(names)
+    if names is not None:
+        if len(names) != 2:
+            raise InvalidParameterError(f"values must be two columns, of the two answers; got {len(names)} columns.")
+        return {name: values[name] for name in names}
+    validate.unmasked(values=values)
+    rows = np.empty((0, 2), dtype=object)
+    try:
+        rows = np.asarray(values, dtype=object) if len(values) else rows
+    except (ValueError, TypeError):  # whose own message may quote a value
+        raise InvalidParameterError("values must be rows of two answers, shape (n, 2).") from None
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise InvalidParameterError(f"values must be rows of two answers, shape (n, 2); got shape {rows.shape}.")
+    return {place: rows[:, place].tolist() for place in range(2)}
+
+
+def _named(name: Any, column: Any, categories: tuple[Category, ...]) -> NDArray[np.int64]:
+    """The numbers of one of the answers; errors name its column."""
+    try:
+        return as_numbers_of(column, categories)
+    except InvalidParameterError as error:
+        message = str(error)
+    raise InvalidParameterError(message.replace("values", f"values[{name!r}]"))

@@ -1,0 +1,49 @@
+"""The analyzer over HTTP: batches in, from the shuffler of each collection alone.
+
+``POST /collections/ID/batches`` takes a batch; ``GET /hpke_config`` shows the public keys that reports are sealed to,
+which are those of the collection files.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shuffledp.service.event_log import EventLog
+from shuffledp.service.http_messages import Problem, Refused, answered, application, body_parts
+from shuffledp.service.reception import Reception
+from shuffledp.wire.grammar import BATCH_TYPE, HPKE_CONFIGS_TYPE, HpkeConfigList
+from shuffledp.wire.keys import AnalyzerKey, in_text
+
+MOST_BYTES = 1 << 36  # of a batch
+
+
+def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *, log: EventLog) -> Starlette:
+    """The application of an analyzer of these collections.
+
+    Guarantees:
+        1. A batch that is answered well is on the disk, and is released once, however often it comes.
+        2. Nothing of a body is kept before its manifest is known to be signed by the collection's shuffler.
+    """
+    known = {in_text(reception.collection.id): reception for reception in receptions}
+
+    async def batch(request: Request) -> Response:
+        reception = known.get(request.path_params["id"])
+        if reception is None:
+            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        await reception.take(body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES))
+        response = answered(b"", BATCH_TYPE)
+        response.background = BackgroundTask(reception.release)
+        return response
+
+    async def configs(_: Request) -> Response:
+        return answered(HpkeConfigList(tuple(key.config for key in keys)).encode(), HPKE_CONFIGS_TYPE)
+
+    routes = [
+        Route("/collections/{id}/batches", batch, methods=["POST"]),
+        Route("/hpke_config", configs, methods=["GET"]),
+    ]
+    return application(routes, log=log)

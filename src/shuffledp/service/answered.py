@@ -1,0 +1,128 @@
+"""What a device remembers of a collection: what it is about to send, until it is stored, and then that it has answered.
+
+A person who answers again is protected less, and whoever randomizes the same answer often can be averaged out. So what
+is sealed is written down before it is sent, without the answer, and sent again as it is until it is stored: also if it
+is refused, since a shuffler that refuses what it keeps would otherwise see the answer randomized again.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.files.devices import Sent
+from shuffledp.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
+from shuffledp.survey import Collection
+from shuffledp.wire.grammar import UploadRequest
+
+
+def usual_folder() -> Path:
+    """Where programs of this user keep what they must remember (the XDG base directories)."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return Path(state or Path.home() / ".local" / "state") / "shuffledp" / "answered"
+
+
+class Answered:
+    """One device's memory of one collection.
+
+    Args:
+        collection_id: of the collection.
+        folder: where such memories are, or are made; for its owner only.
+
+    Raises:
+        InvalidParameterError: if nothing can be remembered there.
+    """
+
+    def __init__(self, collection_id: bytes, folder: Path) -> None:
+        self._pending, self._done = (folder / f"{collection_id.hex()}.{end}" for end in ("pending", "answered"))
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidParameterError(
+                f"state must be a folder to write to; got state={str(folder)!r}: {error.strerror}."
+            ) from None
+
+    def pending(self) -> bytes | None:
+        """What was about to be sent, or is not known to be stored; None if there is nothing.
+
+        Raises:
+            LocalProtocolError: if this device has answered already.
+        """
+        if self._done.exists():
+            raise LocalProtocolError(
+                "this device has answered the collection already: a second report would protect the person less, and "
+                f"bend the result. If it was for somebody else, remove {self._done}."
+            )
+        return self._pending.read_bytes() if self._pending.exists() else None
+
+    def about_to_send(self, body: bytes) -> None:
+        """Write down a sealed request, on the disk before this returns."""
+        partial = self._pending.with_suffix(".partial")
+        with suppress(FileNotFoundError):
+            partial.unlink()
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self._pending)
+
+    def stored(self) -> None:
+        """The shuffler has it: only that is remembered."""
+        self._done.touch(mode=0o600)
+        self._pending.unlink(missing_ok=True)
+
+    def outdated(self) -> None:
+        """It can never be opened, and must be sealed anew: nothing is remembered."""
+        self._pending.unlink(missing_ok=True)
+
+
+def answer_once(
+    collection: Collection, randomized: Callable[[], Sent], memory: Answered, client: httpx.Client, *, patience: float
+) -> Receipt:
+    """Send the answer of one person, or what was left to be sent the last time.
+
+    Args:
+        collection: where it goes.
+        randomized: randomizes the answer; called at most once, and not where something is left to be sent.
+        memory: of this device.
+        client: made by `shuffledp.service.client.new_client`.
+        patience: seconds for which a service that does not answer is asked again.
+
+    Raises:
+        LocalProtocolError: if this device has answered already.
+        RemoteProtocolError: if the shuffler does not answer; the report stays to be sent.
+    """
+    left = memory.pending()
+    if left is not None:
+        return _sent(collection, left, memory, client, patience)
+    sent, receipt = randomized(), Receipt()
+    for config in configs_of(collection, datetime.now(UTC)):
+        body = UploadRequest(tuple(sealed(collection, sent, config))).encode()
+        memory.about_to_send(body)
+        receipt = _sent(collection, body, memory, client, patience)
+        if not set(receipt.refused) & set(OTHER_KEY):
+            break
+    return receipt
+
+
+def _is_outdated(collection: Collection, body: bytes) -> bool:
+    """Whether a request is sealed to a key that has expired, by the file and the clock here: anybody can say so."""
+    (submission,) = UploadRequest.decode(body, num_columns=len(collection.task.columns)).submissions
+    active = {config.id for config in configs_of(collection, datetime.now(UTC))}
+    return submission.reports[0].ciphertext.config_id not in active
+
+
+def _sent(collection: Collection, body: bytes, memory: Answered, client: httpx.Client, patience: float) -> Receipt:
+    refused = upload(collection, body, client, patience=patience).refused
+    if not refused:
+        memory.stored()
+        return Receipt(1)
+    error = refused[0].error
+    if error in OTHER_KEY and _is_outdated(collection, body):
+        memory.outdated()
+    return Receipt(0, {error: 1})

@@ -1,0 +1,80 @@
+"""The order in which reports leave the shuffler: uniformly random, or by the shuffler that the task names.
+
+Shufflers look at how many reports there are, and at public columns; so they can be given the places of reports that
+nobody here can read.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from shuffledp.core.errors import LocalProtocolError
+from shuffledp.core.flow import Reports, Shuffler
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.table import Integers, Table
+from shuffledp.files.shuffling import shuffler_for
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.service.public_columns import public_table
+from shuffledp.service.store import Draw
+from shuffledp.survey import Column, Task
+from shuffledp.wire.grammar import Extension
+from shuffledp.wire.presentation import Sequence
+
+_PLACE = "place"
+_EXTENSIONS = Sequence(2, Extension)
+
+
+def encoded(extensions: tuple[Extension, ...]) -> bytes:
+    """The extensions of a report as they are stored, and leave."""
+    return _EXTENSIONS.write(extensions)
+
+
+def decoded(extensions: bytes) -> tuple[Extension, ...]:
+    """The extensions that `encoded` wrote."""
+    return cast(tuple[Extension, ...], _EXTENSIONS.read(extensions, 0, len(extensions))[0])
+
+
+def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) -> Draw:
+    """What draws the order of each batch of a task; ``beside`` is the folder that paths in the task are relative to.
+
+    Guarantees:
+        1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly.
+        2. Any other is that of the task, about the people who came, all of whom are in the batch; extensions, which are
+           theirs, stay at their places.
+    """
+
+    def draw(column: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:
+        section = task.columns[column].shuffler
+        if section.is_uniform:
+            chosen = random_permutation(count, source=source)[:size]
+            return chosen, chosen
+        if size != count:
+            raise LocalProtocolError(f"a shuffle of kind {section.kind!r} must be of all reports; got {size}.")
+        return np.arange(count), _origins(task.columns[column], extensions(), beside, source)
+
+    return draw
+
+
+def _origins(column: Column, extensions: list[bytes], beside: Path, source: RandomSource | None) -> Integers:
+    """For each place the place that its report comes from."""
+    public = public_table(column, [decoded(each) for each in extensions])
+    shuffler: Shuffler = shuffler_for(column, public, len(extensions), beside)
+    places = _Places({_PLACE: np.arange(len(extensions))}, column.randomizer.randomizer().model)
+    view = shuffler.shuffle(places, public=public, source=source)
+    if view.labels is None or not np.array_equal(view.labels, np.arange(len(extensions))):
+        raise LocalProtocolError(f"a shuffle of kind {column.shuffler.kind!r} has no service: it has no places.")
+    return view.reports[_PLACE].astype(np.int64)
+
+
+class _Places(Reports):
+    """The places of reports in the reports' stead."""
+
+    __slots__ = ()
+
+    def __init__(self, columns: Mapping[str, Any], model: LocalModel, *, seeded: bool = False) -> None:
+        Table.__init__(self, columns)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "seeded", seeded)

@@ -1,0 +1,167 @@
+"""What the analyzer has on its disk: each batch of its collections once, until it is released."""
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkstemp
+from typing import IO, Any, Self
+
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.service.store import StorageError
+from shuffledp.wire.grammar import BatchManifest
+
+Received = tuple[BatchManifest, Path]  # a batch, and the file of its body
+
+_DATABASE, _BODIES, _PARTIAL = "batches.sqlite", "batches", ".partial"
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
+    "manifest BLOB, done INTEGER DEFAULT 0, UNIQUE(collection, number, column)) WITHOUT ROWID"
+)
+
+
+class BatchStore:
+    """Takes each batch exactly once, whatever is sent twice or breaks off.
+
+    A body is a file; a batch is there when its row is committed, and not before. Not for two threads at once.
+
+    Args:
+        folder: where it is, or is made; for its owner only.
+
+    Attributes:
+        thread: the one for whoever has several.
+
+    Raises:
+        LocalProtocolError: if another process has it open.
+        StorageError: if the disk cannot be written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
+        self._bodies = folder / _BODIES
+        try:
+            self._bodies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / _DATABASE).touch(mode=0o600)
+            self._database = sqlite3.connect(
+                folder / _DATABASE, isolation_level=None, check_same_thread=False, timeout=0
+            )
+        except (OSError, sqlite3.OperationalError):
+            raise StorageError("the folder of the analyzer must be writable; it is not.") from None
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            self._run(f"PRAGMA {pragma}")
+        self._run(_TABLE)
+        known = {self._body(batch) for (batch,) in self._run("SELECT batch FROM batches WHERE NOT done")}
+        for path in self._bodies.iterdir():  # of a process that ended before a batch was there, or after it was done
+            if path not in known:
+                path.unlink()
+
+    def incoming(self) -> "Incoming":
+        """A body that is being received."""
+        return Incoming(self._bodies)
+
+    def has(self, manifest: BatchManifest) -> bool:
+        """Whether the batch came before."""
+        return bool(self._run("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id).fetchall())
+
+    def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
+        """Keep a batch that was received as a whole; False if it was there already.
+
+        Raises:
+            RemoteProtocolError: if its body is another than its manifest says, or another batch has its number.
+        """
+        if incoming.sha256() != manifest.body_sha256:
+            raise RemoteProtocolError("a batch must have the body that its manifest is about; it has another.")
+        if self.has(manifest):
+            return False
+        incoming.publish(self._body(manifest.batch_id))
+        row = manifest.batch_id, manifest.collection_id, manifest.number, manifest.column, manifest.encode()
+        try:
+            self._run("INSERT INTO batches(batch, collection, number, column, manifest) VALUES(?, ?, ?, ?, ?)", *row)
+        except sqlite3.IntegrityError:
+            self._body(manifest.batch_id).unlink()
+            raise RemoteProtocolError("a batch must have a number of its own; another has it.") from None
+        return True
+
+    def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
+        """The batches of all columns, of each number for which they are all there and not done, in their order."""
+        found: dict[int, list[Received]] = {}
+        rows = self._run(
+            "SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done ORDER BY number, column",
+            collection_id,
+        )
+        for number, batch, manifest in rows:
+            found.setdefault(number, []).append((BatchManifest.decode(manifest), self._body(batch)))
+        return [batches for batches in found.values() if len(batches) == num_columns]
+
+    def done(self, batches: Iterable[Received]) -> None:
+        """Remove the bodies of batches that are released, or never will be; that they came is remembered."""
+        for manifest, path in batches:
+            self._run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let the disk go."""
+        self.thread.shutdown()
+        self._database.close()
+
+    def _body(self, batch: bytes) -> Path:
+        return self._bodies / batch.hex()
+
+    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise LocalProtocolError("batches must belong to one process; another one has them open.") from None
+            raise StorageError(f"the disk did not take what was written ({error.sqlite_errorname}).") from None
+
+
+class Incoming:
+    """A body on its way to the disk, under no name of a batch; a context manager that leaves nothing of it."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            handle, name = mkstemp(suffix=_PARTIAL, dir=folder)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+        self._path, self._digest = Path(name), sha256()
+        self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def write(self, part: bytes) -> None:
+        """Add a part."""
+        try:
+            self._file.write(part)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+        self._digest.update(part)
+        self.size += len(part)
+
+    def sha256(self) -> bytes:
+        """Digest of what was written."""
+        return self._digest.digest()
+
+    def publish(self, path: Path) -> None:
+        """Have it on the disk, under its name."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._path.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None

@@ -1,0 +1,213 @@
+"""The device's part of a collection: seal what was randomized, send it, and send the same again until it is stored.
+
+A report is sealed once. Whatever happens on the way, the bytes that are sent again are the same, so that the shuffler
+counts them once; only if the analyzer's key has expired is the same report sealed anew, to its successor.
+"""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.core.flow import Progress
+from shuffledp.files.devices import Sent
+from shuffledp.service.certificates import trusted
+from shuffledp.service.public_columns import extensions_of
+from shuffledp.survey import Collection
+from shuffledp.wire.grammar import (
+    UPLOAD_TYPE,
+    HpkeConfig,
+    Report,
+    ReportError,
+    Submission,
+    UploadRequest,
+    UploadResponse,
+)
+from shuffledp.wire.hpke import Sealer
+from shuffledp.wire.keys import KeyState, from_text
+from shuffledp.wire.report_bytes import ReportLayout
+
+SECONDS_OF_PATIENCE = 60.0
+_AT_A_TIME = 500  # submissions in a request
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0  # seconds
+_TRY_AGAIN = (429, 502, 503, 504)
+OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
+
+
+def new_client(*, certificates: Path | None = None) -> httpx.Client:
+    """A client that goes where it is told and nowhere else; ``certificates`` may name a file of trusted ones."""
+    verify = trusted(certificates, name="--ca")
+    return httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
+
+
+def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
+    """The analyzer's keys that may be sealed to, the one to be tried first at the beginning."""
+    key = collection.analyzer.key
+    texts = [*key.successors] if key.state(now) is KeyState.EXPIRED else [key.key, *key.successors]
+    return [HpkeConfig.decode(from_text(text, name="key")) for text in texts or [key.key]]
+
+
+def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
+    """What each person submits, sealed to a key: a report in every column, in the order of the people."""
+    columns = collection.task.columns
+    of_columns = []
+    for number, (column, reports) in enumerate(zip(columns, sent.reports, strict=True)):
+        sealer = Sealer.to(config, collection_id=collection.id, column=number)
+        blobs = ReportLayout.of(reports.model).encode(reports)
+        beside = [extensions_of(column, row) for row in _rows(sent, len(blobs))]
+        of_columns.append([Report.of(sealer.seal(blob), public) for blob, public in zip(blobs, beside, strict=True)])
+    return [Submission(reports) for reports in zip(*of_columns, strict=True)]
+
+
+def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:
+    """The public columns of each person."""
+    public = sent.public
+    if public is None:
+        yield from ({} for _ in range(count))
+    else:
+        yield from ({name: public[name][place] for name in public.columns} for place in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of submissions: how many are stored, and why others were refused."""
+
+    stored: int = 0
+    refused: Mapping[ReportError, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Receipt") -> "Receipt":
+        return Receipt(self.stored + other.stored, dict(Counter(self.refused) + Counter(other.refused)))
+
+
+def send(
+    collection: Collection,
+    sent: Sent,
+    client: httpx.Client,
+    *,
+    patience: float = SECONDS_OF_PATIENCE,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Seal and send what devices have randomized, some hundred people at a time.
+
+    Args:
+        collection: where it goes.
+        sent: the reports.
+        client: made by `new_client`.
+        patience: seconds for which a service that does not answer is asked again.
+        progress: told how many people are done.
+
+    Raises:
+        RemoteProtocolError: if the shuffler does not answer in time, or not as the protocol says.
+    """
+    receipt, done = Receipt(), 0
+    for part in _parts(sent):
+        receipt += _send_part(collection, part, client, patience)
+        done += part.num_users
+        if progress is not None:
+            progress(done, sent.num_users)
+    return receipt
+
+
+def _parts(sent: Sent) -> Iterator[Sent]:
+    for start in range(0, sent.num_users, _AT_A_TIME):
+        yield _of(sent, slice(start, start + _AT_A_TIME))
+
+
+def _of(sent: Sent, people: slice | list[int]) -> Sent:
+    """What some of the people send."""
+    public = None if sent.public is None else sent.public.take(people)
+    return Sent(reports=tuple(each.take(people) for each in sent.reports), public=public, left_out=0)
+
+
+def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float) -> Receipt:
+    receipt = Receipt()
+    *others, last = configs_of(collection, datetime.now(UTC))
+    for config in (*others, last):
+        submissions = sealed(collection, part, config)
+        answer = upload(collection, UploadRequest(tuple(submissions)).encode(), client, patience=patience)
+        refused = {each.id: each.error for each in answer.refused}
+        anew = [] if config is last else [each.id for each in answer.refused if each.error in OTHER_KEY]
+        final = Counter(error for id_, error in refused.items() if id_ not in anew)
+        receipt += Receipt(len(submissions) - len(refused), dict(final))
+        if not anew:
+            break
+        part = _of(part, [place for place, each in enumerate(submissions) if each.id in anew])
+    return receipt
+
+
+def upload(collection: Collection, body: bytes, client: httpx.Client, *, patience: float) -> UploadResponse:
+    """Send an encoded request until the shuffler answers it; the same bytes each time.
+
+    Raises:
+        RemoteProtocolError: if it does not answer in time, or not as the protocol says.
+    """
+    answer = asked(client, "POST", f"{collection.shuffler.url}{collection.path}/reports", patience, body=body)
+    try:
+        return UploadResponse.decode(answer.content)
+    except MalformedMessageError:
+        pass
+    raise RemoteProtocolError(f"the shuffler must answer an upload as the protocol says; {_named(collection)} did not.")
+
+
+def asked(
+    client: httpx.Client, method: str, url: str, patience: float, *, body: bytes = b"", media_type: str = UPLOAD_TYPE
+) -> httpx.Response:
+    """The answer to a request, asked for again with growing pauses while there is none.
+
+    Raises:
+        RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
+    """
+    until, wait = time.monotonic() + patience, _FIRST_WAIT
+    headers = {"Content-Type": media_type} if body else {}
+    while True:
+        reason = "no answer"
+        try:
+            answer = client.request(method, url, content=body or None, headers=headers)
+            if answer.status_code == httpx.codes.OK:
+                return answer
+            reason = _reason(answer)
+            if answer.status_code not in _TRY_AGAIN:
+                break
+        except httpx.TransportError as error:
+            if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
+                reason = "its certificate is not trusted here"
+                break
+        if time.monotonic() + wait > until:
+            break
+        time.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
+        wait = min(2 * wait, _LONGEST_WAIT)
+    raise RemoteProtocolError(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
+
+
+def _reason(answer: httpx.Response) -> str:
+    """What a refusal says (RFC 9457), as far as it is one of our own words."""
+    try:
+        kind = str(answer.json()["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError):
+        kind = ""
+    return f"{answer.status_code}{f' {kind}' if kind.isalpha() and kind.isascii() else ''}"
+
+
+def _named(collection: Collection) -> str:
+    return collection.shuffler.url
+
+
+def statuses(refused: Mapping[ReportError, int]) -> Sequence[str]:
+    """Refusals in words, the most frequent first."""
+    words = {
+        ReportError.TASK_EXPIRED: "the collection is closed",
+        ReportError.TASK_NOT_STARTED: "the collection is not open yet",
+        ReportError.OUTDATED_CONFIG: "the analyzer's key has expired, and no other that the collection names is taken",
+        ReportError.REPORT_DROPPED: "the shuffler could not store it; send it again later",
+    }
+    return [
+        f"{count:,}: {words.get(error, error.name.lower().replace('_', ' '))}"
+        for error, count in Counter(refused).most_common()
+    ]

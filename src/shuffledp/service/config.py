@@ -1,0 +1,190 @@
+"""The configuration of each service: a TOML file in which unknown keys are refused, and no secret stands.
+
+Paths are relative to the file. For example, of a shuffler::
+
+    listen = "127.0.0.1:8443"
+    metrics = "127.0.0.1:9101"
+    state = "/var/lib/shuffledp-shuffler"
+    key = "shuffler.key"
+    collections = ["survey.collection"]
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.files.key_files import read_key
+from shuffledp.service.serving import host_and_port
+from shuffledp.survey import Collection
+from shuffledp.survey.section import Section, read_whole
+from shuffledp.wire.keys import AnalyzerKey, PrivateKey, PublishedKey, ShufflerKey, in_text
+
+Key = TypeVar("Key", bound=PrivateKey)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSection(Section):
+    """What keeps a service up while some connections misbehave."""
+
+    title: ClassVar[str] = "[limits]"
+    most_connections: int = 4096
+    seconds_idle: float = 10.0
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(1, most_connections=self.most_connections)
+        validate.positive(seconds_idle=self.seconds_idle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceConfig(Section):
+    """What both services are told.
+
+    Args:
+        listen: host and port.
+        state: folder for what it must remember.
+        collections: collection files.
+        tls_certificate: file of the certificate chain; without one a proxy before the service speaks TLS.
+        tls_key: file of its private key.
+        limits: of connections.
+    """
+
+    title: ClassVar[str] = "the configuration"
+    listen: str
+    state: str
+    collections: tuple[str, ...]
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    limits: LimitsSection = field(default_factory=LimitsSection)
+
+    def __post_init__(self) -> None:
+        host_and_port(self.listen)
+        if not self.collections or len(set(self.collections)) != len(self.collections):
+            raise invalid("one or more, all different", collections=list(self.collections))
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise InvalidParameterError("tls_certificate and tls_key must be given together, or neither of them.")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The configuration in a file, with all paths as this process finds them.
+
+        Raises:
+            InvalidParameterError: if the file is absent, is not TOML, or breaks the schema; no message quotes it.
+        """
+        try:
+            table = tomllib.loads(read_whole(path).decode("utf-8-sig"))
+        except OSError as error:
+            raise InvalidParameterError(f"the configuration must be readable; got {path}: {error.strerror}.") from None
+        except (ValueError, RecursionError):
+            raise InvalidParameterError(f"the configuration must be TOML; got {path}.") from None
+        return cls.from_dict(
+            {key: _found(value, path.parent) if key in _PATHS else value for key, value in table.items()}
+        )
+
+    @property
+    def certificate(self) -> tuple[str, str] | None:
+        """The files of certificate and key, if there are any."""
+        return None if self.tls_certificate is None or self.tls_key is None else (self.tls_certificate, self.tls_key)
+
+    def read_collections(self) -> list[tuple[Collection, Path]]:
+        """Each collection, and the folder of its file; refused if two are the same."""
+        read = [(Collection.read(file), Path(file).parent) for file in self.collections]
+        if len({collection.id for collection, _ in read}) != len(read):
+            raise InvalidParameterError("collections must all be different; two files are of the same one.")
+        return read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShufflerConfig(ServiceConfig):
+    """What a shuffler is told.
+
+    Args:
+        key: file of the key that signs batches.
+        metrics: host and port of the counts, on this machine alone; None is nowhere.
+        analyzer_certificates: file of the certificates to trust of an analyzer, in place of the system's.
+    """
+
+    key: str
+    metrics: str | None = None
+    analyzer_certificates: str | None = None
+
+    def __post_init__(self) -> None:
+        super(ShufflerConfig, self).__post_init__()
+        if self.metrics is not None:
+            host, _ = host_and_port(self.metrics)
+            try:
+                is_own = ip_address(host).is_loopback
+            except ValueError:
+                is_own = False
+            if not is_own:
+                raise invalid("an address of this machine alone, such as 127.0.0.1:9101", metrics=self.metrics)
+
+    def read_key(self) -> ShufflerKey:
+        """The key; refused if it is an analyzer's."""
+        key = read_key(Path(self.key))
+        if not isinstance(key, ShufflerKey):
+            raise InvalidParameterError("key must be that of a shuffler; it is an analyzer's.")
+        return key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzerConfig(ServiceConfig):
+    """What an analyzer is told.
+
+    Args:
+        keys: files of the keys that open reports.
+        releases: folder for a folder with the release of each collection, called as its file.
+        earlier: of a collection file whose task names earlier releases about the same people, their statement.json.
+    """
+
+    keys: tuple[str, ...]
+    releases: str
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super(AnalyzerConfig, self).__post_init__()
+        if unknown := set(self.earlier) - set(self.collections):
+            raise invalid("about files that are among the collections", earlier=", ".join(sorted(unknown)))
+
+    def read_keys(self) -> list[AnalyzerKey]:
+        """The keys; refused if there is none, or one is a shuffler's."""
+        keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, AnalyzerKey)]
+        if not keys or len(keys) != len(self.keys):
+            raise InvalidParameterError("keys must be one or more of an analyzer; they are others.")
+        return keys
+
+
+def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:
+    """Those of a party's keys that a collection names; refused if there is none."""
+    named = {party.key, *party.successors}
+    found = [key for key in keys if in_text(key.public) in named]
+    if not found:
+        raise InvalidParameterError(f"the {party.role}'s key must be one that the collection names; it is another.")
+    return found
+
+
+def _found(value: Any, folder: Path) -> Any:
+    """A path, or several, as this process finds them; anything else is refused later."""
+    if isinstance(value, dict):
+        return {_found(key, folder): _found(each, folder) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_found(each, folder) for each in value]
+    return str(folder / value) if isinstance(value, str) else value
+
+
+_PATHS = {
+    "earlier",
+    "state",
+    "collections",
+    "tls_certificate",
+    "tls_key",
+    "key",
+    "keys",
+    "releases",
+    "analyzer_certificates",
+}

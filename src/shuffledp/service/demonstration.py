@@ -1,0 +1,152 @@
+"""All parties of a collection on this machine, for show: processes on loopback, with keys that live as long as they.
+
+One operator who plays every party sees the answers, so that nobody is protected; the release says so.
+"""
+
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
+from shuffledp.core.flow import Progress
+from shuffledp.core.instants import written
+from shuffledp.files.devices import Sent
+from shuffledp.files.key_files import write_key
+from shuffledp.service.client import asked, new_client, send
+from shuffledp.service.event_log import Happened
+from shuffledp.survey import Collection, Service, Task
+from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+
+_FILE = "demo.collection"
+_LIFE = timedelta(days=1)
+_SECONDS_TO_START = 60.0
+_SECONDS_TO_RELEASE, _REPORTS_PER_SECOND = 120.0, 1000  # slower on no machine
+_PATIENCE = 10.0
+_BAD_ENDS = {each.value for each in (Happened.NOT_RELEASED, Happened.RELEASE_FAILED, Happened.FAILED_IN_LIBRARY)}
+
+
+class Demonstration:
+    """A collection with both parties in a folder, their services running.
+
+    Args:
+        collection: the collection, from now on for a day.
+        key: the shuffler's.
+        folder: of all files of both.
+    """
+
+    def __init__(self, collection: Collection, key: ShufflerKey, folder: Path) -> None:
+        self.collection = collection
+        self._key, self._folder = key, folder
+
+    def release(self, sent: Sent, *, progress: Progress) -> Path:
+        """Let a crowd send its reports, close the collection, and wait for the release; the folder with it.
+
+        Raises:
+            RemoteProtocolError: if a service does not do its part.
+            BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+        """
+        with new_client() as client:
+            receipt = send(self.collection, sent, client, progress=progress)
+            if receipt.refused:
+                raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")
+            if sent.num_users < self.collection.minimum:
+                raise BatchTooSmallError(
+                    f"a release needs at least minimum_batch = {self.collection.minimum} reports; got "
+                    f"{sent.num_users}. Nothing was released."
+                )
+            request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
+            url = f"{self.collection.shuffler.url}{self.collection.path}/close"
+            asked(client, "POST", url, _PATIENCE, body=request, media_type=CLOSE_TYPE)
+        release = self._folder / "releases" / Path(_FILE).stem
+        until = time.monotonic() + _SECONDS_TO_RELEASE + sent.num_users / _REPORTS_PER_SECOND
+        while not (release / "statement.json").exists():
+            events = [json.loads(line)["event"] for line in (self._folder / "analyzer.log").read_text().splitlines()]
+            if _BAD_ENDS & set(events) or time.monotonic() > until:
+                raise RemoteProtocolError(f"the analyzer must write a release; its log says: {', '.join(events)}.")
+            time.sleep(0.1)
+        return release
+
+
+@contextmanager
+def demonstration(task: Task, folder: Path) -> Iterator[Demonstration]:
+    """Both parties at work, each in a process of its own, until the block ends.
+
+    Args:
+        task: what is asked.
+        folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
+
+    Raises:
+        InvalidParameterError: for a task that no service can run.
+        RemoteProtocolError: if a service does not start.
+    """
+    now, (first, second) = datetime.now(UTC), _free_ports(2)
+    ports, key = {"shuffler": first, "analyzer": second}, ShufflerKey.generate()
+    mixer, office = _party(folder, key, first, now), _party(folder, AnalyzerKey.generate(), second, now)
+    collection = Collection.new(task, shuffler=mixer, analyzer=office, closes=written(now + _LIFE), now=now)
+    (folder / _FILE).write_bytes(collection.canonical)
+    further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
+    for role, port in ports.items():
+        common = f'listen = "127.0.0.1:{port}"\nstate = "{role}"\ncollections = ["{_FILE}"]\n'
+        (folder / f"{role}.toml").write_text(common + further[role], encoding="utf-8")
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for role in ports:
+            with (folder / f"{role}.log").open("wb") as log:
+                running.append(_started(role, folder / f"{role}.toml", log.fileno()))
+        for process in running:
+            _wait_for(process)
+        yield Demonstration(collection, key, folder)
+    finally:
+        _end(running)
+
+
+def _party(folder: Path, key: ShufflerKey | AnalyzerKey, port: int, now: datetime) -> Service:
+    """A party with this key, of which both files are written."""
+    published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
+    write_key(folder / f"{key.role}.key", key, published)
+    return Service(url=f"http://127.0.0.1:{port}", key=published)
+
+
+def _started(role: str, config: Path, log: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "shuffledp", "serve", role, "--config", str(config)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
+
+
+def _wait_for(process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a service says that it listens."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout or sys.stdin, selectors.EVENT_READ)
+        ready = selector.select(_SECONDS_TO_START)
+    if not ready or not os.read(ready[0][0].fd, 1):
+        raise RemoteProtocolError("both services must start on this machine; one did not.")
+
+
+def _end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody has at this moment, all different."""
+    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in taken]
+    for each in taken:
+        each.close()
+    return ports

@@ -1,0 +1,253 @@
+"""One collection at the shuffler, at work: what is decided elsewhere is done here, one thing after the other.
+
+Intake is many requests at once; all else (closing, batches, delivery) is one task, which starts where the store says
+that it stopped.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from secrets import token_bytes
+
+from shuffledp._version import __version__
+from shuffledp.core.errors import MalformedMessageError, ShuffleDPError
+from shuffledp.core.instants import instant
+from shuffledp.service.batch_order import draw_for, encoded
+from shuffledp.service.batches import (
+    Clean,
+    CloseAsked,
+    Decision,
+    Delivered,
+    Drained,
+    End,
+    Event,
+    MakeBatch,
+    Phase,
+    ReleaseRule,
+    StopIntake,
+    Stored,
+    Tick,
+    step,
+)
+from shuffledp.service.event_log import EventLog, Happened
+from shuffledp.service.group_commit import GroupCommit
+from shuffledp.service.intake import Count, Row, Terms, counted_as, refusal
+from shuffledp.service.public_columns import shapes_of
+from shuffledp.service.store import Made, Outgoing, StorageError, Store
+from shuffledp.survey import Collection
+from shuffledp.wire.grammar import (
+    ID_BYTES,
+    BatchManifest,
+    HpkeConfig,
+    ReportError,
+    ReportStatus,
+    Submission,
+    UploadRequest,
+    UploadResponse,
+)
+from shuffledp.wire.hpke import sealed_lengths
+from shuffledp.wire.keys import ShufflerKey, from_text
+
+_KEY_OUTLIVES = timedelta(hours=1)  # for which a key that has expired is still taken, as clocks differ
+_SECONDS_OF_TICK = 1.0
+_LONGEST_PAUSE = 60.0  # seconds after something failed
+_Clock = Callable[[], float]
+
+
+class Desk:
+    """A collection at the shuffler.
+
+    Args:
+        collection: what is collected.
+        store: of this collection alone.
+        key: signs batches.
+        beside: the folder that paths in the task are relative to.
+        log: told what happened.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        store: Store,
+        key: ShufflerKey,
+        *,
+        beside: Path,
+        log: EventLog,
+        clock: _Clock = time.time,
+    ) -> None:
+        self.collection, self.terms = collection, terms_of(collection)
+        self._store, self._key, self._log, self._clock = store, key, log, clock
+        self._commit = GroupCommit(store, stored=self._stored)
+        self._draw = draw_for(collection.task, beside)
+        self._rule = ReleaseRule(closes=self.terms.closes, minimum=collection.minimum, every=collection.every)
+        self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
+        self._close_asked, self._is_clean, self._phase, self._waiting = False, False, store.phase, store.waiting
+        self.batch_made = asyncio.Event()
+
+    # ---- intake -----------------------------------------------------------------------------------------------------
+
+    async def upload(self, body: bytes) -> bytes:
+        """Take an upload in; the answer, when everything that it does not refuse is on the disk.
+
+        Raises:
+            MalformedMessageError: if it is none.
+            StorageError: if the disk did not take it.
+        """
+        try:
+            request = UploadRequest.decode(body, num_columns=len(self.terms.columns))
+        except MalformedMessageError:
+            self._commit.count(Count.MALFORMED)
+            raise
+        now = self._clock()
+        errors = [refusal(each, self.terms, phase=self._phase, now=now) for each in request.submissions]
+        taken = [_rows(each) for each, error in zip(request.submissions, errors, strict=True) if error is None]
+        results = iter(await self._commit.store(taken) if taken else ())
+        refused = []
+        for submission, error in zip(request.submissions, errors, strict=True):
+            result = next(results) if error is None else error
+            if isinstance(result, ReportError):
+                refused.append(ReportStatus(submission.id, result))
+            if error is not None:
+                self._commit.count(counted_as(error))
+        return UploadResponse.to(request, tuple(refused)).encode()
+
+    def _stored(self, waiting: int) -> None:
+        self._waiting = waiting
+        if self._rule.every is not None and waiting >= self._rule.every:
+            self._wake.set()
+
+    @property
+    def status(self) -> tuple[Phase, bool]:
+        """The phase, and whether there are reports enough for a batch, or were; never how many."""
+        enough = self._waiting >= self.collection.minimum or self._store.batches > 0
+        return self._phase, enough or self._phase is Phase.RELEASED
+
+    async def counts(self) -> dict[Count, int]:
+        """What was counted so far."""
+        return dict(await self._commit.do(self._store.counts))
+
+    def ask_to_close(self) -> None:
+        """Close as soon as what is being stored is stored."""
+        self._close_asked = True
+        self._wake.set()
+
+    # ---- everything else --------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Do what is to be done, until the task is cancelled; what fails is tried again, after growing pauses."""
+        pause = _SECONDS_OF_TICK
+        while True:
+            try:
+                await self.advance()
+                pause = _SECONDS_OF_TICK
+            except StorageError:
+                self._log.later(Happened.STORAGE_FAILED)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except ShuffleDPError:  # the people who came cannot be put in the order of the task
+                self._log.later(Happened.BATCH_FAILED)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), pause)
+            self._wake.clear()
+
+    async def advance(self) -> None:
+        """Let the collection go as far as it can go now."""
+        async with self._one_at_a_time:
+            self._phase = self._store.phase  # which is ahead if the disk failed just after it was written there
+            await self._happened(Tick(self._clock()))
+            if self._close_asked:
+                await self._happened(CloseAsked())
+            while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
+                await self._happened(Stored(self._waiting))
+            if self._phase is Phase.CLOSING:
+                await self._commit.drain()
+                await self._happened(Drained(self._store.waiting, self._store.batches))
+            if self._phase in (Phase.CLOSED, Phase.DESTROYED) and not self._is_clean:
+                await self._happened(Delivered(len(await self.outgoing())))
+
+    async def outgoing(self) -> list[Outgoing]:
+        """The batches on their way."""
+        return await self._commit.do(self._store.outgoing)
+
+    async def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+        """A part of the body of a batch; None after the last."""
+        return await self._commit.do(partial(self._store.part, outgoing, number))
+
+    async def delivered(self, outgoing: Outgoing) -> None:
+        """Forget a batch that the analyzer has acknowledged."""
+        async with self._one_at_a_time:
+            await self._commit.do(partial(self._store.delivered, outgoing))
+            self._log(Happened.DELIVERED)
+            await self._happened(Delivered(len(await self.outgoing())))
+
+    async def close(self) -> None:
+        """Let the store go."""
+        await self._commit.close()
+
+    async def _happened(self, event: Event) -> None:
+        phase, decisions = step(self._phase, event, self._rule)
+        for decision in decisions:
+            await self._carry_out(decision, phase)
+        self._phase, self._waiting = phase, self._store.waiting
+
+    async def _carry_out(self, decision: Decision, phase: Phase) -> None:
+        match decision:
+            case StopIntake():
+                await self._commit.do(partial(self._store.enter, phase))
+                self._phase = phase  # from now on, what comes is late
+                self._log(Happened.CLOSING)
+            case MakeBatch(size):
+                await self._commit.do(partial(self._store.release, size, self._draw, self._signed))
+                self._log(Happened.BATCH_MADE, size)
+                self.batch_made.set()
+            case End():
+                await self._commit.do(partial(self._store.end, phase, self._signed))
+                if phase is Phase.DESTROYED:
+                    self._log(Happened.NOT_RELEASED)
+                self.batch_made.set()
+            case Clean():
+                await self._commit.do(partial(self._store.clean, phase))
+                self._is_clean = True
+
+    def _signed(self, made: Made) -> bytes:
+        counts = {name: min(made.counts.get(name, 0), (1 << 32) - 1) for name in Count}
+        manifest = BatchManifest(
+            collection_id=self.collection.id,
+            column=made.column,
+            batch_id=token_bytes(ID_BYTES),
+            number=made.number,
+            num_reports=made.num_reports,
+            duplicates=counts[Count.DUPLICATE],
+            late=counts[Count.LATE],
+            malformed=counts[Count.MALFORMED] + counts[Count.REFUSED],
+            body_sha256=made.body_sha256,
+            shuffle=self.collection.task.shuffler.kind.encode(),
+            library_version=__version__.encode(),
+        )
+        return self._key.sign(manifest).encode()
+
+
+def terms_of(collection: Collection) -> Terms:
+    """What must be known of a collection to take its submissions in."""
+    key = collection.analyzer.key
+    configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
+    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + _KEY_OUTLIVES
+    return Terms(
+        opens=instant(opens=collection.opens).timestamp(),
+        closes=instant(closes=collection.closes).timestamp(),
+        columns=shapes_of(collection.task, configs[0]),
+        encapsulated={config.id: sealed_lengths(config, 0)[0] for config in configs},
+        outdated={} if ends is None else {configs[0].id: ends.timestamp()},
+    )
+
+
+def _rows(submission: Submission) -> list[Row]:
+    """A submission as it is stored."""
+    return [
+        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode()) for report in submission.reports
+    ]

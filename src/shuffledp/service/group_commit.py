@@ -1,0 +1,127 @@
+"""Many requests, one write to the disk: what arrives while a group is being stored is the next group.
+
+A submission is acknowledged when its group is on the disk, and never before. All work on a store is done in one thread,
+one thing after the other.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+from shuffledp.service.intake import Count, Row
+from shuffledp.service.store import StorageError, Store
+from shuffledp.wire.grammar import ReportError
+
+Submissions = Sequence[Sequence[Row]]
+Results = list[ReportError | Count]
+Result = TypeVar("Result")
+
+_MOST_TOGETHER = 4096  # submissions of a group, unless one request has more
+_IDLE_SECONDS = 1.0  # after which the log, which tells in which order things came, is taken off the disk
+
+
+class GroupCommit:
+    """The way to a store from any number of requests of one event loop.
+
+    Args:
+        store: used by nobody else.
+        stored: called in the event loop after each group, with the number of reports of a column that wait.
+    """
+
+    def __init__(self, store: Store, *, stored: Callable[[int], None]) -> None:
+        self._store, self._stored = store, stored
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._waiting: list[tuple[Submissions, asyncio.Future[Results]]] = []
+        self._uncounted: Counter[Count] = Counter()
+        self._writing: asyncio.Task[None] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._stopped = False
+
+    async def store(self, submissions: Submissions) -> Results:
+        """Store submissions; returns when they are on the disk, with what became of each.
+
+        After `drain` began, all of them are late.
+
+        Raises:
+            StorageError: if the disk did not take them; then nothing of them is stored.
+        """
+        if self._stopped:
+            self.count(Count.LATE, len(submissions))
+            return [ReportError.TASK_EXPIRED] * len(submissions)
+        done: asyncio.Future[Results] = asyncio.get_running_loop().create_future()
+        self._waiting.append((submissions, done))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return await done
+
+    def count(self, what: Count, number: int = 1) -> None:
+        """Count submissions that go no further."""
+        self._uncounted[what] += number
+
+    async def do(self, work: Callable[[], Result]) -> Result:
+        """Do something else with the store, between two groups."""
+        counts, self._uncounted = self._uncounted, Counter()
+
+        def counting() -> Result:
+            self._store.count(counts)
+            return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, counting)
+
+    async def drain(self) -> None:
+        """Take nothing more; returns when everything that was taken is on the disk."""
+        self._stopped = True
+        while self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    async def close(self) -> None:
+        """Let the store go, after what was taken is on the disk."""
+        await self.drain()
+        if self._idle is not None:
+            self._idle.cancel()
+        await self.do(self._store.close)
+        self._thread.shutdown()
+
+    async def _write(self) -> None:
+        """Store group after group, until nothing waits."""
+        if self._idle is not None:
+            self._idle.cancel()
+        while self._waiting:
+            group = self._next_group()
+            submissions = [each for together, _ in group for each in together]
+            try:
+                results = iter(await self.do(partial(self._store.commit, submissions)))
+            except Exception as error:
+                for together, done in group:
+                    self.count(Count.NOT_STORED, len(together))
+                    if not done.done():
+                        done.set_exception(error)
+                continue
+            for together, done in group:
+                found = list(islice(results, len(together)))
+                if not done.done():  # else whoever asked has left
+                    done.set_result(found)
+            self._stored(self._store.waiting)
+        self._writing = None
+        self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._tidy)
+
+    def _next_group(self) -> list[tuple[Submissions, "asyncio.Future[Results]"]]:
+        size, number = 0, 0
+        while number < len(self._waiting) and (not number or size + len(self._waiting[number][0]) <= _MOST_TOGETHER):
+            size += len(self._waiting[number][0])
+            number += 1
+        group, self._waiting = self._waiting[:number], self._waiting[number:]
+        return group
+
+    def _tidy(self) -> None:
+        if not self._stopped:
+            self._thread.submit(self._tidied)
+
+    def _tidied(self) -> None:
+        with suppress(StorageError):
+            self._store.tidy()

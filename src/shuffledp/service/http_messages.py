@@ -1,0 +1,142 @@
+"""What both services do with any request: read a body within limits, and say in one length what is wrong.
+
+Whatever is refused is refused by a problem (RFC 9457) that names its kind; no text tells what was sent.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from enum import Enum
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope
+
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.service.event_log import EventLog, Happened
+from shuffledp.service.store import StorageError
+
+SECONDS_OF_BODY = 30.0  # in which a body must be there, or the next part of a large one
+_LENGTH_OF_PROBLEM = 128
+
+
+class Problem(Enum):
+    """Kinds of refusals, each with its status."""
+
+    INVALID_MESSAGE = 400, "invalidMessage"
+    NOT_AUTHORIZED = 403, "unauthorizedRequest"
+    UNRECOGNIZED_COLLECTION = 404, "unrecognizedCollection"
+    NOT_ALLOWED = 405, "methodNotAllowed"
+    TOO_SLOW = 408, "tooSlow"
+    TOO_LARGE = 413, "tooLarge"
+    WRONG_TYPE = 415, "wrongType"
+    UNAVAILABLE = 503, "unavailable"
+
+    def response(self) -> Response:
+        """The refusal, filled up with blanks to one length."""
+        status, name = self.value
+        text = json.dumps({"type": f"urn:shuffledp:error:{name}", "status": status}).ljust(_LENGTH_OF_PROBLEM)
+        closes = {"connection": "close"} if self in (Problem.TOO_SLOW, Problem.TOO_LARGE) else {}
+        return Response(text, status, closes, media_type="application/problem+json")
+
+
+class Refused(Exception):  # noqa: N818  not an error of ours
+    """A request that ends here."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.name)
+        self.problem = problem
+
+
+async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:
+    """The body of a request of this type, of at most this many bytes, if it is there within `SECONDS_OF_BODY`.
+
+    Raises:
+        Refused: for another type, an encoded body, one that is too long, one that does not come in time, or if whoever
+            sends it leaves.
+    """
+    _check_head(scope, media_type, most)
+    body, more = bytearray(), True
+    try:
+        async with asyncio.timeout(SECONDS_OF_BODY):
+            while more:
+                part, more = await _part(receive)
+                body += part
+                if len(body) > most:
+                    raise Refused(Problem.TOO_LARGE)
+    except TimeoutError:
+        raise Refused(Problem.TOO_SLOW) from None
+    return bytes(body)
+
+
+async def body_parts(scope: Scope, receive: Receive, *, media_type: str, most: int) -> AsyncIterator[bytes]:
+    """A large body as it comes, each part within `SECONDS_OF_BODY`; else as `whole_body`."""
+    _check_head(scope, media_type, most)
+    size, more = 0, True
+    while more:
+        try:
+            async with asyncio.timeout(SECONDS_OF_BODY):
+                part, more = await _part(receive)
+        except TimeoutError:
+            raise Refused(Problem.TOO_SLOW) from None
+        size += len(part)
+        if size > most:
+            raise Refused(Problem.TOO_LARGE)
+        yield part
+
+
+async def _part(receive: Receive) -> tuple[bytes, bool]:
+    """A part of a body, and whether more follow."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Refused(Problem.INVALID_MESSAGE)  # which nobody reads
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def _check_head(scope: Scope, media_type: str, most: int) -> None:
+    headers = dict(scope["headers"])
+    if headers.get(b"content-type") != media_type.encode() or b"content-encoding" in headers:
+        raise Refused(Problem.WRONG_TYPE)
+    announced = headers.get(b"content-length", b"0")
+    if not announced.isdigit() or int(announced) > most:
+        raise Refused(Problem.TOO_LARGE)
+
+
+def answered(content: bytes, media_type: str) -> Response:
+    """A good answer."""
+    return Response(content, 200, media_type=media_type)
+
+
+def application(routes: list[Route], *, log: EventLog) -> Starlette:
+    """An application that answers all that goes wrong by a `Problem`, and is alive at ``/healthz``."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        return problem_of(error, log).response()
+
+    kinds: tuple[Any, ...] = (Refused, RemoteProtocolError, StorageError, HTTPException)
+    made = Starlette(routes=[*routes, Route("/healthz", _alive)], exception_handlers=dict.fromkeys(kinds, refused))
+    made.router.redirect_slashes = False  # which would repeat what was sent
+    return made
+
+
+def problem_of(error: Exception, log: EventLog) -> Problem:
+    """What to say of an error that ends a request."""
+    match error:
+        case Refused():
+            return error.problem
+        case StorageError():
+            log.later(Happened.STORAGE_FAILED)
+            return Problem.UNAVAILABLE
+        case HTTPException(status_code=405):
+            return Problem.NOT_ALLOWED
+        case HTTPException():
+            return Problem.UNRECOGNIZED_COLLECTION
+    return Problem.INVALID_MESSAGE
+
+
+async def _alive(_: Request) -> Response:
+    return PlainTextResponse("ok\n")

@@ -1,0 +1,127 @@
+"""What becomes of a submission: a pure decision, from the submission, the collection's terms and what is stored.
+
+There are two steps. `refusal` looks at the submission alone; `admission` at what the store knows of its reports, inside
+the transaction that stores it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from shuffledp.service.batches import Phase
+from shuffledp.wire.grammar import Extension, Report, ReportError, Submission
+
+
+class Count(StrEnum):
+    """What is counted of submissions; a count is all that is kept of one that was refused."""
+
+    STORED = "stored"
+    DUPLICATE = "duplicate"
+    LATE = "late"
+    MALFORMED = "malformed"
+    REFUSED = "refused"
+    NOT_STORED = "not-stored"
+
+
+_COUNTED = {
+    ReportError.TASK_EXPIRED: Count.LATE,
+    ReportError.BATCH_COLLECTED: Count.LATE,
+    ReportError.INVALID_MESSAGE: Count.MALFORMED,
+    ReportError.WRONG_LENGTH: Count.MALFORMED,
+    ReportError.UNKNOWN_EXTENSION: Count.MALFORMED,
+    ReportError.REPORT_DROPPED: Count.NOT_STORED,
+}
+
+
+def counted_as(error: ReportError) -> Count:
+    """Where a refusal is counted."""
+    return _COUNTED.get(error, Count.REFUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The one form that reports of a column have.
+
+    Args:
+        payload: bytes of the payload.
+        extensions: type and length in bytes of each extension, in ascending order.
+        is_sound: whether extensions of that form say something.
+    """
+
+    payload: int
+    extensions: tuple[tuple[int, int], ...] = ()
+    is_sound: Callable[[Sequence[Extension]], bool] = field(default=bool, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a shuffler must know of a collection to take its submissions in.
+
+    Args:
+        opens: seconds since 1970 (UTC).
+        closes: the same; reports that arrive then, or later, are late.
+        columns: the form of a report of each column.
+        encapsulated: for each of the analyzer's keys, by its id, the bytes of the encapsulated secret.
+        outdated: from when on, in such seconds, a key is no longer to be sealed to, by its id, where there is an end.
+    """
+
+    opens: float
+    closes: float
+    columns: tuple[Shape, ...]
+    encapsulated: Mapping[int, int]
+    outdated: Mapping[int, float] = field(default_factory=dict)
+
+
+def refusal(submission: Submission, terms: Terms, *, phase: Phase, now: float) -> ReportError | None:
+    """Why a submission must not be stored, as far as it tells itself; None if it may be."""
+    if phase is not Phase.OPEN or now >= terms.closes:
+        return ReportError.TASK_EXPIRED
+    if now < terms.opens:
+        return ReportError.TASK_NOT_STARTED
+    if len(submission.reports) != len(terms.columns):
+        return ReportError.INVALID_MESSAGE
+    for report, shape in zip(submission.reports, terms.columns, strict=True):
+        if (error := _misfit(report, shape, terms, now)) is not None:
+            return error
+    return None
+
+
+def _misfit(report: Report, shape: Shape, terms: Terms, now: float) -> ReportError | None:
+    sealed = report.ciphertext
+    if now >= terms.outdated.get(sealed.config_id, math.inf):
+        return ReportError.OUTDATED_CONFIG
+    if sealed.config_id not in terms.encapsulated:
+        return ReportError.HPKE_UNKNOWN_CONFIG_ID
+    if len(sealed.enc) != terms.encapsulated[sealed.config_id] or len(sealed.payload) != shape.payload:
+        return ReportError.WRONG_LENGTH
+    if tuple((each.type, len(each.data)) for each in report.public_extensions) != shape.extensions:
+        return ReportError.UNKNOWN_EXTENSION
+    return None if not shape.extensions or shape.is_sound(report.public_extensions) else ReportError.INVALID_MESSAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A report as it is stored: its id, of which only a keyed digest is kept, and the bytes of its two parts."""
+
+    id: bytes
+    extensions: bytes
+    ciphertext: bytes
+
+
+Kept = bytes | bool  # what is stored of an id: its extensions; True if only that it was seen; False if nothing
+
+
+def admission(rows: Sequence[Row], kept: Sequence[Kept]) -> ReportError | Count:
+    """Whether the rows of a submission are stored now, were stored already, or must be refused.
+
+    A person who hears nothing sends the same bytes again, and is told that they are stored. Whatever mixes reports
+    that are stored with others, or gives them other extensions, is somebody else's doing.
+    """
+    if not any(each is not False for each in kept):
+        return Count.STORED
+    if any(each is False for each in kept):
+        return ReportError.REPORT_REPLAYED
+    if any(each is not True and each != row.extensions for row, each in zip(rows, kept, strict=True)):
+        return ReportError.EXTENSIONS_CHANGED
+    return Count.DUPLICATE

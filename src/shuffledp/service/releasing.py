@@ -1,0 +1,120 @@
+"""From the batches of a collection to its release, which appears as a whole or not at all."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.flow import Reports
+from shuffledp.core.statement_terms import Party, Trust
+from shuffledp.documents.release_document import write_release
+from shuffledp.files import is_release, new_folder
+from shuffledp.files.collected import Batch, release_collected
+from shuffledp.randomness.sources import SecureSource
+from shuffledp.service.batch_store import Received
+from shuffledp.service.opening import Opened, opened
+from shuffledp.service.public_columns import public_table
+from shuffledp.shufflers.walk_dummies import fresh_dummies
+from shuffledp.survey import Collected, Collection, Column
+from shuffledp.wire.keys import AnalyzerKey
+
+
+def write_batches(
+    collection: Collection,
+    several: Sequence[Sequence[Received]],
+    keys: Sequence[AnalyzerKey],
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+) -> None:
+    """Open batches, and write their release into a folder that is not there yet.
+
+    Args:
+        collection: what was collected.
+        several: of each number the batches of all columns; all but the usual one of a collection that has several.
+        keys: the analyzer's.
+        folder: where the release is to be.
+        earlier: the ``statement.json`` of earlier releases about the same people that the task names.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says.
+        BatchTooSmallError: if fewer reports than the task's smallest batch opened.
+        InputDataError: if reports near a reference order did not open, more than may be fake.
+        MalformedMessageError: if a batch is no sequence of so many reports.
+    """
+    found: dict[str, Sequence[Batch]] = {}
+    refused = {}
+    for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
+        model, last = column.randomizer.randomizer().model, batches[-1][0]
+        inside = [
+            opened(body, manifest.num_reports, model, keys, collection_id=collection.id, column=manifest.column)
+            for manifest, body in batches
+        ]
+        found[column.value] = [
+            _batch(column, each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
+        ]
+        refused[column.value] = Collected(  # what a manifest counts is of the collection so far
+            collection=collection.id.hex(),
+            duplicates=last.duplicates + sum(each.duplicates for each in inside),
+            late=last.late,
+            malformed=last.malformed + sum(each.malformed for each in inside),
+            undecryptable=sum(each.undecryptable for each in inside),
+        )
+    with new_folder(folder) as place:
+        outcome = release_collected(
+            collection.task,
+            found,
+            refused,
+            place,
+            parties=parties_of(collection),
+            trust=trust_of(collection),
+            earlier=earlier,
+        )
+        write_release(outcome, place)
+
+
+def is_release_of(folder: Path, collection: Collection) -> bool:
+    """Whether a folder holds a release of this collection, and not of another with a file of the same name."""
+    if not (folder.is_dir() and is_release(folder)):
+        return False
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads((folder / "statement.json").read_bytes())
+        flows = [each["flow"] for each in found.get("columns", [found])]
+        return all(flow["collected"]["collection"] == collection.id.hex() for flow in flows)
+    return False
+
+
+def parties_of(collection: Collection) -> tuple[Party, Party]:
+    """The shuffler and the analyst, by their addresses and the fingerprints of their keys."""
+    return Party("shuffler", collection.shuffler.words), Party("analyst", collection.analyzer.words)
+
+
+def trust_of(collection: Collection) -> tuple[Trust, ...]:
+    """What must hold besides: of several batches, that time tells nothing; of parties on one machine, its operator."""
+    batches = () if collection.every is None else (Trust.TIME_OF_ANSWER,)
+    alone = collection.shuffler.is_local and collection.analyzer.is_local
+    return (*batches, *((Trust.OPERATOR,) if alone else ()))
+
+
+def _batch(column: Column, inside: Opened, num_reports: int) -> Batch:
+    """What opened; near a reference order with made-up reports in the places of those that did not.
+
+    The order is of all people who came, so that no place can be left out. A report that does not open is a fake
+    sender's, and a made-up one in its place is what such a sender might have sent: the task's ``fakes`` count them.
+    """
+    public = public_table(column, inside.extensions)
+    missing = num_reports - len(inside.places)
+    if public is None or not missing:
+        return Batch(reports=inside.reports, public=public)
+    if missing > column.people.fakes:
+        raise InputDataError(
+            f"at most fakes={column.people.fakes} reports of column {column.value!r} may be such as do not open, since "
+            f"each has its place in the order; got {missing}. Nothing was released."
+        )
+    made_up = fresh_dummies(None, None, missing, inside.reports.model, SecureSource())
+    others = np.setdiff1d(np.arange(num_reports), inside.places)
+    order = np.argsort(np.concatenate([inside.places, others]))
+    return Batch(reports=Reports.concat([inside.reports, made_up]).take(order), public=public, made_up=missing)

@@ -1,0 +1,129 @@
+"""A service from its configuration until it is asked to end: everything opened in order, and closed in order."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from shuffledp.service.analyzer_app import analyzer_app
+from shuffledp.service.batch_store import BatchStore
+from shuffledp.service.certificates import check_pair
+from shuffledp.service.config import AnalyzerConfig, ServiceConfig, ShufflerConfig, named_keys
+from shuffledp.service.desk import Desk
+from shuffledp.service.event_log import EventLog, Happened
+from shuffledp.service.forwarder import Forwarder, analyzer_client
+from shuffledp.service.reception import Reception
+from shuffledp.service.serving import Endpoint, listen, serve_all
+from shuffledp.service.shuffler_app import metrics_app, shuffler_app
+from shuffledp.service.sqlite_store import SqliteStore
+
+_SECONDS_BETWEEN_COUNTS = 60.0
+
+
+async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run a shuffler until the process is asked to end.
+
+    Args:
+        config: what it is told.
+        log: told what happens.
+        ready: called with the address as soon as it answers.
+
+    Raises:
+        InvalidParameterError: if the key is not the collections', or an address cannot be had.
+        LocalProtocolError: if another process runs on the same state.
+        StorageError: if the disk cannot be written to.
+    """
+    key, collections = config.read_key(), config.read_collections()
+    desks: list[Desk] = []
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
+        for collection, beside in collections:
+            named_keys([key], collection.shuffler.key)
+            store = SqliteStore(
+                Path(config.state) / collection.id.hex(),
+                num_columns=len(collection.task.columns),
+                remembers=collection.every is not None,
+            )
+            desks.append(Desk(collection, store, key, beside=beside, log=log))
+            stack.push_async_callback(desks[-1].close)
+        endpoints = [_endpoint(config, shuffler_app(desks, log=log))]
+        if config.metrics is not None:
+            endpoints.append(Endpoint(app=metrics_app(desks), listening=listen(config.metrics)))
+        working = [desk.run() for desk in desks]
+        sending = [Forwarder(desk, client, log=log).run() for desk in desks]
+        await _serve(endpoints, [*working, *sending], log, ready)
+
+
+async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run an analyzer until the process is asked to end; the arguments and errors are as of `run_shuffler`."""
+    keys, collections = config.read_keys(), config.read_collections()
+    named = [named_keys(keys, collection.analyzer.key) for collection, _ in collections]
+    Path(config.releases).mkdir(parents=True, exist_ok=True)
+    store = BatchStore(Path(config.state))
+    try:
+        receptions = [
+            Reception(
+                collection,
+                theirs,
+                store,
+                Path(config.releases) / Path(file).stem,
+                log=log,
+                earlier=[Path(each) for each in config.earlier.get(file, ())],
+            )
+            for (collection, _), theirs, file in zip(collections, named, config.collections, strict=True)
+        ]
+        endpoint = _endpoint(config, analyzer_app(receptions, keys, log=log))
+        left = [reception.release() for reception in receptions]  # since the process ended
+        await _serve([endpoint], left, log, ready)
+    finally:
+        store.close()
+
+
+def _endpoint(config: ServiceConfig, app: Any) -> Endpoint:
+    limits = config.limits
+    if config.certificate is not None:
+        check_pair(*config.certificate)
+    return Endpoint(
+        app=app,
+        listening=listen(config.listen),
+        certificate=config.certificate,
+        most_connections=limits.most_connections,
+        seconds_idle=limits.seconds_idle,
+    )
+
+
+async def _serve(
+    endpoints: Sequence[Endpoint],
+    work: Iterable[Coroutine[Any, Any, None]],
+    log: EventLog,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve, and work in between; what must not fail ends the process if it does, and somebody starts it again."""
+    host, port = endpoints[0].listening.getsockname()[:2]
+
+    def answering() -> None:
+        log(Happened.STARTED)
+        ready(f"{host}:{port}")
+
+    async def counting() -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
+            log.flush()
+
+    serving = asyncio.create_task(serve_all(endpoints, ready=answering))
+    tasks = [asyncio.create_task(each) for each in (*work, counting())]
+    waiting = {serving, *tasks}
+    try:
+        while not serving.done():
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+    finally:
+        for each in (serving, *tasks):
+            each.cancel()
+        for each in (serving, *tasks):
+            with suppress(asyncio.CancelledError):
+                await each
+        log.flush()
+        log(Happened.STOPPED)

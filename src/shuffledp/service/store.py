@@ -1,0 +1,98 @@
+"""What a shuffler remembers of one collection: reports that wait, batches on their way, counts, and nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from shuffledp.core.errors import ShuffleDPError
+from shuffledp.core.table import Integers
+from shuffledp.service.batches import Phase
+from shuffledp.service.intake import Count, Row
+from shuffledp.wire.grammar import ReportError
+
+
+class StorageError(ShuffleDPError, RuntimeError):
+    """The disk did not take what had to be written; nothing of it was kept, and nothing may be acknowledged."""
+
+
+class Draw(Protocol):
+    """Draws which reports leave, and in which order."""
+
+    def __call__(
+        self, column: int, count: int, size: int, extensions: Callable[[], list[bytes]]
+    ) -> tuple[Integers, Integers]:
+        """For each of ``size`` reports: whose extensions lie there, and whose ciphertext; of ``count`` that wait.
+
+        ``extensions`` reads those of all that wait, where the order is about them.
+        """
+
+
+class Made(NamedTuple):
+    """What a batch is, before it is signed: column, number from 0, reports, digest of its body, counts so far."""
+
+    column: int
+    number: int
+    num_reports: int
+    body_sha256: bytes
+    counts: Mapping[Count, int]
+
+
+Sign = Callable[[Made], bytes]  # the signed manifest of a batch, encoded
+
+
+class Outgoing(NamedTuple):
+    """A batch on its way to the analyzer."""
+
+    number: int
+    column: int
+    manifest: bytes
+
+
+class Store(Protocol):
+    """What a shuffler remembers of one collection. Whatever a method has returned from is on the disk.
+
+    Guarantees:
+        1. A report whose submission `commit` calls stored is there until it is in a batch, once, or destroyed.
+        2. `release` is whole or absent: no report is both waiting and in a batch, in two batches, or in none.
+        3. Of a report there is its ciphertext, its extensions and a keyed digest of its id: no address, no time and no
+           order. After `end` the key of the digests is gone; after `clean` there are only the phase and counts.
+    """
+
+    phase: Phase
+    batches: int
+    waiting: int
+
+    def commit(self, submissions: Sequence[Sequence[Row]]) -> list[ReportError | Count]:
+        """Store what is new, all of a submission or nothing of it; says what became of each."""
+
+    def count(self, further: Mapping[Count, int]) -> None:
+        """Count what was not stored; it is written with what is stored next."""
+
+    def counts(self) -> Mapping[Count, int]:
+        """All counts."""
+
+    def enter(self, phase: Phase) -> None:
+        """Write down the phase."""
+
+    def release(self, size: int, draw: Draw, sign: Sign) -> None:
+        """Move this number of reports of each column, drawn by lot, from those that wait to those on their way."""
+
+    def end(self, phase: Phase, sign: Sign) -> None:
+        """Destroy what waits, put an empty batch of each column on its way, and forget what was seen."""
+
+    def outgoing(self) -> list[Outgoing]:
+        """The batches on their way, the oldest first."""
+
+    def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+        """A part of the body of a batch, numbered from 0; None after the last."""
+
+    def delivered(self, outgoing: Outgoing) -> None:
+        """Destroy a batch that the analyzer has."""
+
+    def clean(self, phase: Phase) -> None:
+        """Leave nothing on the disk but the phase and counts."""
+
+    def tidy(self) -> None:
+        """Take the log off the disk, which tells in which order things were written."""
+
+    def close(self) -> None:
+        """Let the disk go."""

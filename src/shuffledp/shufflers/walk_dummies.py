@@ -1,0 +1,82 @@
+"""Dummy reports of walks: what fills the places of reports that people lack, and looks like them."""
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Randomizer, Reports
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.randomness.sources import RandomSource
+
+DummyMaker = Callable[[int, RandomSource], Reports]
+
+
+def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
+    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take."""
+    if maker is not None and (not callable(maker) or isinstance(maker, type)):
+        validate.instance_of(Randomizer, dummies=maker)
+    if isinstance(maker, Randomizer):
+        _checked_value(value, maker.model)
+
+
+def fresh_dummies(
+    maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
+) -> Reports:
+    """Dummies among reports of this model, each a fresh randomization of a value or else of the model's own choice.
+
+    They are made by a randomizer, by a function of ``count`` and ``source``, or else by the randomizer of the reports.
+    """
+    if maker is None:
+        _checked_value(value, model)
+        maker = _own_randomizer(model)
+    if not isinstance(maker, Randomizer):
+        return _made(maker, count, source)
+    maker = getattr(maker, "in_numbers", maker)
+    dimension = getattr(maker.model, "dimension", 1)
+    if dimension > 1:
+        return maker.randomize(_directions(count, dimension, source), source=source)
+    return maker.randomize(np.full(count, maker.model.dummy_value if value is None else value), source=source)
+
+
+def _made(maker: DummyMaker, count: int, source: RandomSource) -> Reports:
+    made = maker(count, source)
+    if not isinstance(made, Reports):
+        raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
+    if len(made) != count:
+        raise InvalidParameterError(
+            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
+        )
+    return made
+
+
+def _own_randomizer(model: LocalModel) -> Randomizer:
+    try:
+        return cast(Randomizer, model.randomizer())
+    except UnsupportedModelError as error:
+        advice = "Pass dummies=randomizer, that of the reports."
+        raise UnsupportedModelError(f"dummies must be given: {error} {advice}") from None
+
+
+def _checked_value(value: int | None, model: LocalModel) -> None:
+    """Refuse a value that the randomizer of dummies does not take, or none where the model could not name one."""
+    if value is None:
+        model.dummy_value  # noqa: B018  # raises
+    elif isinstance(model, FrequencyModel) and value >= model.domain_size:
+        allowed = f"an integer from 0 to {model.domain_size - 1}"
+        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
+    elif isinstance(model, MeanModel) and model.dimension > 1:
+        raise validate.invalid("None for dummies that are vectors", dummy_value=value)
+    elif isinstance(model, MeanModel) and not model.lower <= value <= model.upper:
+        allowed = f"an integer from {model.lower:g} to {model.upper:g}"
+        raise validate.invalid(f"{allowed}, for dummies of {model.kind!r}", dummy_value=value)
+
+
+def _directions(count: int, dimension: int, source: RandomSource) -> NDArray[np.float64]:
+    """Uniform unit vectors, which average out."""
+    generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
+    vectors = generator.normal(size=(count, dimension))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])

@@ -1,0 +1,7 @@
+"""What the parties of a collection send each other: encode and decode, seal and open; no I/O, no clock.
+
+To be read in this order: `presentation` (how messages are written), `grammar` (the messages), `report_bytes` (one
+report as bytes of a fixed length), `kems` and `keys` (whose keys there are, and how they follow each other), `hpke` (a
+report that the analyzer alone can read), `closing` (the request to end a collection). The page docs/protocol.md says
+the same to whoever writes another implementation.
+"""

@@ -1,0 +1,168 @@
+"""Mechanisms by which a device and the analyzer come to a common secret: their numbers, lengths and keys.
+
+All go with HKDF-SHA256 and AES-128-GCM, as in most uses of HPKE (RFC 9180, section 7). A private key is a tuple of the
+keys that it is made of, each of which has a PKCS#8 form.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.wire.grammar import HpkeConfig
+
+KDF_ID = 0x0001  # HKDF-SHA256
+AEAD_ID = 0x0001  # AES-128-GCM
+TAG_BYTES = 16  # by which a payload is longer than its plaintext
+
+Parts = tuple[Any, ...]
+
+
+def hpke_library() -> Any:
+    """HPKE of the installed ``cryptography``.
+
+    Raises:
+        InvalidParameterError: if it is older than version 47, which was the first to have it.
+    """
+    try:
+        from cryptography.hazmat.primitives import hpke
+    except ImportError:
+        import cryptography
+
+        raise InvalidParameterError(
+            f"cryptography must be version 47 or newer, which has HPKE; got {cryptography.__version__}: pip install "
+            '"shuffledp[service]".'
+        ) from None
+    return hpke
+
+
+class Kem(ABC):
+    """A mechanism: ``id`` is its number (RFC 9180, section 7.1), lengths are in bytes."""
+
+    name: ClassVar[str]
+    id: ClassVar[int]
+    enc_length: ClassVar[int]
+    public_length: ClassVar[int]
+    member: ClassVar[str]  # what ``cryptography`` calls it
+
+    def suite(self) -> Any:
+        """The mechanism with the other two algorithms, as ``cryptography`` has them.
+
+        Raises:
+            InvalidParameterError: if the installed one does not have the mechanism.
+        """
+        hpke = hpke_library()
+        try:
+            return hpke.Suite(getattr(hpke.KEM, self.member), hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
+        except (AttributeError, UnsupportedAlgorithm):
+            raise InvalidParameterError(
+                f"kem must be one that the installed cryptography has, such as 'x25519'; got kem={self.name!r}."
+            ) from None
+
+    @abstractmethod
+    def generate(self) -> Parts:
+        """A new private key, by the system's randomness."""
+
+    @abstractmethod
+    def private_key(self, parts: Parts) -> Any:
+        """The private key as ``suite`` takes it; refused by a `ValueError` if the parts are others."""
+
+    @abstractmethod
+    def public_key(self, data: bytes) -> Any:
+        """The public key of these bytes as ``suite`` takes it.
+
+        Raises:
+            InvalidParameterError: if they are none that makes secrets.
+        """
+
+
+class X25519(Kem):
+    """DHKEM(X25519, HKDF-SHA256)."""
+
+    name = "x25519"
+    id = 0x0020
+    enc_length = public_length = 32
+    member = "X25519"
+
+    def generate(self) -> Parts:
+        """One key."""
+        return (X25519PrivateKey.generate(),)
+
+    def private_key(self, parts: Parts) -> Any:
+        """The only part."""
+        if len(parts) != 1 or not isinstance(parts[0], X25519PrivateKey):
+            raise ValueError
+        return parts[0]
+
+    def public_key(self, data: bytes) -> Any:
+        """A point of the curve; not one of those with which every secret is zero."""
+        try:
+            point = X25519PublicKey.from_public_bytes(data)
+            X25519PrivateKey.generate().exchange(point)
+        except ValueError:
+            raise _no_key(self) from None
+        return point
+
+
+class HybridX25519(Kem):
+    """MLKEM768-X25519 (draft-ietf-hpke-pq): a quantum computer that breaks X25519 alone opens nothing."""
+
+    name = "mlkem768-x25519"
+    id = 0x647A
+    enc_length = 1120
+    public_length = 1216
+    member = "MLKEM768_X25519"
+
+    def generate(self) -> Parts:
+        """One key of each."""
+        self.suite()
+        from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
+
+        return MLKEM768PrivateKey.generate(), X25519PrivateKey.generate()
+
+    def private_key(self, parts: Parts) -> Any:
+        """Both parts."""
+        self.suite()
+        try:
+            return hpke_library().MLKEM768X25519PrivateKey(*parts)
+        except TypeError:
+            raise ValueError from None
+
+    def public_key(self, data: bytes) -> Any:
+        """That of ML-KEM-768 first, then the point of the curve."""
+        self.suite()
+        from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PublicKey
+
+        curve = self.public_length - X25519.public_length
+        try:
+            lattice = MLKEM768PublicKey.from_public_bytes(data[:curve])
+        except ValueError:
+            raise _no_key(self) from None
+        return hpke_library().MLKEM768X25519PublicKey(lattice, X25519().public_key(data[curve:]))
+
+
+def _no_key(kem: Kem) -> InvalidParameterError:
+    return InvalidParameterError(f"public_key must be one of {kem.name}; it is something else.")
+
+
+KEMS: dict[str, Kem] = {kem.name: kem for kem in (X25519(), HybridX25519())}
+
+
+def kem_of(config: HpkeConfig) -> Kem:
+    """The mechanism of a key.
+
+    Raises:
+        InvalidParameterError: if it, or another of the key's algorithms, is not known here.
+    """
+    kem = next((kem for kem in KEMS.values() if kem.id == config.kem), None)
+    if kem is None or (config.kdf, config.aead) != (KDF_ID, AEAD_ID):
+        numbers = f"{config.kem:#06x}, {config.kdf:#06x}, {config.aead:#06x}"
+        raise invalid(
+            f"of kem {' or '.join(f'{kem.id:#06x}' for kem in KEMS.values())}, kdf {KDF_ID:#06x} and aead "
+            f"{AEAD_ID:#06x}",
+            config=numbers,
+        )
+    return kem

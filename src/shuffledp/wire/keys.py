@@ -1,0 +1,284 @@
+"""Keys of the two parties: the analyzer's, which reports are sealed to, and the shuffler's, which signs batches.
+
+A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of a key, and since and until when
+it is used, is a `PublishedKey`.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
+from shuffledp.core.instants import instant, written
+from shuffledp.core.validate import invalid, one_of
+from shuffledp.wire.grammar import BatchManifest, HpkeConfig, SignedManifest
+from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, Kem, Parts, kem_of
+
+_FINGERPRINT_BYTES = 10
+_BATCH_CONTEXT = b"shuffledp-1 batch"
+_END = "-----END PRIVATE KEY-----\n"
+
+
+class Role(StrEnum):
+    """Whose key it is."""
+
+    ANALYZER = "analyzer"
+    SHUFFLER = "shuffler"
+
+
+class KeyState(StrEnum):
+    """What a key is good for at some time: nothing yet, everything, or nothing new."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    EXPIRED = "expired"
+
+
+class PrivateKey(ABC):
+    """Base of both kinds of private keys; ``repr`` shows the fingerprint of the public part alone."""
+
+    __slots__ = ()
+    role: ClassVar[Role]
+
+    @property
+    @abstractmethod
+    def public(self) -> bytes:
+        """What is public of it, as `PublishedKey` holds it."""
+
+    @abstractmethod
+    def to_pem(self) -> str:
+        """The key as PKCS#8 in PEM, not encrypted: whoever reads it has the key."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {fingerprint(self.role, self.public)}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} must be written by to_pem, and nothing else.")
+
+
+class AnalyzerKey(PrivateKey):
+    """A key that opens reports.
+
+    Its config id is a digest of its public key, so that it need not be kept beside it.
+    """
+
+    __slots__ = ("_parts", "config", "kem", "private_key")
+    role = Role.ANALYZER
+
+    def __init__(self, kem: Kem, parts: Parts) -> None:
+        self.kem, self._parts, self.private_key = kem, parts, kem.private_key(parts)
+        public = b"".join([part.public_key().public_bytes_raw() for part in parts])
+        self.config = HpkeConfig(hashlib.sha256(public).digest()[0], kem.id, KDF_ID, AEAD_ID, public)
+
+    @classmethod
+    def generate(cls, kem: str = "x25519", *, other_than: Collection[int] = ()) -> Self:
+        """A new key, by the system's randomness, with another config id than these.
+
+        Raises:
+            InvalidParameterError: for an unknown ``kem``, or one that the installed ``cryptography`` does not have.
+        """
+        one_of(KEMS, kem=kem)
+        while (key := cls(KEMS[kem], KEMS[kem].generate())).config.id in other_than:
+            pass
+        return key
+
+    @property
+    def public(self) -> bytes:
+        """The encoded `HpkeConfig`."""
+        return self.config.encode()
+
+    def to_pem(self) -> str:
+        """One block, or of a hybrid key one for each part."""
+        return "".join(map(_pem, self._parts))
+
+
+class ShufflerKey(PrivateKey):
+    """An Ed25519 key (RFC 8032) that signs batches."""
+
+    __slots__ = ("_private",)
+    role = Role.SHUFFLER
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+
+    @classmethod
+    def generate(cls) -> Self:
+        """A new key, by the system's randomness."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @property
+    def public(self) -> bytes:
+        """The 32 bytes of the public key."""
+        return self._private.public_key().public_bytes_raw()
+
+    def to_pem(self) -> str:
+        """One block."""
+        return _pem(self._private)
+
+    def sign(self, manifest: BatchManifest) -> SignedManifest:
+        """The manifest with this key's signature."""
+        return SignedManifest(manifest, self.signature(_BATCH_CONTEXT + manifest.encode()))
+
+    def signature(self, message: bytes) -> bytes:
+        """The signature of a message, which begins with a context of its own."""
+        return self._private.sign(message)
+
+
+def verify(signed: SignedManifest, keys: Iterable[bytes]) -> BatchManifest:
+    """The manifest, if one of these public keys has signed it.
+
+    Raises:
+        RemoteProtocolError: if none has.
+    """
+    if is_signed_by(keys, signed.signature, _BATCH_CONTEXT + signed.manifest.encode()):
+        return signed.manifest
+    raise RemoteProtocolError("a batch must be signed by the shuffler of its collection; it is signed by nobody known.")
+
+
+def is_signed_by(keys: Iterable[bytes], signature: bytes, message: bytes) -> bool:
+    """Whether one of these public Ed25519 keys has signed a message."""
+    for key in keys:
+        with suppress(InvalidSignature):
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+            return True
+    return False
+
+
+def from_pem(text: str) -> AnalyzerKey | ShufflerKey:
+    """The key that ``to_pem`` wrote; its algorithm says whose it is.
+
+    Raises:
+        InvalidParameterError: for anything else; the message shows none of it.
+    """
+    blocks = [block + _END for block in text.replace("\r\n", "\n").split(_END)[:-1]]
+    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        parts = tuple(serialization.load_pem_private_key(block.encode(), password=None) for block in blocks)
+        if len(parts) == 1 and isinstance(parts[0], Ed25519PrivateKey):
+            return ShufflerKey(parts[0])
+        return AnalyzerKey(KEMS["x25519" if len(parts) == 1 else "mlkem768-x25519"], parts)
+    raise InvalidParameterError(
+        "a key file must hold a private key in PEM (PKCS#8, not encrypted) as `shuffledp keys new` writes it; it holds "
+        "something else."
+    )
+
+
+def _pem(key: Any) -> str:
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return str(key.private_bytes(encoding, form, serialization.NoEncryption()), "ascii")
+
+
+def fingerprint(role: Role, public: bytes) -> str:
+    """80 bits of SHA-256 of what is public of a key, for people to compare: ``3f2a 9c01 77be 04d2 1a5c``."""
+    digest = hashlib.sha256(f"shuffledp {role.value} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
+    return digest.hex(" ", 2)
+
+
+def in_text(data: bytes) -> str:
+    """Bytes as files hold them: base64url (RFC 4648, section 5) without padding."""
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def from_text(text: str, *, name: str) -> bytes:
+    """The bytes that ``in_text`` wrote; refused otherwise, and where there would be another text for them."""
+    try:
+        data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        if in_text(data) == text:
+            return data
+    except (ValueError, TypeError):
+        pass
+    raise InvalidParameterError(f"{name} must be in base64url without padding; got something else.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedKey(Described):
+    """What is public of a key: the file beside the private one, which goes into collections.
+
+    A key is used from ``active_from`` until ``expires``, both in UTC; afterwards it still opens what was sealed, or
+    verifies what was signed, before.
+
+    Args:
+        role: whose it is.
+        key: the encoded `HpkeConfig` of an analyzer, or the Ed25519 key of a shuffler, in base64url.
+        active_from: as `shuffledp.core.instants` writes it.
+        expires: the same, after ``active_from``; None if no successor is named.
+        successors: the keys that may follow it, in their order, in base64url.
+    """
+
+    title: ClassVar[str] = "a public key"
+    role: Role
+    key: str
+    active_from: str
+    expires: str | None = None
+    successors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, texts in {"key": (self.key,), "successors": self.successors}.items():
+            for text in texts:
+                check_public(self.role, from_text(text, name=name), name=name)
+        told_apart = {data[0] if self.role is Role.ANALYZER else data for data in self.several}  # by config id
+        if len(told_apart) != 1 + len(self.successors):
+            raise InvalidParameterError("successors must be other keys, with config ids of their own; one is not.")
+        begins = instant(active_from=self.active_from)
+        if self.expires is not None and instant(expires=self.expires) <= begins:
+            raise invalid(f"after active_from={self.active_from}", expires=self.expires)
+
+    @property
+    def public(self) -> bytes:
+        """The key itself."""
+        return from_text(self.key, name="key")
+
+    @property
+    def several(self) -> tuple[bytes, ...]:
+        """The key and its successors."""
+        return tuple(from_text(text, name="key") for text in (self.key, *self.successors))
+
+    @property
+    def fingerprint(self) -> str:
+        """As `fingerprint`."""
+        return fingerprint(self.role, self.public)
+
+    @property
+    def kem(self) -> str:
+        """How reports are sealed to it; "" for the key of a shuffler."""
+        return kem_of(HpkeConfig.decode(self.public)).name if self.role is Role.ANALYZER else ""
+
+    def state(self, now: datetime) -> KeyState:
+        """What the key is good for at this time, which has a time zone."""
+        if now < instant(active_from=self.active_from):
+            return KeyState.PENDING
+        return KeyState.ACTIVE if self.expires is None or now < instant(expires=self.expires) else KeyState.EXPIRED
+
+    def followed_by(self, successor: "PublishedKey", *, overlap: timedelta) -> Self:
+        """This key where its successor is known: it expires when both have been active for this long.
+
+        Raises:
+            InvalidParameterError: if the other is no possible successor, or active before this one.
+        """
+        if successor.role is not self.role:
+            raise invalid(f"a key of the {self.role.value}", successor=f"one of the {successor.role.value}")
+        ends = instant(active_from=successor.active_from) + overlap
+        named = (successor.key, *(key for key in self.successors if key != successor.key))
+        return replace(self, expires=written(ends), successors=named)
+
+
+def check_public(role: Role, data: bytes, *, name: str) -> None:
+    """Raise `InvalidParameterError` for what is no public key of this role."""
+    try:
+        if role is Role.SHUFFLER:
+            Ed25519PublicKey.from_public_bytes(data)
+            return
+        config = HpkeConfig.decode(data)
+    except (ValueError, MalformedMessageError):
+        raise InvalidParameterError(f"{name} must be a public key of the {role.value}; it is something else.") from None
+    kem_of(config).public_key(config.public_key)

@@ -1,0 +1,1 @@
+"""Analyzers, over made-up batches and enumerated laws."""

@@ -1,0 +1,126 @@
+"""`shuffledp collect new` and `show`: what people are invited to, and what it will guarantee."""
+
+import json
+
+import pytest
+
+from cli.running import refused, shuffledp, write_task
+from shuffledp.files.key_files import read_public
+from shuffledp.survey import Collection
+from shuffledp.wire.keys import in_text
+
+PARTIES = ("--shuffler", "https://mixer.example", "--analyzer", "https://office.example")
+KEYS = ("--shuffler-key", "mixer.pem.pub", "--analyzer-key", "office.pem")
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    for role, file in (("shuffler", "mixer.pem"), ("analyzer", "office.pem")):
+        assert shuffledp("keys", "new", "--role", role, "--output", folder / file).code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, keys):
+    monkeypatch.chdir(tmp_path)
+    for file in keys.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    write_task(tmp_path, release={"minimum_batch": 500}, people={"fakes": 20})
+    return tmp_path
+
+
+def new(*options, output="survey.collection"):
+    return shuffledp("collect", "new", "task.toml", *PARTIES, *KEYS, *options, "--output", output)
+
+
+def test_a_collection_is_written_and_shown_with_its_promise_parties_and_dates(folder):
+    made, shown = new("--closes", "9000-12-01"), shuffledp("collect", "show", "survey.collection")
+    collection = Collection.read(folder / "survey.collection")
+    assert made.out.startswith(shown.out)
+    assert made.out.endswith("Written: survey.collection. Send it to both parties and to all who answer.\n")
+    first = next(line for line in shown.out.splitlines() if not line.startswith("WARNING"))
+    assert first.startswith("risk survey   epsilon <= 0.5")
+    assert "from 500 reports on" in first
+    mixer, office = (read_public(folder / file).fingerprint for file in ("mixer.pem", "office.pem"))
+    assert f"https://mixer.example, key {mixer}\n" in shown.out
+    assert f"https://office.example, key {office}\n" in shown.out
+    assert "cheated (No, Yes; k-rr, epsilon0 = 2)" in shown.out
+    assert "Closes                9000-12-01 23:59:59 UTC" in shown.out
+    assert "when it closes, if there are 500 reports or more" in shown.out
+    assert in_text(collection.id) in shown.out
+
+
+def test_that_nobody_checks_who_answers_is_said_first_and_the_parties_are_named_in_the_promise(folder):
+    new("--closes", "9000-12-01")
+    shown = shuffledp("collect", "show", "survey.collection", "-v").out
+    assert shown.startswith("WARNING: This holds only as long as nobody sends more reports than one")
+    assert (
+        "the analyst (https://office.example) does not work together with the shuffler (https://mixer.example)" in shown
+    )
+    assert "at most 20 of the 500 reports are by fake senders" in shown
+
+
+def test_json_holds_the_file_its_id_and_the_statements_of_the_smallest_batch(folder):
+    made = new("--closes", "9000-12-01", "--every", 600, "--opens", "2026-01-01", "--json").json
+    assert made["collection"] == json.loads((folder / "survey.collection").read_text())
+    assert made["collection_id"] == in_text(Collection.read(folder / "survey.collection").id)
+    planned = shuffledp("plan", "task.toml", "--users", 500, "--json").json["statements"]
+    assert [each["guarantee"] for each in made["statements"]] == [each["guarantee"] for each in planned]
+    assert all("one-answer" in each["trust"] for each in made["statements"])
+    assert (
+        "whenever there are 600, and the rest when it closes" in shuffledp("collect", "show", "survey.collection").out
+    )
+
+
+def test_the_same_task_twice_is_two_collections(folder):
+    first = new("--closes", "9000-12-01", "--json").json["collection_id"]
+    assert "must be a file that does not exist yet" in new("--closes", "9000-12-01").err
+    assert new("--closes", "9000-12-01", "--force", "--json").json["collection_id"] != first
+    (folder / "notes.txt").write_text("mine")
+    assert new("--closes", "9000-12-01", "--force", output="notes.txt").code == 2
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_reports_that_stay_near_their_senders_have_a_promise_only_where_people_are_known(folder):
+    near = {"public": ["x"], "groups": {"columns": ["x"], "radius": 1.0}, "shuffler": {"kind": "mallows", "alpha": 1.0}}
+    write_task(folder, release={"minimum_batch": 500}, **near)
+    shown = new("--closes", "9000-12-01").out
+    assert "says it of people like them" in shown
+    assert shown.startswith("WARNING: Whatever will be promised holds only as long as nobody sends more reports")
+    assert "epsilon <=" not in shown
+    refusal = new("--closes", "9000-12-01", "--every", 600, output="often.collection").err
+    assert "--every must be absent where reports stay near an order" in refusal
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "words"),
+    [
+        ({}, ["--closes", "2020-01-01"], "--closes must be after"),
+        ({}, ["--closes", "soon"], "--closes must be a date in UTC"),
+        ({}, ["--closes", "9000-12-01", "--every", 499], "--every must be at least minimum_batch=500"),
+        ({}, ["--closes", "9000-12-01", "--shuffler", "http://mixer.example"], "url must be an https address"),
+        ({}, ["--closes", "9000-12-01", "--shuffler-key", "office.pem"], "--shuffler-key must be the shuffler's"),
+        ({}, ["--closes", "9000-12-01", "--analyzer-key", "absent"], "a public key file must be readable"),
+        ({"shuffler": {"kind": "none"}}, ["--closes", "9000-12-01"], "nothing would be shuffled"),
+        ({"by": "place"}, ["--closes", "9000-12-01"], "without by or weight: no service shuffles inside strata yet"),
+        (
+            {"shuffler": {"kind": "network", "graph": "random-regular:8"}},
+            ["--closes", "9000-12-01"],
+            "walks along a graph have no service yet",
+        ),
+    ],
+)
+def test_what_has_no_service_or_no_key_or_no_time_left_is_refused(folder, changes, options, words):
+    write_task(folder, **{"release": {"minimum_batch": 500}} | changes)
+    result = new(*options)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert not (folder / "survey.collection").exists()
+
+
+def test_a_collection_that_somebody_changed_is_refused(folder):
+    new("--closes", "9000-12-01")
+    file = folder / "survey.collection"
+    file.write_text(file.read_text().replace('"opens"', ' "opens"'))
+    assert "to the byte" in refused(2, "collect", "show", file)

@@ -1,0 +1,58 @@
+"""The commands that ask the shuffler about a collection: how it stands, and to close it."""
+
+import json
+
+import httpx
+import pytest
+
+from cli.running import refused, shuffledp
+from service.devices import SHUFFLER_KEY, Shuffler, collection_of
+from shuffledp.service import client
+from shuffledp.survey import Collection
+from shuffledp.wire.closing import CloseRequest
+from shuffledp.wire.keys import AnalyzerKey
+
+
+@pytest.fixture
+def shuffler(tmp_path, monkeypatch):
+    """One that says that a collection is open, with fewer reports than its minimum."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "survey.collection").write_bytes(collection_of().canonical)
+    said = httpx.Response(200, content=json.dumps({"phase": "open", "at_least_minimum": False}).ljust(80).encode())
+    shuffler = Shuffler(*[said] * 9)
+    monkeypatch.setattr(client, "new_client", lambda **_: shuffler.client())
+    return shuffler
+
+
+def test_the_status_says_whether_enough_have_answered_and_not_how_many(shuffler):
+    assert shuffledp("collect", "status", "survey.collection").out.splitlines()[:2] == [
+        "survey: open.",
+        "Fewer than 2 reports wait to be shuffled. It closes at "
+        + collection_of().closes.replace("T", " ").replace("Z", " UTC."),
+    ]
+    assert str(shuffler.requests[0].url).startswith("https://mixer.example/collections/")
+    found = json.loads(shuffledp("collect", "status", "survey.collection", "--json").out)
+    assert (found["phase"], found["at_least_minimum"]) == ("open", False)
+
+
+def test_only_the_shufflers_key_asks_to_close(shuffler, tmp_path):
+    for name, key in (("shuffler.key", SHUFFLER_KEY), ("analyzer.key", AnalyzerKey.generate())):
+        (tmp_path / name).touch(mode=0o600)
+        (tmp_path / name).write_text(key.to_pem())
+    assert shuffledp("collect", "close", "survey.collection", "--key", "shuffler.key").code == 0
+    asked = CloseRequest.decode(shuffler.bodies[0])
+    assert asked.collection_id == Collection.read("survey.collection").id
+    assert shuffler.requests[0].url.path.endswith("/close")
+    said = refused(2, "collect", "close", "survey.collection", "--key", "analyzer.key")
+    assert "--key must be the shuffler's" in said
+
+
+def test_an_answer_that_says_nothing_of_a_collection_is_refused(shuffler):
+    shuffler.answers[:] = [httpx.Response(200, content=b"hello")]
+    assert "must say how a collection stands" in refused(2, "collect", "status", "survey.collection")
+
+
+def test_where_nobody_answers_it_is_said(shuffler, monkeypatch):
+    monkeypatch.setattr("shuffledp.cli.collect_command._PATIENCE", 0.01)
+    shuffler.answers[:] = [httpx.ConnectError("")] * 50
+    assert "https://mixer.example must answer; got: no answer" in refused(2, "collect", "status", "survey.collection")

@@ -1,0 +1,34 @@
+"""The protocol page names all that goes over the wire: addresses, problems, errors and media types."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shuffledp.service.batches import Phase
+from shuffledp.service.http_messages import Problem
+from shuffledp.wire import closing, grammar
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+
+
+def test_the_page_lists_every_problem_with_its_status():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", PAGE[PAGE.index("## HTTP") :], flags=re.MULTILINE)
+    assert [(int(status), name) for status, name in rows] == [problem.value for problem in Problem]
+
+
+def test_the_page_lists_every_error_of_a_report_with_its_number():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", PAGE[: PAGE.index("## HTTP")], flags=re.MULTILINE)
+    assert [(int(number), name) for number, name in rows] == [
+        (error.value, error.name.lower()) for error in grammar.ReportError
+    ]
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_the_page_names_every_phase(phase):
+    assert f"`{phase}`" in PAGE
+
+
+def test_the_page_names_every_media_type():
+    types = {value for module in (grammar, closing) for name, value in vars(module).items() if name.endswith("_TYPE")}
+    assert types == set(re.findall(r"`(application/vnd\.shuffledp\.[\w-]+)`", PAGE))

@@ -1,0 +1,104 @@
+"""Pictures of estimates: axes that fit the data, and rows in an order that says something."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.documents.drawing import NARROW, WIDE
+from shuffledp.documents.epsilon_charts import rounds_chart
+from shuffledp.documents.estimate_charts import estimates_chart
+from shuffledp.documents.place_charts import PlacesDrawn, place_charts
+from shuffledp.documents.words import Scale
+
+
+def drawn(shares, *, error=0.01, names=None, width=WIDE):
+    """The axes of a picture of shares."""
+    shares = np.array(shares, dtype=float)
+    names = names or tuple("abcdefghijklmnopqrstuvwxyz"[: len(shares)])
+    estimate = Estimate(
+        statistic="frequency",
+        target=names,
+        estimate=shares,
+        standard_error=np.full(len(shares), error),
+        num_reports=100,
+    )
+    return estimates_chart(estimate, Scale.of(estimate), "answer").draw(width).axes[0]
+
+
+def names_in(axes):
+    """The names from top to bottom."""
+    texts = [each.get_text() for each in axes.texts]
+    return [text for text in texts if not text.endswith("%")]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_axis_ends_at_round_numbers_near_the_intervals(width):
+    low, high = drawn([0.12, 0.125, 0.13], error=0.002, width=width).get_xlim()
+    assert 10 <= low <= 11.61
+    assert 13.39 <= high <= 15
+    assert (round(2 * low), round(2 * high)) == pytest.approx((2 * low, 2 * high))
+
+
+def test_the_axis_of_shares_goes_beyond_their_range_only_where_an_interval_does():
+    assert drawn([0.005, 0.995], error=0.001).get_xlim() == (0, 100)
+    low, high = drawn([0.005, 0.6], error=0.01).get_xlim()
+    assert -3 < low < 100 * (0.005 - 1.96 * 0.01)
+    assert high < 100
+    shaded = [drawn(shares, error=0.01).patches for shares in ([0.005, 0.6], [0.3, 0.6])]
+    assert [len(each) for each in shaded] == [1, 0]
+
+
+def test_answers_without_an_order_are_sorted_by_size_and_missing_ones_come_last():
+    assert names_in(drawn([0.2, 0.5, 0.3])) == ["b", "c", "a"]
+    axes = drawn([0.1, 0.3, 0.6], names=("rarely", "often", "(missing)"))
+    assert names_in(axes) == ["often", "rarely", "(missing)"]
+
+
+@pytest.mark.parametrize("names", [("0", "1", "2"), ("18-29", "30 to 64", "65+", "(missing)"), ("[0, 10)", "[10, 20)")])
+def test_answers_that_numbers_order_stay_in_their_order(names):
+    assert names_in(drawn(np.linspace(0.2, 0.3, len(names)), names=names)) == list(names)
+
+
+@pytest.mark.parametrize("names", [("48-02510", "48-02102", "48-02101"), ("1 mile", "3 miles", "2 miles")])
+def test_numbers_that_do_not_ascend_are_no_order(names):
+    assert names_in(drawn([0.2, 0.3, 0.4], names=names)) == list(names[::-1])
+
+
+def places(*, widening):
+    return PlacesDrawn(
+        name="sick: Yes",
+        measure="share of people",
+        where=tuple({"town": name} for name in "abc"),
+        estimate=np.array([10.0, 30.0, 20.0]),
+        margin=np.full(3, widening),
+        unshuffled=np.ones(3),
+        overall=20.0,
+        people=np.array([5, 6, 7]),
+        unit="%",
+        bounds=(0.0, 100.0),
+        level="95%",
+    )
+
+
+def test_places_are_sorted_by_their_estimates():
+    (chart,) = place_charts(places(widening=1.2))
+    assert names_in(chart.draw(WIDE).axes[0]) == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize(("widening", "lines"), [(1.2, 2), (1.01, 1)])
+def test_intervals_without_shuffling_are_drawn_only_where_they_differ(widening, lines):
+    (chart,) = place_charts(places(widening=widening))
+    axes = chart.draw(WIDE).axes[0]
+    assert len(axes.collections) == lines
+    assert ("without shuffling" in chart.caption) == (lines == 2)
+
+
+def test_nothing_joins_numbers_of_rounds_between_which_nothing_was_computed():
+    rows = [SimpleNamespace(rounds=rounds, epsilon=1 / rounds, messages=float(rounds)) for rounds in (2, 30, 100)]
+    plan = SimpleNamespace(by_rounds=rows, own=rows[1], uniform=0.01, rounds=30, fewest_rounds=None, num_parts=1)
+    axes = rounds_chart(plan, epsilon0=1.0, withdrawn=False).draw(WIDE).axes[0]
+    dots = next(line for line in axes.lines if len(line.get_xdata()) == 3)
+    assert list(dots.get_xdata()) == [2, 30, 100]
+    assert dots.get_linestyle() == "None"

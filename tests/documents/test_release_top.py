@@ -1,0 +1,168 @@
+"""The top of a release's page: results beside the promise, who released them and when, and a sentence to quote."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from documents.outcomes import make_outcome
+from documents.reading import Page
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.statement_terms import Trust
+from shuffledp.documents import release_document
+from shuffledp.documents.document import Document, Role, Text
+from shuffledp.documents.page import page_of, write_page
+from shuffledp.documents.release_document import column_document, joint_document
+from shuffledp.documents.result_document import quote_of, results_of
+from shuffledp.survey import Outcome, Task
+from shuffledp.testing import SeededSource
+
+DAY, MOST_WORDS = "2026-02-03", 900
+RELEASE = {"delta": 1e-6, "contact": "Office <b>, ask@example.org"}
+
+
+def quote(outcome, **about):
+    named = [(outcome.column.value, outcome.release)]
+    return quote_of(named, outcome.statements[0], day=DAY, **{"contact": None} | about)
+
+
+@pytest.fixture(scope="module")
+def yes_no():
+    return make_outcome([0] * 9000 + [1] * 1000, numbers=SeededSource(1), release=RELEASE)
+
+
+@pytest.fixture(scope="module")
+def read(yes_no, tmp_path_factory):
+    """The page, less its pictures."""
+    folder = tmp_path_factory.mktemp("top")
+    write_page(column_document(yes_no, day=DAY), folder, "release.html", figures=False)
+    return Page.read((folder / "release.html").read_text(encoding="utf-8"))
+
+
+def test_a_survey_of_one_question_takes_at_most_900_words(page):
+    assert 600 < Page.read(page).num_words <= MOST_WORDS
+
+
+def test_the_whole_statement_and_each_hypothesis_stand_on_the_page(yes_no, read):
+    first = yes_no.statements[0]
+    assert str(first) in read.text
+    assert all(each.requirement in read.text and each.value in read.text for each in first.basis.hypotheses)
+
+
+def test_the_page_says_when_and_by_whom_it_was_released(read):
+    assert f"Released on {DAY} by Office <b>, ask@example.org." in read.text
+
+
+def test_results_stand_beside_the_promise_before_everything_else(yes_no, read):
+    estimate = yes_no.release.estimate
+    first = read.all("section")[0].text
+    for answer, share in zip(estimate.target, estimate.estimate, strict=True):
+        assert f"{answer}{100 * share:.2f}%" in first
+    assert "epsilon, at most" in first
+    assert "theorem" not in read.text.split("Why it holds")[0]
+
+
+def test_the_sentence_to_quote_has_the_results_the_promise_the_people_and_the_day(yes_no):
+    no, yes = (f"{100 * share:.2f}%" for share in yes_no.release.estimate.estimate)
+    low, high = (f"{100 * ends[0]:.2f}%" for ends in (yes_no.release.estimate.lower, yes_no.release.estimate.upper))
+    said = quote(yes_no, contact="Office")
+    assert said.startswith(f'Among 10,000 people, {no} ({low} to {high}) answered "No" and {yes} (')
+    assert re.search(
+        r'\) "Yes" to cheated, estimated with 95% intervals and released by k-rr and a uniform shuffle '
+        r"with differential privacy of epsilon 0\.0870\d and delta 1e-06 under the stated conditions "
+        r"\(Office, 2026-02-03\)\.$",
+        said,
+    )
+
+
+def test_the_most_frequent_of_many_answers_are_quoted():
+    outcome = make_outcome([3] * 600 + [1] * 300 + [0] * 100, epsilon0=8.0, categories=tuple("abcde"))
+    assert re.search(
+        r' answered "d", [^a-z]*to[^a-z]* "b" and [^a-z]*to[^a-z]* "." to cheated, the most', quote(outcome)
+    )
+    assert "the most frequent of 5 answers, estimated" in quote(outcome)
+    (results,) = results_of([("", outcome.release)])
+    assert [row[0] for row in results.rows][:2] == ["d", "b"]
+    assert results.rest == "and 1 more below"
+
+
+def test_a_mean_and_several_coordinates_are_quoted():
+    ages = {"kind": "laplace-mean", "epsilon0": 2.0, "lower": 0, "upper": 120}
+    mean = make_outcome([30.0] * 100, value="age", randomizer=ages)
+    assert re.match(
+        r"Among 100 people, the mean of age is [\d.]+ \([\d.]+ to [\d.]+\), estimated with 95%", quote(mean)
+    )
+    vectors = np.eye(3)[[0, 1, 2] * 40]
+    vector = make_outcome(vectors, randomizer={"kind": "priv-unit", "epsilon0": 4.0, "dimension": 3})
+    assert "the mean of cheated was estimated in 3 coordinates" in quote(vector)
+
+
+def test_senders_who_may_be_fake_are_named_in_the_quote():
+    outcome = make_outcome([0, 1] * 100, people={"fakes": 20}, release={"delta": 1e-6, "minimum_batch": 50})
+    assert quote(outcome).startswith("Among 200 people, of whom up to 20 may be fake, ")
+
+
+def test_nothing_is_quoted_of_a_trial_run():
+    outcome = make_outcome([0, 1] * 50, source=SeededSource(1))
+    assert quote(outcome) == ""
+    document = column_document(outcome, day=DAY)
+    assert (document.quote, document.byline) == ("", f"Made on {DAY}.")
+
+
+def test_a_release_that_promises_nothing_is_not_quoted_as_private(yes_no):
+    statement = yes_no.statements[0]
+    nothing = replace(statement, guarantee=statement.guarantee.nothing())
+    said = quote_of([("cheated", yes_no.release)], nothing, day=DAY, contact=None)
+    assert "without a promise of privacy" in said
+    assert "epsilon" not in said
+
+
+def test_estimates_of_every_question_come_before_any_theorem(tmp_path):
+    block = {"randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}}
+    names = ("smokes", "drinks", "walks", "reads")
+    task = Task.from_dict(
+        {"name": "habits", "value": [{"column": each, **block} for each in names], "release": RELEASE}
+    )
+    outcome: Outcome = task.run({each: ["No", "Yes"] * 100 for each in names})
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), day=DAY)
+    write_page(document, tmp_path, "page.html", figures=False)
+    page = Page.read((tmp_path / "page.html").read_text(encoding="utf-8"))
+    where = [page.text.index("200 reports, randomized by k-rr with epsilon0 = 1."), page.text.index("By the theorem")]
+    assert where == sorted(where)
+    assert [each.text for each in page.all("h2")][:6] == ["In short", *names, "Meaning"]
+    assert "; and 1 further question, estimated with" in document.quote
+    assert f"({RELEASE['contact']}, {DAY})." in document.quote
+
+
+def test_a_danger_is_said_once_and_before_everything_else():
+    graph = sdp.Graph.random_regular(8, 100, SeededSource(1))
+    pipeline = sdp.Pipeline(
+        randomizer=sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2),
+        shuffler=sdp.RandomWalkShuffler(graph=graph, num_rounds=20),
+        analyzer=sdp.FrequencyAnalyzer(),
+    )
+    document = release_document.release_top(pipeline.run([0, 1] * 50, delta=1e-3))
+    said = f"This holds only as long as {Trust.FIRST_ROUND.text}."
+    assert document.dangers == (Text(said, Role.DANGER),)
+    page = Page.read(page_of(document).decode())
+    assert page.text.count(said) == 1
+    assert page.all("section")[0].text.split("Beware. ")[1].startswith(said)
+
+
+def test_the_day_is_that_of_the_clock_in_utc():
+    before = datetime.now(UTC).date().isoformat()
+    assert before <= release_document._today() <= datetime.now(UTC).date().isoformat()
+
+
+def test_a_contact_is_one_line_and_tasks_without_one_keep_their_digests():
+    plain = make_outcome([0, 1]).column
+    assert "contact" not in plain.to_dict()["release"]
+    named = replace(plain, release=replace(plain.release, contact="Office"))
+    assert named.to_dict()["release"]["contact"] == "Office"
+    assert named.sha256 != plain.sha256
+    for wrong in ("", "two\nlines"):
+        with pytest.raises(InvalidParameterError, match="contact must be text that is not empty, in one line"):
+            replace(plain.release, contact=wrong)

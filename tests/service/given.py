@@ -1,0 +1,73 @@
+"""Collections to be served: a plain one, one of two columns, and one near a reference order."""
+
+from datetime import UTC, datetime, timedelta
+
+from shuffledp.core.instants import written
+from shuffledp.survey import Task
+from shuffledp.survey.collection import Collection, Service
+from shuffledp.wire.keys import AnalyzerKey, PublishedKey, Role, ShufflerKey, in_text
+
+YES_NO = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
+
+
+def task(**further):
+    return Task.from_dict(
+        {"name": "survey", "value": "smokes", "randomizer": YES_NO, "release": {"delta": 1e-6, "minimum_batch": 10}}
+        | further
+    )
+
+
+def task_of_two(**further):
+    blocks = [{"column": name, "randomizer": YES_NO} for name in ("smokes", "drinks")]
+    release = {"delta": 1e-6, "minimum_batch": 10}
+    return Task.from_dict({"name": "survey", "value": blocks, "release": release} | further)
+
+
+def task_near_an_order(**groups):
+    return task(
+        public=["place", "age"],
+        shuffler={"kind": "mallows", "concentration": 0.5},
+        groups=groups or {"column": "place"},
+    )
+
+
+class Parties:
+    """The keys of both parties, where they are, and a collection of theirs."""
+
+    def __init__(
+        self,
+        asked=None,
+        *,
+        shuffler="https://mixer.example",
+        analyzer="https://office.example",
+        successor=None,
+        **further,
+    ):
+        self.now = datetime.now(UTC)
+        self.shuffler_key, self.analyzer_key, self.successor = ShufflerKey.generate(), AnalyzerKey.generate(), successor
+        given = {"opens": written(self.now - timedelta(days=1)), "closes": written(self.now + timedelta(days=1))}
+        self.collection = Collection.new(
+            asked or task(),
+            shuffler=Service(url=shuffler, key=self.published(self.shuffler_key)),
+            analyzer=Service(url=analyzer, key=self._of_analyzer()),
+            now=self.now,
+            **given | further,
+        )
+
+    @classmethod
+    def with_successor(cls, asked=None, **further):
+        """The analyzer's key expires in half a day, and its successor is named."""
+        return cls(asked, successor=AnalyzerKey.generate(), **further)
+
+    def _of_analyzer(self):
+        if self.successor is None:
+            return self.published(self.analyzer_key)
+        if self.successor.config.id == self.analyzer_key.config.id:
+            self.analyzer_key = AnalyzerKey.generate(other_than=[self.successor.config.id])
+        expires = written(self.now + timedelta(hours=12))
+        return self.published(self.analyzer_key, expires=expires, successors=(in_text(self.successor.public),))
+
+    def published(self, key, **further):
+        since = written(self.now - timedelta(days=1))
+        role = Role.SHUFFLER if isinstance(key, ShufflerKey) else Role.ANALYZER
+        return PublishedKey(role=role, key=in_text(key.public), active_from=since, **further)
