@@ -1,5 +1,7 @@
 """What one person does, step by step; and everybody together does what the simulation does."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.randomness.sources import high_product
 from shuffledp.shufflers.relay_protocol import (
+    Envelope,
     HandedIn,
     Passed,
     ReportsReceived,
@@ -89,6 +92,40 @@ def test_a_report_stays_where_nothing_is_chosen():
     assert passed == (Passed(recipient=9, round=2, report="theirs"),)
 
 
+def holding(*reports, slots=(1, 2)):
+    state = start_relay(4, (1, 9), 2, reports[0], slots=slots)
+    state, _ = step(state, RoundStarted(round=1, choices=(None,), order=(0,)))
+    return step(state, ReportsReceived(round=1, reports=tuple(reports[1:])))[0]
+
+
+def test_an_envelope_goes_to_every_neighbor_and_those_who_find_no_place_wait():
+    state = holding("a", "b", "c", "d", "e")
+    event = RoundStarted(round=2, choices=(1, 1, None, 1, 1), order=(3, 2, 0, 4, 1))
+    state, envelopes = step(state, event)
+    assert envelopes == (
+        Envelope(recipient=1, round=2, places=(None, None)),
+        Envelope(recipient=9, round=2, places=("d", "a")),
+    )
+    assert state.held == ("b", "c", "e")
+
+
+def test_who_they_are_for_and_how_many_places_they_have_is_the_same_whatever_is_held():
+    shapes = set()
+    for reports, choices in ((("a",), (None,)), (("a",), (1,)), (("a", "b", "c"), (0, 0, 0)), (("a", "b"), (0, 1))):
+        event = RoundStarted(round=2, choices=choices, order=tuple(range(len(reports))))
+        _, envelopes = step(holding(*reports), event)
+        shapes.add(tuple((each.recipient, each.round, len(each.places)) for each in envelopes))
+    assert shapes == {((1, 2, 2), (9, 2, 2))}
+
+
+def test_who_waits_is_chosen_uniformly_if_the_order_is():
+    waited = []
+    for order in itertools.permutations(range(3)):
+        state, _ = step(holding("a", "b", "c"), RoundStarted(round=2, choices=(0, 0, 0), order=order))
+        waited += state.held
+    assert sorted(waited) == ["a", "a", "b", "b", "c", "c"]
+
+
 def test_a_message_that_comes_twice_is_held_twice_as_the_pages_say():
     state = start_relay(4, (1, 9), 2, "mine")
     state, _ = step(state, RoundStarted(round=1, choices=(None,)))
@@ -136,6 +173,12 @@ BAD = [
     ),
     (held("r"), SubmissionDue(order=(0, 1)), LocalProtocolError, "order must be a permutation of 1"),
     (held("r"), SubmissionDue(order=(0,), submissions=1), LocalProtocolError, "dummy must be given"),
+    (
+        start_relay(0, (1,), 1, "r", slots=(1,)),
+        RoundStarted(round=1, choices=(0,)),
+        LocalProtocolError,
+        "order must be a permutation of 1 places where there are slots",
+    ),
     (held("r"), "noise", InvalidParameterError, "event must be a RoundStarted"),
 ]
 
@@ -157,13 +200,15 @@ def test_who_has_nobody_to_pass_on_to_cannot_start():
     with pytest.raises(InvalidParameterError, match="neighbors must be one or more"):
         start_relay(0, (), 1, "r")
     assert start_relay(0, (), 0, "r").held == ("r",)
+    with pytest.raises(InvalidParameterError, match="slots must be one number for each of 2 rounds"):
+        start_relay(0, (1,), 2, "r", slots=(1,))
 
 
 def test_what_is_printed_shows_no_report_and_no_way_it_takes():
     started, due = RoundStarted(round=1, choices=(4711,)), SubmissionDue(order=(4711,))
     passed = Passed(recipient=4711, round=1, report="secret")
     received, handed_in = ReportsReceived(round=1, reports=("secret",)), HandedIn(submitter=1, reports=("secret",))
-    state = start_relay(0, (1, 2), 3, "secret")
-    printed = repr([started, due, passed, received, handed_in, state])
+    state, sealed = start_relay(0, (1, 2), 3, "secret"), Envelope(recipient=1, round=1, places=("secret", None))
+    printed = repr([sealed, started, due, passed, received, handed_in, state])
     assert "4711" not in printed
     assert "secret" not in printed

@@ -1,8 +1,8 @@
 """Laws of permutations and of positions: samplers, explicit laws of a few items, moments, bounds.
 
 Permutations: `mallows_sampling` (over `exact_draws`), `noisy_sort_sampling` with `spacing`; then `explicit`, `moments`
-and `preservation_laws`. Walks: `walk_sampling`, `walk_distributions`, `walk_loads`, `walk_sweeps`, `walk_likeness`,
-`walk_positions`.
+and `preservation_laws`. Walks: `walk_sampling` (over `link_slots`), `walk_distributions`, `walk_loads` (over
+`overlay_loads`), `walk_sweeps`, `walk_likeness`, `walk_positions`.
 
 ``w`` is a permutation of ranks near the identity: place k holds rank w[k]. Around a reference order it becomes the
 shuffle sigma*, ``sigma_star[order[k]] = order[w[k]]`` and ``released[j] = reports[sigma_star[j]]``.

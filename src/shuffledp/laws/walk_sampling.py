@@ -1,6 +1,6 @@
 """Walk sampling: the random walks of all reports along a graph, drawn at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -11,8 +11,10 @@ from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Integers
+from shuffledp.laws.link_slots import checked_slots, overfull, waiting
 from shuffledp.laws.walk_distributions import Round, Ways, graphs_of_rounds, people_of
 from shuffledp.people.graphs.overlays import OverlayRound
+from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, bernoulli, high_product, resolve_source
 
 Positions = NDArray[np.int32]
@@ -28,10 +30,12 @@ class Walks(NamedTuple):
     Args:
         positions: who holds each report, shape (reports,); -1 if it is lost.
         messages: number of reports that each person has passed on, shape (people,).
+        waited: how often a report had to wait for a slot.
     """
 
     positions: Positions
     messages: Integers
+    waited: int = 0
 
     def __repr__(self) -> str:
         return f"Walks({self.positions.size} reports, {self.messages.size} people; where reports are is not shown)"
@@ -45,18 +49,21 @@ def sample_walks(
     laziness: float = 0.0,
     dropout: float = 0.0,
     offline: float = 0.0,
+    slots: Sequence[int] = (),
     source: RandomSource | None = None,
 ) -> Walks:
     """Draw the walks of many reports at once.
 
     In each round a report is lost with chance ``dropout``, else stays with chance ``laziness`` or if its holder is
     offline, else goes to a neighbor of its holder. Who has no neighbor keeps reports. On an overlay it goes where one
-    more digit leads to; if that is its holder, it stays.
+    more digit leads to; if that is its holder, it stays. With ``slots``, no more reports than these go along one link:
+    of more, those who wait with their holder are chosen uniformly.
 
     Guarantees:
         1. Neighbors are chosen exactly uniformly, by multiplying and rejecting integers, and the chances are integers
            out of 2^64, at most 2^-53 away from the floats given.
-        2. Without ``offline``, walks are independent of each other; with it, they are given who is offline when.
+        2. Without ``offline`` and ``slots``, walks are independent of each other; with ``offline`` alone, they are
+           given who is offline when.
         3. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
 
     Args:
@@ -66,6 +73,7 @@ def sample_walks(
         laziness: from 0 to 1.
         dropout: from 0 to 1.
         offline: the chance that a person is offline for a round and keeps all reports, from 0 to 1.
+        slots: those of a link in each round, 1 or more; none is as many as it takes.
         source: None is the cryptographic source.
 
     Raises:
@@ -83,7 +91,8 @@ def sample_walks(
     people = people_of(graph)
     positions = _checked_starts(starts, people)
     messages = np.zeros(people, dtype=np.int64)
-    for each in graphs:
+    limits, waited = checked_slots(slots, len(graphs)) if slots else (None,) * len(graphs), 0
+    for each, limit in zip(graphs, limits, strict=True):
         if dropout:
             positions[bernoulli(_threshold(dropout), positions.size, source=source)] = LOST
         resting = positions < 0
@@ -92,8 +101,23 @@ def sample_walks(
         if offline:
             resting |= bernoulli(_threshold(offline), people, source=source)[positions]
         walking = np.flatnonzero(~resting) if resting.any() else None
+        before = None if limit is None else positions.copy()
         _pass_on(each, positions, messages, walking, source)
-    return Walks(positions, messages)
+        if before is not None and limit is not None:
+            waited += _let_wait(before, positions, messages, limit, source)
+    return Walks(positions, messages, waited)
+
+
+def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
+    """Take those back who find no slot on their link, chosen uniformly; returns how many they are."""
+    moved = np.flatnonzero(positions != before)
+    links = before[moved].astype(np.int64) * messages.size + positions[moved]
+    if not overfull(links, slots):
+        return 0
+    back = moved[waiting(links, random_permutation(moved.size, source=source), slots)]
+    positions[back] = before[back]
+    np.subtract.at(messages, before[back], 1)
+    return int(back.size)
 
 
 def _checked_starts(starts: ArrayLike | None, people: int) -> Positions:

@@ -7,7 +7,8 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import expected_messages
-from shuffledp.laws.overlay_loads import leaving_chances, slots_needed, slots_sent
+from shuffledp.laws.link_slots import slots_needed, slots_sent
+from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.people.graphs import Overlay
 from shuffledp.planning.network_plan import (
     AfterRounds,
@@ -56,7 +57,7 @@ class OverlayCost(Described):
     @classmethod
     def of(cls, overlay: Overlay, *, colluding: int) -> "OverlayCost":
         """The cost of an overlay of which some people collude."""
-        slots, leaving = slots_needed(overlay, overflow=OVERFLOW), leaving_chances(overlay)
+        slots, leaving = slots_needed(overlay, overlay.num_rounds, overflow=OVERFLOW), leaving_chances(overlay)
         people = {"num_users": overlay.num_users, "num_colluding": colluding}
         return cls(
             sizes=overlay.sizes,
@@ -64,7 +65,7 @@ class OverlayCost(Described):
             rounds=overlay.num_rounds,
             messages=float(expected_messages(overlay, overlay.num_rounds).mean()),
             slots_per_link=slots,
-            slots=slots_sent(overlay, slots),
+            slots=int(slots_sent(overlay, slots).max()),
             colluding=colluding,
             first_hop=average_exposure(**people, num_rounds=1, leaving=leaving[:1]),
             exposure=average_exposure(**people, num_rounds=overlay.num_rounds, leaving=leaving),

@@ -2,6 +2,10 @@
 
 A simulation, or a relay between real devices, draws the choices and moves the messages; reports are opaque here. The
 steps are the same as those of `shuffledp.laws.sample_walks`, which makes them for everybody at once.
+
+With ``slots``, what leaves a person in a round is one `Envelope` for each neighbor, with as many places, whatever the
+person holds: the transport encrypts all of them anew, the empty ones too, in one length and at one time. Reports that
+find no place wait for the next round.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, cast
 
+import numpy as np
+
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.laws.link_slots import checked_slots, waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +31,13 @@ class RelayState:
         round: rounds that have started.
         held: the reports held, in the order in which they came.
         is_done: whether reports have been handed in.
+        slots: places of an envelope in each round; empty if reports go one by one.
     """
 
     person: int
     neighbors: tuple[tuple[int, ...], ...]
     num_rounds: int
+    slots: tuple[int, ...] = ()
     round: int = 0
     held: tuple[Any, ...] = field(default=(), repr=False)
     is_done: bool = False
@@ -43,10 +52,13 @@ class RoundStarted:
         choices: for each report held, the place of a neighbor among those of the round, drawn independently of
             everything: uniformly on a graph, and on an overlay as the round's digit is; None for one that stays, as all
             do while a person is offline.
+        order: a uniform permutation of the places of the reports held, where there are slots: those that come first in
+            it go, and the others wait.
     """
 
     round: int
     choices: tuple[int | None, ...] = field(repr=False)
+    order: tuple[int, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +106,21 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """All that goes to one neighbor in a round: equally many places for each, whatever there is to send.
+
+    Args:
+        recipient: to whom.
+        round: in which round.
+        places: the reports, and None in each place that is empty.
+    """
+
+    recipient: int
+    round: int
+    places: tuple[Any | None, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HandedIn:
     """All that this person hands in, in an order that carries no information.
 
@@ -106,23 +133,30 @@ class HandedIn:
     reports: tuple[Any, ...] = field(repr=False)
 
 
-Output = tuple[Passed | HandedIn, ...]
+Output = tuple[Passed | Envelope | HandedIn, ...]
 
 
 def start_relay(
-    person: int, neighbors: Sequence[int] | Sequence[Sequence[int]], num_rounds: int, report: Any
+    person: int,
+    neighbors: Sequence[int] | Sequence[Sequence[int]],
+    num_rounds: int,
+    report: Any,
+    *,
+    slots: Sequence[int] = (),
 ) -> RelayState:
     """The state before the first round, in which everybody holds their own report.
 
-    ``neighbors`` are those of all rounds, or for each round its own, which begin anew after the last. Refused without
-    neighbors, if there is any round.
+    ``neighbors`` are those of all rounds, or for each round its own, which begin anew after the last; ``slots`` those
+    of an envelope in each round, 1 or more, or none if reports go one by one. Refused without neighbors, if there is
+    any round.
     """
     validate.integer_at_least(0, person=person, num_rounds=num_rounds)
     each = [some for some in neighbors if isinstance(some, Sequence)] or [cast("Sequence[int]", neighbors)]
     cycle = tuple(map(tuple, each))
     if num_rounds and not all(cycle):
         raise InvalidParameterError("neighbors must be one or more: who has none cannot pass reports on.")
-    return RelayState(person=person, neighbors=cycle, num_rounds=num_rounds, held=(report,))
+    places = checked_slots(slots, num_rounds) if slots else ()
+    return RelayState(person=person, neighbors=cycle, num_rounds=num_rounds, slots=places, held=(report,))
 
 
 @singledispatch
@@ -165,6 +199,8 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
     neighbors = state.neighbors[state.round % len(state.neighbors)]
     if any(choice is not None and not 0 <= choice < len(neighbors) for choice in event.choices):
         raise LocalProtocolError(f"choices must be places of {len(neighbors)} neighbors, or None.")
+    if state.slots:
+        return _fill_envelopes(event, state, neighbors)
     pairs = tuple(zip(event.choices, state.held, strict=True))
     passed = tuple(
         Passed(recipient=neighbors[choice], round=event.round, report=report)
@@ -173,6 +209,28 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
     )
     kept = tuple(report for choice, report in pairs if choice is None)
     return replace(state, round=event.round, held=kept), passed
+
+
+def _fill_envelopes(
+    event: RoundStarted, state: RelayState, neighbors: tuple[int, ...]
+) -> tuple[RelayState, tuple[Envelope, ...]]:
+    """An envelope for each neighbor, in it those that come first in the order; the others wait."""
+    if sorted(event.order) != list(range(len(state.held))):
+        raise LocalProtocolError(f"order must be a permutation of {len(state.held)} places where there are slots.")
+    slots = state.slots[state.round]
+    going = [place for place in event.order if event.choices[place] is not None]
+    links = np.array([event.choices[place] for place in going], dtype=np.int64)
+    late = waiting(links, np.arange(len(going)), slots)
+    inside: list[list[Any]] = [[] for _ in neighbors]
+    for place, link in zip(np.array(going, dtype=np.int64)[~late].tolist(), links[~late].tolist(), strict=True):
+        inside[link].append(state.held[place])
+    left = {place for place, waits in zip(going, late, strict=True) if not waits}
+    envelopes = tuple(
+        Envelope(recipient=neighbor, round=event.round, places=(*reports, *(None,) * (slots - len(reports))))
+        for neighbor, reports in zip(neighbors, inside, strict=True)
+    )
+    kept = tuple(report for place, report in enumerate(state.held) if place not in left)
+    return replace(state, round=event.round, held=kept), envelopes
 
 
 @_answer.register

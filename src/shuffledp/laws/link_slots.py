@@ -1,0 +1,152 @@
+"""Links of a constant pattern: how many slots an envelope needs, and which reports wait where it has too few.
+
+In each round everybody sends one envelope of B_t slots on every link, whatever there is to send, so that traffic tells
+nothing. Where more reports than that are to go along one link, some wait with their holder, chosen uniformly; or nobody
+hands in anything.
+
+The reports that walk along a link (u, w) in round t, if nothing waits, are a sum of independent indicators with mean
+mu = held(u) M(u, w): the reports that u is expected to hold, times the chance that one goes to w. More than B come with
+a chance of at most mu^(B+1) / (B+1)!: the sum over sets of B + 1 reports of the chance that all are there. So any link
+in any round has too few slots with at most the sum of that over rounds and links. In the first round everybody holds
+one report, and one slot is enough.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
+from shuffledp.laws.overlay_loads import surplus_of_round
+from shuffledp.laws.walk_distributions import Graphs, Round, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.people.graphs import Overlay
+from shuffledp.people.graphs.overlays import OverlayRound
+
+_ROUND_UP = 1 + 1e-9
+_NEVER = 1e-300
+
+
+def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
+    """Which reports wait for a round because their link has too few slots; shape (reports,).
+
+    Of those that are to go along one link, the first ``slots`` in the order go. So with a uniform order those who wait
+    are chosen uniformly.
+
+    Args:
+        links: for each report any number of the link that it is to go along; shape (reports,).
+        order: a permutation of the places of the reports.
+        slots: those of each link, 1 or more.
+
+    Example:
+        >>> waiting(np.array([7, 5, 7, 7]), np.array([3, 1, 0, 2]), 2).tolist()
+        [False, False, True, False]
+    """
+    along = order[np.argsort(links[order], kind="stable")]
+    taken = links[along]
+    begins = np.flatnonzero(np.concatenate([[True], taken[1:] != taken[:-1]])) if taken.size else taken
+    rank = np.arange(taken.size) - np.repeat(begins, np.diff(np.append(begins, taken.size)))
+    found = np.zeros(links.size, dtype=bool)
+    found[along[rank >= slots]] = True
+    return found
+
+
+def overfull(links: Integers, slots: int) -> bool:
+    """Whether more reports than there are slots are to go along some link; shape (reports,)."""
+    taken = np.sort(links)
+    return bool((taken[slots:] == taken[: taken.size - slots]).any()) if taken.size > slots else False
+
+
+def checked_slots(slots: Sequence[int], num_rounds: int) -> tuple[int, ...]:
+    """The slots of each round as integers; refused if they are not one or more in each."""
+    validate.instance_of(Sequence, slots=slots)
+    if len(slots) != num_rounds:
+        raise InvalidParameterError(f"slots must be one number for each of {num_rounds} rounds; got {len(slots)}.")
+    for each in slots:
+        validate.integer_at_least(1, **{"each of slots": each})
+    return tuple(int(each) for each in slots)
+
+
+def surplus_chance(graph: Graphs | Overlay, slots: Sequence[int], *, laziness: float = 0.0) -> float:
+    """The chance that some link has more reports to carry than slots, in any round; from above, 1 at most.
+
+    Args:
+        graph: one graph, or one for each round, or an overlay, on which everybody is online and nothing is lost.
+        slots: those of an envelope in each round; 1 or more.
+        laziness: the chance that a report stays where it is for a round; 0 on an overlay.
+    """
+    slots = checked_slots(slots, len(slots))
+    later = zip(slots[1:], _later_rounds(graph, len(slots), laziness), strict=True)
+    chances = [_chance(each, walking, number) for number, (each, walking) in later]
+    return min(1.0, math.fsum(chances) * _ROUND_UP)
+
+
+def slots_needed(
+    graph: Graphs | Overlay, num_rounds: int, *, overflow: float, laziness: float = 0.0
+) -> tuple[int, ...]:
+    """The fewest slots of an envelope in each round with which `surplus_chance` is at most ``overflow``.
+
+    All rounds but the first get equal parts of it.
+
+    Args:
+        graph: as for `surplus_chance`.
+        num_rounds: 0 or more.
+        overflow: strictly between 0 and 1.
+        laziness: as for `surplus_chance`.
+    """
+    validate.open_probability(overflow=overflow)
+    part = overflow / max(num_rounds - 1, 1)
+    found, of_digits = [1][:num_rounds], dict[int, int]()
+    for each, held in _later_rounds(graph, num_rounds, laziness):
+        if isinstance(each, OverlayRound):  # the same in each cycle
+            enough = of_digits.get(each.place) or _enough(each, held, part, found[-1])
+            of_digits[each.place] = enough
+        else:
+            enough = _enough(each, held, part, found[-1])
+        found.append(enough)
+    return tuple(found)
+
+
+def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
+    """Slots that each person sends in all rounds together, on all links; shape (people,)."""
+    found = np.zeros(people_of(graph), dtype=np.int64)
+    for each, number in zip(graphs_of_rounds(graph, len(slots)), slots, strict=True):
+        contacts = each.num_contacts[each.overlay.cells] if isinstance(each, OverlayRound) else each.degrees
+        found += number * contacts.astype(np.int64)
+    return found
+
+
+def _later_rounds(graph: Graphs | Overlay, num_rounds: int, laziness: float) -> Iterator[tuple[Round, Floats]]:
+    """All rounds but the first, and how many reports walk from everybody then; of an overlay that is not worked out."""
+    validate.probability(laziness=laziness)
+    rounds = graphs_of_rounds(graph, num_rounds)
+    held = np.ones(people_of(graph))
+    if isinstance(graph, Overlay):
+        if laziness:
+            raise validate.invalid("0 on an overlay", laziness=laziness)
+        yield from ((each, held) for each in rounds[1:])
+        return
+    for each, matrix in zip(rounds[1:], transitions(rounds[:-1]), strict=True):
+        held = one_round(matrix, held, laziness)
+        yield each, held * (1 - laziness)
+
+
+def _chance(each: Round, walking: Floats, slots: int) -> float:
+    """The chance that some link of a round has more to carry, from above."""
+    if isinstance(each, OverlayRound):
+        return surplus_of_round(each, slots)
+    degrees, more = np.maximum(each.degrees, 1), slots + 1
+    logs = more * np.log(np.maximum(walking / degrees, _NEVER)) + np.log(degrees) - math.lgamma(more + 1)
+    return float(np.exp(logs)[each.degrees > 0].sum()) * _ROUND_UP
+
+
+def _enough(each: Round, walking: Floats, part: float, guess: int) -> int:
+    """The fewest slots of one round, sought from those of the round before."""
+    if _chance(each, walking, guess) > part:
+        return next(more for more in itertools.count(guess + 1) if _chance(each, walking, more) <= part)
+    while guess > 1 and _chance(each, walking, guess - 1) <= part:
+        guess -= 1
+    return guess

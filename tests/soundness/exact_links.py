@@ -1,0 +1,103 @@
+"""Walks of a few people on links that carry so many reports a round, by enumeration: where all of them end, jointly.
+
+No formula or sampler of the library is used here. A matrix has in row u the chances of where u passes a report on to,
+u included; a report that goes to its holder uses no link.
+"""
+
+import itertools
+from collections import Counter, defaultdict
+from math import comb, prod
+
+import numpy as np
+
+from soundness.exact_walks import fillings
+
+
+def joint_law(matrices, slots):
+    """Law of (places of all reports, whether some link ever had more to carry) if those beyond the slots wait."""
+    people = len(matrices[0])
+    law = {(tuple(range(people)), False): 1.0}
+    for matrix, most in zip(matrices, slots, strict=True):
+        after = defaultdict(float)
+        for (places, full), chance in law.items():
+            options = [[(goal, step) for goal, step in enumerate(matrix[place]) if step] for place in places]
+            for chosen in itertools.product(*options):
+                goals, step = [goal for goal, _ in chosen], prod(each for _, each in chosen)
+                for ends, share in taken_back(places, goals, most):
+                    after[ends, full or ends != tuple(goals)] += chance * step * share
+        law = dict(after)
+    return law
+
+
+def taken_back(places, goals, most):
+    """Where reports end that want to go somewhere, and the chance of that: of those on one link a uniform few wait."""
+    links = defaultdict(list)
+    for report, link in enumerate(zip(places, goals, strict=True)):
+        links[link].append(report)
+    crowded = [(one, reports) for (one, other), reports in links.items() if one != other and len(reports) > most]
+    for waiting in itertools.product(*(itertools.combinations(each, len(each) - most) for _, each in crowded)):
+        ends = list(goals)
+        for (holder, _), some in zip(crowded, waiting, strict=True):
+            for report in some:
+                ends[report] = holder
+        yield tuple(ends), 1 / prod(comb(len(each), most) for _, each in crowded)
+
+
+def overflowing(law):
+    """The chance that some link ever had more to carry."""
+    return sum(chance for (_, full), chance in law.items() if full)
+
+
+def law_of_places(law, *, aborts=False):
+    """The law of places alone; if walks that overflow are aborted, what is left of it."""
+    found = Counter()
+    for (places, full), chance in law.items():
+        found[places] += 0.0 if aborts and full else chance
+    return found
+
+
+def filled(places_law, channel, data):
+    """Law over `fillings` of the reports of these bits, wherever they end together."""
+    people = len(data)
+    index = {row.tobytes(): place for place, row in enumerate(fillings(people, people))}
+    found = np.zeros(len(index))
+    for places, chance in places_law.items():
+        if chance:
+            for bits in itertools.product((0, 1), repeat=people):
+                row = np.zeros((people, 2), dtype=int)
+                np.add.at(row, (list(places), list(bits)), 1)
+                found[index[row.tobytes()]] += chance * prod(channel[data[k], bits[k]] for k in range(people))
+    return found
+
+
+def delta_of(places_law, channel, data, victim, *, epsilons, kernel=None):
+    """Delta of one data set against that in which the victim answers otherwise; whatever else is seen is the same."""
+    changed = [bit ^ (person == victim) for person, bit in enumerate(data)]
+    one, other = (filled(places_law, channel, each) for each in (data, changed))
+    if kernel is not None:
+        one, other = one @ kernel, other @ kernel
+    missing = max(0.0, 1 - sum(places_law.values()))
+    return np.array([np.maximum(one - e * other, 0).sum() + max(missing * (1 - e), 0.0) for e in np.exp(epsilons)])
+
+
+# ---- traffic that is not hidden --------------------------------------------------------------------------------------
+
+
+def laws_by_traffic(matrices):
+    """For each traffic, that is how many messages go along which link in which round: the law of all places."""
+    people = len(matrices[0])
+    law = {((), tuple(range(people))): 1.0}
+    for matrix in matrices:
+        after = defaultdict(float)
+        for (traffic, places), chance in law.items():
+            options = [[(goal, step) for goal, step in enumerate(matrix[place]) if step] for place in places]
+            for chosen in itertools.product(*options):
+                goals = tuple(goal for goal, _ in chosen)
+                sent = Counter(link for link in zip(places, goals, strict=True) if link[0] != link[1])
+                seen = (*traffic, tuple(sorted(sent.items())))
+                after[seen, goals] += chance * prod(step for _, step in chosen)
+        law = dict(after)
+    found = defaultdict(Counter)
+    for (traffic, places), chance in law.items():
+        found[traffic][places] += chance
+    return found
