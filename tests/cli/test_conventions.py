@@ -91,7 +91,7 @@ def test_several_columns_are_read_from_one_pipe(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "standard input is empty."),
+        (b"", "standard input is empty: it has no rows"),
         (b"other\nNo\n", "standard input must have each column that the task names once"),
         (b"cheated\nNo\nsecret\n", "column 'cheated' must"),
         (b"cheated\n\xff\xfe\n", "standard input cannot be read: it holds bytes that are not UTF-8 text."),

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from shuffledp.survey import Outcome
 
 Answers = Annotated[
-    Path, typer.Option(readable=False, help="Answers: CSV with a header line, or Parquet; - is CSV on standard input.")
+    list[Path],
+    typer.Option(
+        readable=False,
+        help="Answers: CSV with a header line, or Parquet; a folder of such files, or one file each time; - is CSV on "
+        "standard input.",
+    ),
 ]
 Folder = Annotated[
     Path,
@@ -86,7 +91,7 @@ def shuffle(
     source = _source(seed)
     # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
     source = source and source.substream("shuffle")
-    _stage("shuffle", task, input, output, source=source, force=force, as_json=json, beside=task.parent)
+    _stage("shuffle", task, [input], output, source=source, force=force, as_json=json, beside=task.parent)
 
 
 def analyze(
@@ -135,13 +140,13 @@ def demo(
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
-            outcome, document = _run(task_file, survey, release, _source(seed), drawn)
+            outcome, document = _run(task_file, [survey], release, _source(seed), drawn)
     _show(outcome, document, output / _RELEASE, as_json=json)
 
 
 def _run(
     task_file: Path,
-    answers: Path,
+    answers: Sequence[Path],
     folder: Path,
     source: "RandomSource | None",
     drawn: dict[str, bool],
@@ -171,7 +176,7 @@ def _show(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bo
 def _stage(
     name: str,
     task_file: Path,
-    taken: Path,
+    taken: Sequence[Path],
     output: Path,
     *,
     source: "RandomSource | None",
@@ -192,7 +197,7 @@ def _stage(
     if not blocks:
         _require_parquet(output)
     made = new_folder(output, force=force, is_ours=is_stage) if blocks else new_file(output, force=force)
-    given = _held(taken) if name == "randomize" else taken
+    given = _held(taken) if name == "randomize" else taken[0]
     with made as place, watching() as watch:
         outcome = getattr(stages, name)(task, given, place, source=source, watch=watch, **further)
     columns = list(zip(task.stage_files(output), outcome.columns.values(), strict=True))
@@ -203,12 +208,15 @@ def _stage(
             sys.stderr.write(f"shuffledp: WARNING: {secret_file(str(path))}\n")
 
 
-def _held(answers: Path) -> "Input":
+def _held(answers: Sequence[Path]) -> "Input":
     """The answers, of which those from standard input are held in memory, and written nowhere."""
     from shuffledp.files.in_memory import CsvInMemory
+    from shuffledp.files.table_files import table_files
 
-    if str(answers) != "-":
-        return answers
+    if Path("-") not in answers:
+        return table_files(answers)
+    if len(answers) > 1:
+        raise InvalidParameterError("--input must be - alone, or files alone; got both.")
     if sys.stdin is None:  # what Python makes of one that is closed
         raise InvalidParameterError("--input must be a table where standard input is closed; got -.")
     return CsvInMemory.of(sys.stdin.buffer)
@@ -230,14 +238,18 @@ def _is_demo(folder: Path) -> bool:
     return entries == {"survey.csv", "task.toml", _RELEASE} and is_release(folder / _RELEASE) and is_survey(folder)
 
 
-def _require_apart(input_file: Path, output: Path) -> None:
-    """Refuse to write the output in the place of the input, by whatever name."""
-    try:
-        same = output.exists() and output.samefile(input_file)
-    except OSError:
-        return  # whatever is wrong with one of them will be said where it is opened
-    if same:
-        raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
+def _require_apart(inputs: Sequence[Path], output: Path) -> None:
+    """Refuse to write the output in the place of an input, by whatever name, or into a folder of inputs."""
+    for taken in inputs:
+        try:
+            same = output.exists() and output.samefile(taken)
+            inside = taken.is_dir() and output.resolve().parent.samefile(taken)
+        except OSError:
+            return  # whatever is wrong with one of them will be said where it is opened
+        if same:
+            raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
+        if inside:
+            raise InvalidParameterError(f"output must be outside the folder of input; got output={str(output)!r}.")
 
 
 def _require_parquet(output: Path) -> None:

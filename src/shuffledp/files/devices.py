@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import AnswerReader, reader_for
-from shuffledp.files.in_memory import Input
+from shuffledp.files.in_memory import OneInput
 from shuffledp.files.randomizing import PeopleCheck, PublicReader
 from shuffledp.files.reading import guarded, read_batches
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -41,7 +41,7 @@ class Sent:
         return self.reports[0].num_users
 
 
-def randomize_each(task: Task, answers: Input, *, source: RandomSource | None = None) -> Sent:
+def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None) -> Sent:
     """Randomize the answers of each person in every private column of a task; the whole input is held in memory.
 
     Args:

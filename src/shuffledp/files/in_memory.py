@@ -1,4 +1,7 @@
-"""What stands in the place of a file of answers: a table in memory, or CSV from a pipe; neither is ever on a disk."""
+"""What stands in the place of one file of answers: a table in memory, CSV from a pipe, or several files of one table.
+
+The first two are never on a disk.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,4 +49,15 @@ class CsvInMemory:
     __repr__ = __str__
 
 
-Input = Path | TableInMemory | CsvInMemory
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """Files of one table, whose rows follow one another in the order of the ``paths``."""
+
+    paths: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        return f"the input of {len(self.paths)} files"
+
+
+OneInput = Path | TableInMemory | CsvInMemory
+Input = OneInput | TableFiles

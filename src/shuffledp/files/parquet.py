@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -242,15 +243,21 @@ def _sha256(path: Path) -> str:
 
 
 class _PartFile:
-    """A Parquet file that is written in parts, says at the end what it is, and only then gets its name."""
+    """A Parquet file that is written in parts, says at the end what it is, and only then gets its name.
+
+    A part is written in another thread while the next one is made; what goes wrong there is raised with that one.
+    """
 
     def __init__(self, path: Path, *, secret: bool = False) -> None:
         self._path, self._secret = path, secret
         self._partial = path.with_name(f".{path.name}.partial")
         self._writer: pq.ParquetWriter | None = None
+        self._thread = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
 
     def write(self, table: pa.Table) -> None:
         """Add rows, in row groups of bounded size."""
+        self._wait()
         if self._writer is None:
             plain = table.schema.remove_metadata()
             if self._secret:
@@ -259,10 +266,18 @@ class _PartFile:
             self._writer = pq.ParquetWriter(self._partial, plain, write_page_checksum=True)
         width = table.nbytes // max(len(table), 1) + 1
         rows = max(1, min(_ROWS_OF_GROUP, _BYTES_OF_GROUP // width))
-        self._writer.write_table(table.replace_schema_metadata(None), row_group_size=rows)
+        plain_table = table.replace_schema_metadata(None)
+        self._writing = self._thread.submit(self._writer.write_table, plain_table, row_group_size=rows)
+
+    def _wait(self) -> None:
+        """Until the last part is written."""
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
     def close(self, facts: FileFacts) -> None:
         """Say what the file is, after one part or more."""
+        self._wait()
         writer = cast(pq.ParquetWriter, self._writer)
         writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
         writer.close()
@@ -277,6 +292,7 @@ class _PartFile:
 
     def discard(self) -> None:
         """Leave nothing of a file that was not published."""
+        self._thread.shutdown()
         if self._writer is not None:
             with suppress(OSError, pa.ArrowException):
                 self._writer.close()

@@ -23,9 +23,9 @@ from shuffledp.files.reading import (
     is_number,
     is_text,
     plain,
-    read_batches,
     type_name,
 )
+from shuffledp.files.table_files import read_table
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
 
@@ -58,7 +58,7 @@ class RandomizedReports:
         column, path, messages = self._column, self._answers, self._randomizer.model.num_messages
         names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
-        for batch in read_batches(path, names, encoded=column.inputs, present=column.public, progress=progress):
+        for batch in read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
             column.require_room(self._num_kept)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
 from shuffledp.core.text import plural
-from shuffledp.files.in_memory import CsvInMemory, Input, TableInMemory
+from shuffledp.files.in_memory import CsvInMemory, Input, OneInput, TableInMemory
 
 Result = TypeVar("Result")
 Part = TypeVar("Part")
@@ -64,7 +64,7 @@ def counted(
 
 
 def read_batches(
-    path: Input,
+    path: OneInput,
     columns: Sequence[str],
     *,
     encoded: Sequence[str] = (),
@@ -88,9 +88,9 @@ def read_batches(
         InvalidParameterError: if there is no such file, or it may not be read.
         InputDataError: if the file is empty, damaged, or lacks or repeats a column.
     """
-    total, batches = _batches(path, columns, encoded, present)
+    total, batches = open_batches(path, columns, encoded=encoded, present=present)
     done = 0
-    while (batch := guarded(path, lambda: next(batches, None))) is not None:
+    for batch in batches:
         yield batch
         done += batch.num_rows
         if progress is not None:
@@ -99,24 +99,36 @@ def read_batches(
         raise InputDataError(f"{path} is empty: it has no rows.")
 
 
+def open_batches(
+    path: OneInput, columns: Sequence[str], *, encoded: Sequence[str] = (), present: Sequence[str] = ()
+) -> tuple[int | None, Iterator[pa.RecordBatch]]:
+    """How many rows there are, if that is known, and what `read_batches` says, with which there may be no rows."""
+    total, batches = _batches(path, columns, encoded, present)
+    return total, iter(lambda: guarded(path, lambda: next(batches, None)), None)
+
+
 def _batches(
-    path: Input, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
+    path: OneInput, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
     """How many rows there are, if that is known, and the batches."""
     if isinstance(path, TableInMemory):
         check_columns(path, path.columns.column_names, [*columns, *present])
         read = path.columns.select(list(dict.fromkeys(columns)))
         return read.num_rows, iter(read.to_batches(max_chunksize=_ROWS_AT_A_TIME))
-    beginning = path.content[: len(_PARQUET_MAGIC)] if isinstance(path, CsvInMemory) else _first_bytes(path)
-    if not beginning:
-        raise InputDataError(f"{path} is empty.")
-    is_parquet = beginning == _PARQUET_MAGIC
     if isinstance(path, CsvInMemory):
-        if is_parquet:
+        if path.content.startswith(_PARQUET_MAGIC):
             raise InputDataError(f"{path} must be CSV text; it is a Parquet file, which must be given by its name.")
-    elif is_parquet or path.suffix in (".parquet", ".pq"):
+    elif is_parquet(path):
         return _parquet_batches(path, columns, encoded, present)
     return None, _csv_batches(path, columns, present)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file, which must not be empty, is read as Parquet and not as CSV: by its beginning, or its name."""
+    beginning = _first_bytes(path)
+    if not beginning:
+        raise InputDataError(f"{path} is empty.")
+    return beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
 
 
 def guarded(path: Input, step: Callable[[], Result]) -> Result:
@@ -219,7 +231,7 @@ def _csv_stream(path: Path | CsvInMemory) -> pa.NativeFile:
 
 
 def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    header, delimiter = _csv_header(path, {*columns, *present})
+    header, delimiter = csv_header(path, {*columns, *present})
     if not header:
         return
     hint = " (its first line must name the columns, separated by commas or semicolons)"
@@ -245,7 +257,7 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
         raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
 
 
-def _csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
+def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
     """The first line that is not blank, and what separates its fields: semicolons where only they leave all wanted."""
     headers = [(_first_row(path, delimiter), delimiter) for delimiter in _DELIMITERS]
     return next((each for each in headers if wanted.issubset(each[0])), headers[0])
