@@ -107,7 +107,7 @@ def test_reports_that_stay_near_their_senders_have_a_promise_only_where_people_a
         (
             {"shuffler": {"kind": "network", "graph": "random-regular:8"}},
             ["--closes", "9000-12-01"],
-            "walks along a graph have no service yet",
+            "walks need the directory of those who pass reports on",
         ),
     ],
 )

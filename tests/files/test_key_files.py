@@ -3,11 +3,11 @@
 import json
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.files import key_files
 from shuffledp.files.key_files import public_file, read_key, read_public, rewrite_public, write_key
 from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
 
@@ -99,10 +99,10 @@ def test_the_public_file_is_rewritten_and_nothing_else_in_its_place(tmp_path, ke
 
 
 def test_a_public_file_that_cannot_be_written_leaves_no_private_one(tmp_path, key, monkeypatch):
-    def fail(_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(key_files, "_written", fail)
+    monkeypatch.setattr(Path, "write_text", fail)
     with pytest.raises(InvalidParameterError, match="No space left on device"):
         write_key(tmp_path / "key.pem", key, published(key))
     assert list(tmp_path.iterdir()) == []

@@ -64,7 +64,7 @@ def test_what_is_not_said_is_not_written():
     [
         (task_with(shuffler={"kind": "none"}), "kind 'none'"),
         (task_with(shuffler={"kind": "imperfect", "imperfection": 0.1}), "kind 'imperfect'"),
-        (task_with(shuffler={"kind": "network", "graph": "edges.csv", "rounds": 5}), "walks along a graph"),
+        (task_with(shuffler={"kind": "network", "graph": "edges.csv", "rounds": 5}), "walks need the directory"),
         (task_with(people={"id": "name"}), r"id in \[people\]"),
         (
             task_with(

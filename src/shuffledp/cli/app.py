@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from shuffledp.cli import collect_command, keys_command, serve_command
+from shuffledp.cli import collect_command, keys_command, relay_command, serve_command
 from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
@@ -45,7 +45,15 @@ for about_collections in (collect_command.new, collect_command.show, collect_com
 for role in (serve_command.shuffler, serve_command.analyzer):
     serve_command.serve_app.command()(on_screen(role))
 serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
-for group in (graph_app, keys_command.keys_app, collect_command.collect_app, serve_command.serve_app):
+for about_relays in (relay_command.join, relay_command.directory):
+    relay_command.relay_app.command()(on_screen(about_relays))
+for group in (
+    graph_app,
+    keys_command.keys_app,
+    collect_command.collect_app,
+    serve_command.serve_app,
+    relay_command.relay_app,
+):
     app.add_typer(group)
 
 

@@ -41,6 +41,10 @@ def new(
     every: Annotated[
         int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")
     ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on."),
+    ] = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -52,8 +56,10 @@ def new(
     from shuffledp.core.instants import end_of_day, instant, written
     from shuffledp.files.key_files import read_public
     from shuffledp.files.writing import new_file
+    from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection, Service, Task
 
+    listed = None if directory is None else Directory.read(directory)
     collection = Collection.new(
         Task.read(task),
         shuffler=Service(url=shuffler, key=read_public(shuffler_key)),
@@ -61,8 +67,11 @@ def new(
         opens=None if opens is None else written(instant(opens=opens)),
         closes=end_of_day(closes),
         every=every,
+        directory=None if listed is None else listed.bound,
         now=datetime.now(UTC),
     )
+    if listed is not None:
+        listed.check_bound_by(collection)
     with new_file(output, force=force, is_ours=_is_collection) as file:
         file.write_bytes(collection.canonical + b"\n")
     _show(collection, output, as_json=json)

@@ -1,12 +1,13 @@
 """Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of, printable
-from shuffledp.documents.document import Block, Document, Pairs, Role, Section, Text, told
+from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.survey import Collection, Column, Service
 from shuffledp.wire.grammar import HpkeConfig
@@ -18,13 +19,21 @@ _UNKNOWN = (
     "What will be guaranteed depends on who comes, and where they are: `shuffledp plan TASK.toml --input PEOPLE.csv` "
     "says it of people like them."
 )
+_COMPARE = (
+    "Members who compare this fingerprint know that they have the same keys of everybody. It is fixed in the "
+    "collection: nobody can be shown another directory without being invited to another collection."
+)
 
 
 def collection_document(collection: Collection) -> Document:
     """The promise at the smallest batch first, then the questions, the parties and the dates."""
     statements, least = collection.promised(), count_of(collection.minimum, "report")
     sections = (Section(anchor="collection", title="The collection", blocks=_about(collection, bool(statements))),)
-    promise = promise_of(statements, f"from {least} on") if statements else None
+    if collection.directory is not None:
+        least = f"if all {collection.directory.people:,} members pass reports on"
+    else:
+        least = f"from {least} on"
+    promise = promise_of(statements, least) if statements else None
     return Document(title=collection.task.name, digest=collection.id.hex(), promise=promise, sections=sections)
 
 
@@ -48,9 +57,16 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     if collection.every is not None:
         rule = f"whenever there are {collection.every:,}, and the rest {rule}"
     asked = "; ".join(_question(column) for column in task.columns)
+    bound, shuffler = collection.directory, (("Shuffler", _party(collection.shuffler)),)
+    if bound is not None:
+        rule = "when all have voted that they saw the same rounds"
+        shuffler = (
+            ("Post office", _party(collection.shuffler)),
+            ("Directory", f"{bound.people:,} members, SHA-256 {bound.sha256}"),
+        )
     pairs = (
         ("Asked", asked),
-        ("Shuffler", _party(collection.shuffler)),
+        *shuffler,
         ("Analyzer", _party(collection.analyzer)),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
@@ -105,3 +121,25 @@ def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
         "expires": key.expires,
         "successors": [fingerprint(key.role, each) for each in key.several[1:]],
     }
+
+
+def member_document(name: str, fingerprint: str, *paths: str) -> Document:
+    """The fingerprint of a member's keys, and where they are written."""
+    blocks = (
+        Text(f"{fingerprint}   keys of member {name}", Role.LEAD),
+        *told("Whoever knows you can compare it with the directory's: then nobody has enrolled in your name."),
+        *told(*paths, role=Role.PATH),
+    )
+    return Document(sections=(Section(anchor="member", title="", blocks=blocks),))
+
+
+def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], digest: str, *paths: str) -> Document:
+    """The fingerprint of a directory, how many are in it, and in detail who, each with name and fingerprint."""
+    blocks = (
+        Text(f"{fingerprint}   directory of {count_of(len(members), 'member')}", Role.LEAD),
+        *told(_COMPARE),
+        Pairs((("SHA-256", digest),)),
+        *told(*(f"{fingerprint}   {name}" for name, fingerprint in members), on=DETAIL, role=Role.PATH),
+        *told(*paths, role=Role.PATH),
+    )
+    return Document(sections=(Section(anchor="directory", title="", blocks=blocks),))

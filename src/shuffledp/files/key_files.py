@@ -21,7 +21,12 @@ def public_file(path: Path) -> Path:
 
 
 def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
-    """Write a new private key, with mode 0600 from the first moment on, and the public file beside it; both or none.
+    """Write a new private key, and the public file beside it; as `write_pair`."""
+    write_pair(path, key.to_pem(), _written(published))
+
+
+def write_pair(path: Path, private: str, public: str) -> None:
+    """Write what is private, with mode 0600 from the first moment on, and what is public beside it; both or none.
 
     Raises:
         InvalidParameterError: if one of them exists, whatever it is: a key is never replaced; or cannot be written.
@@ -35,9 +40,9 @@ def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
             )
     with new_file(path, is_ours=lambda _: False) as file:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "w", encoding="ascii") as private:
-            private.write(key.to_pem())
-        public_file(file).write_text(_written(published), encoding="utf-8")
+        with open(handle, "w", encoding="ascii") as written:
+            written.write(private)
+        public_file(file).write_text(public, encoding="utf-8")
 
 
 def rewrite_public(path: Path, published: PublishedKey) -> None:
@@ -51,11 +56,16 @@ def rewrite_public(path: Path, published: PublishedKey) -> None:
 
 
 def read_key(path: Path) -> AnalyzerKey | ShufflerKey:
-    """A private key.
+    """A private key; as `read_private`, and refused if the file holds something else."""
+    return from_pem(read_private(path))
+
+
+def read_private(path: Path) -> str:
+    """What a file holds that its owner alone may read.
 
     Raises:
-        InvalidParameterError: if it cannot be read, others than its owner may read or write it, or it is no key. A file
-            that the administrator owns and lends to this process may be read by its group.
+        InvalidParameterError: if it cannot be read, or others than its owner may read or write it. A file that the
+            administrator owns and lends to this process may be read by its group.
     """
     try:
         if os.name == "posix" and (mode := (found := path.stat()).st_mode) & _too_open(found.st_uid, os.geteuid()):
@@ -63,12 +73,11 @@ def read_key(path: Path) -> AnalyzerKey | ShufflerKey:
                 f"a key file must be for its owner alone, mode 0600; got {path} with mode {stat.S_IMODE(mode):04o}: "
                 "whoever could read it has the key. Make a new one, or `chmod 600` it if nobody else could."
             )
-        text = read_whole(path, most=_MOST).decode("ascii", errors="replace")
+        return read_whole(path, most=_MOST).decode("ascii", errors="replace")
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidParameterError):
             raise
         raise InvalidParameterError(f"a key file must be readable; got {path}: {_reason(error)}.") from None
-    return from_pem(text)
 
 
 def _too_open(owner: int, user: int) -> int:

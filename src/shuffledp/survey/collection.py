@@ -22,7 +22,9 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
+from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
+from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.wire.keys import KeyState, PublishedKey, Role, from_text, in_text
@@ -34,12 +36,17 @@ VERSION = 1
 _CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
-_NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks along a graph have no service yet"}
+_NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
 _ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _LONGEST_HOST = 253
-_UNSAID = {"every": None, "tokens": None, "transport": "direct"}  # not written where they have these values
+_UNSAID = {
+    "every": None,
+    "tokens": None,
+    "transport": "direct",
+    "directory": None,
+}  # not written where they have these values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +117,13 @@ class Collection(Described):
         nonce: 16 bytes in base64url, different in each collection.
         opens: when reports are taken in, as `shuffledp.core.instants` writes it.
         closes: from when on they are late.
-        shuffler: who takes reports in and mixes them.
+        shuffler: who takes reports in and mixes them; or, with a directory, who carries what members pass on.
         analyzer: who opens and analyzes them.
         every: a batch leaves whenever there are so many reports, at least the task's ``minimum_batch``; None is one
             batch, at the close.
         tokens: reports that each invited person may send; None where nobody checks that.
         transport: how devices reach the shuffler: "direct".
+        directory: of the members who pass reports on among themselves; None is a shuffler that mixes.
         version: of the protocol.
 
     Raises:
@@ -133,6 +141,7 @@ class Collection(Described):
     every: int | None = None
     tokens: int | None = None
     transport: str = "direct"
+    directory: BoundDirectory | None = None
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -141,7 +150,9 @@ class Collection(Described):
         validate.one_of(("direct",), transport=self.transport)
         if self.tokens is not None:
             raise invalid("absent: no service issues tokens yet", tokens=self.tokens)
-        _require_service(self.task)
+        _require_service(self.task, relayed=self.directory is not None)
+        if self.directory is not None:
+            self.directory.check_fits(self.task)
         if len(from_text(self.nonce, name="nonce")) != _NONCE_BYTES:
             raise InvalidParameterError(f"nonce must be {_NONCE_BYTES} bytes in base64url; it is of another length.")
         if instant(closes=self.closes) <= instant(opens=self.opens):
@@ -149,6 +160,8 @@ class Collection(Described):
         least = self.task.release.minimum_batch
         if self.every is not None and self.every < least:
             raise invalid(f"at least minimum_batch={least} of the task", every=self.every)
+        if self.every is not None and self.directory is not None:
+            raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:
             raise invalid("absent where reports stay near an order: it is that of everybody who came", every=self.every)
         for role, party in ((Role.SHUFFLER, self.shuffler), (Role.ANALYZER, self.analyzer)):
@@ -166,6 +179,7 @@ class Collection(Described):
         now: datetime,
         opens: str | None = None,
         every: int | None = None,
+        directory: BoundDirectory | None = None,
     ) -> Self:
         """A collection with a fresh nonce, which opens at once unless ``opens`` says when.
 
@@ -189,6 +203,7 @@ class Collection(Described):
             shuffler=shuffler,
             analyzer=analyzer,
             every=every,
+            directory=directory,
         )
 
     @property
@@ -214,15 +229,21 @@ class Collection(Described):
     def promised(self) -> "tuple[PrivacyStatement, ...]":
         """What will be guaranteed of the smallest batch, of this collection alone; empty where people must be known.
 
-        More reports than the smallest batch never hurt. Whether anybody answers twice is left to trust.
+        Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
+        never hurt. Whether anybody answers twice is left to trust.
         """
         from shuffledp.survey.task_planning import plan
 
         if self.task.shuffler.needs_groups:
             return ()
         alone = replace(self.task.written, people=replace(self.task.people, earlier=()))
-        parties = (Party("shuffler", self.shuffler.url), Party("analyst", self.analyzer.url))
-        found = plan(Task(alone), self.minimum).statements
+        parties: tuple[Party, ...] = (Party("shuffler", self.shuffler.url), Party("analyst", self.analyzer.url))
+        bound, section = self.directory, self.task.shuffler
+        if bound is not None and isinstance(section, NetworkSection):
+            found = plan(Task(alone), graphs=bound.ways(section)).statements
+            parties = parties[1:]
+        else:
+            found = plan(Task(alone), self.minimum).statements
         return tuple(each.trusting(Trust.ONE_ANSWER).naming(*parties) for each in found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -263,10 +284,10 @@ class Collection(Described):
         return found
 
 
-def _require_service(task: Task) -> None:
+def _require_service(task: Task, *, relayed: bool) -> None:
     """Refuse by name what no service can run yet, or no device could follow."""
     shuffler, several = task.shuffler, [each for each in task.columns if _messages(each) > 1]
-    known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata
+    known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
     reasons = {
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,

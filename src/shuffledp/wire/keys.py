@@ -178,9 +178,9 @@ def _pem(key: Any) -> str:
     return str(key.private_bytes(encoding, form, serialization.NoEncryption()), "ascii")
 
 
-def fingerprint(role: Role, public: bytes) -> str:
+def fingerprint(role: str, public: bytes) -> str:
     """80 bits of SHA-256 of what is public of a key, for people to compare: ``3f2a 9c01 77be 04d2 1a5c``."""
-    digest = hashlib.sha256(f"shuffledp {role.value} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
+    digest = hashlib.sha256(f"shuffledp {role} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
     return digest.hex(" ", 2)
 
 
