@@ -24,7 +24,7 @@ from shuffledp.people.graphs import Graph, certain_gap
 
 MOST_STEPS = 2 * 10**10  # people * rounds * entries of the matrix up to which all starts are walked: some four seconds
 _FEWEST_SWEPT = 6  # rounds, or a sweep gains nothing over the gap
-_AHEAD = 1  # rounds that are swept besides, as somebody who looks for the fewest rounds mostly asks for them
+_AHEAD = 2  # rounds that are swept besides, as somebody who looks for the fewest rounds mostly asks for them
 _AT_ONCE = 16  # people whose laws are compared with everybody's
 _NEARLY_ALL = 0.98  # mean overlap from which on it is not worth while to compare all pairs
 _STARTS, _MOST_LOOKED_AT = 16, 3 * 10**8  # that tell about when laws overlap, and their steps

@@ -140,8 +140,8 @@ class NetworkShuffle:
 def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | None = None) -> int | None:
     """The fewest rounds after which epsilon is at most 1.05 times what walks can come near to (`nearest_epsilon`).
 
-    By doubling and narrowing down, as if more rounds were never worse, or if some reports get lost, not until most
-    help. Of a graph in parts, the fewest that are enough for each part that gains anything.
+    By ever larger steps and narrowing down, as if more rounds were never worse, or if some reports get lost, not until
+    most help. Of a graph in parts, the fewest that are enough for each part that gains anything.
 
     Args:
         walk: the shuffle; nothing is enough where people are offline or collude. Of an overlay it is one cycle anyway.
@@ -240,7 +240,7 @@ def _fewest(search: _Search) -> int | None:
 
 
 def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
-    """Double until it is enough, then narrow down."""
+    """Ever larger steps until it is enough, then narrow down: the number to begin with is mostly nearly right."""
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
@@ -252,14 +252,14 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
         return found[number]
 
     before, low, limit = 0, 0, _last_tried(search, uniform)
-    rounds = min(rounds, limit)
+    first = rounds = min(rounds, limit)
     while rounds and above(rounds) > 0:
         worse = above(rounds) > above(low)
         if search.walk.dropout and (worse or rounds == limit):
             return _past_the_least(above, *((before, low, rounds) if worse else (low, rounds, limit + 1)))
         if rounds == limit:
             return None
-        before, low, rounds = low, rounds, min(2 * rounds, limit)
+        before, low, rounds = low, rounds, min(rounds + max(rounds - first, 1), limit)
     return _between(above, low, rounds) if rounds else None
 
 

@@ -197,11 +197,11 @@ def _curve(model: ProtocolModel, walks: Walks, precision: _Precision) -> _Curve:
     near = _mixture(model, people, _Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta)
 
     def curve(epsilons: Floats) -> Floats:
-        alone = LocalOnly().curve(model, epsilons=epsilons)
-        least = raised(near, epsilons, cost=walks.near_uniformity)
+        least = alone = LocalOnly().curve(model, epsilons=epsilons)
         for exposed, mixture in mixtures:
             if (exposed * alone < least).any():
                 least = np.minimum(least, exposed * alone + (1 - exposed) * mixture(epsilons))
+        least = np.minimum(least, raised(near, epsilons, cost=walks.near_uniformity, known=least))
         charge = _charges(model, people, epsilons)
         return np.minimum(least * arriving * _ROUND_UP + charge, alone)
 

@@ -60,8 +60,17 @@ def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats, *, quickly:
     return least
 
 
-def raised(uniform: Callable[[Floats], Floats], epsilons: Floats, *, cost: float, remainder: float = 0.0) -> Floats:
+def raised(
+    uniform: Callable[[Floats], Floats],
+    epsilons: Floats,
+    *,
+    cost: float,
+    remainder: float = 0.0,
+    known: Floats | float = 1.0,
+) -> Floats:
     """The curve that says ``uniform(epsilon) + remainder`` at ``epsilon + cost``, and what follows below the cost.
+
+    Where that cannot be less than what is ``known`` of delta anyway, it is 1, without a look at the uniform one.
 
     A curve of delta is convex in exp(epsilon) and falls with a slope of -1 at most, so that at an epsilon below the
     cost it is exp(cost) - exp(epsilon) higher than at the cost, at most.
@@ -72,7 +81,7 @@ def raised(uniform: Callable[[Floats], Floats], epsilons: Floats, *, cost: float
     with np.errstate(over="ignore", invalid="ignore"):
         missing = np.exp(epsilons) * np.expm1(cost - epsilons) * _ROUND_UP
     above = np.where(epsilons < cost, missing, 0.0) + remainder
-    worth = above < 1  # the others would be 1 anyway
+    worth = above < known
     found = np.ones(len(epsilons))
     found[worth] = np.minimum((uniform(left[worth]) + above[worth]) * (1 + 1e-15), 1.0) if worth.any() else 1.0
     return found
