@@ -13,7 +13,7 @@ from contracts.siblings import ResidueRandomizer, VectorModel
 from shuffledp.accounting import account_all
 from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
 from shuffledp.core.flow import Reports
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import DummyReports
@@ -532,3 +532,27 @@ def test_a_model_that_says_more_of_an_overlay_than_holds_is_refused(fields, mess
     model = walk(graph=OVERLAY, num_rounds=2).model(200)
     with pytest.raises(InvalidParameterError, match=message):
         replace(model, **fields)
+
+
+def test_reports_beyond_the_slots_wait_or_abort_the_walks():
+    """On a ring of four, where links of one slot are nearly always too few in nine rounds."""
+    ring = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0, 1, 0, 1])
+    waiting, aborting = (
+        RandomWalkShuffler(graph=ring, num_rounds=9, slots=(1,) * 9, surplus=each) for each in ("waits", "aborts")
+    )
+    assert [waiting.walk(source=SeededSource(seed)).waited > 0 for seed in range(5)] == [True] * 5
+    assert len(waiting.shuffle(reports, source=SeededSource(1)).labels) == 4
+    with pytest.raises(LocalProtocolError, match=r"walks are aborted, and nothing .* with a chance of at most 1\.$"):
+        aborting.shuffle(reports, source=SeededSource(1))
+    enough = RandomWalkShuffler(graph=ring, num_rounds=9, slots=(4,) * 9, surplus="aborts")
+    assert enough.shuffle(reports).shuffle.slots == (4,) * 9
+    assert 0 < enough.overflow < 0.1
+
+
+def test_what_waits_blurs_the_share_of_dummies():
+    """The share is expected of walks without limits; its error has room for all that may wait."""
+    options = {"graph": Graph.random_regular(4, 30), "num_rounds": 3, "protocol": "single"}
+    free, limited = (RandomWalkShuffler(**options, slots=slots).model(30) for slots in (None, (1, 2, 3)))
+    assert limited.dummies.fraction == free.dummies.fraction
+    assert limited.dummies.standard_error == pytest.approx(free.dummies.standard_error + limited.overflow)

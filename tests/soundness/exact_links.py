@@ -56,28 +56,36 @@ def law_of_places(law, *, aborts=False):
     return found
 
 
-def filled(places_law, channel, data):
-    """Law over `fillings` of the reports of these bits, wherever they end together."""
-    people = len(data)
-    index = {row.tobytes(): place for place, row in enumerate(fillings(people, people))}
-    found = np.zeros(len(index))
-    for places, chance in places_law.items():
-        if chance:
-            for bits in itertools.product((0, 1), repeat=people):
-                row = np.zeros((people, 2), dtype=int)
-                np.add.at(row, (list(places), list(bits)), 1)
-                found[index[row.tobytes()]] += chance * prod(channel[data[k], bits[k]] for k in range(people))
-    return found
+class Fillings:
+    """What lies where in the end: for each way in which all reports may be placed and all bits they may have.
 
+    Args:
+        places_law: the chance of each tuple of places of all reports; less than 1 in all if walks may be aborted.
+        people: how many there are.
+    """
 
-def delta_of(places_law, channel, data, victim, *, epsilons, kernel=None):
-    """Delta of one data set against that in which the victim answers otherwise; whatever else is seen is the same."""
-    changed = [bit ^ (person == victim) for person, bit in enumerate(data)]
-    one, other = (filled(places_law, channel, each) for each in (data, changed))
-    if kernel is not None:
-        one, other = one @ kernel, other @ kernel
-    missing = max(0.0, 1 - sum(places_law.values()))
-    return np.array([np.maximum(one - e * other, 0).sum() + max(missing * (1 - e), 0.0) for e in np.exp(epsilons)])
+    def __init__(self, places_law, people):
+        places = np.array(list(places_law))
+        self.chances = np.array(list(places_law.values()))
+        self.bits = np.array(list(itertools.product((0, 1), repeat=people)))
+        known = fillings(people, people).reshape(-1, 2 * people) @ (people + 1) ** np.arange(2 * people)
+        cells = 2 * places[:, None, :] + self.bits  # of each report: its place and its bit
+        codes = ((people + 1) ** cells).sum(axis=2).ravel()
+        order = np.argsort(known)
+        self.size, self.index = len(known), order[np.searchsorted(known, codes, sorter=order)]
+
+    def law(self, channel, data):
+        """Law over `fillings` if these are the people's answers."""
+        weights = channel[np.array(data), self.bits].prod(axis=1)
+        return np.bincount(self.index, weights=np.outer(self.chances, weights).ravel(), minlength=self.size)
+
+    def delta(self, channel, data, victim, *, epsilons, kernel=None):
+        """Delta of one data set against that in which the victim answers otherwise."""
+        changed = [bit ^ (person == victim) for person, bit in enumerate(data)]
+        one, other = (self.law(channel, each) for each in (data, changed))
+        if kernel is not None:
+            one, other = one @ kernel, other @ kernel
+        return np.array([np.maximum(one - factor * other, 0).sum() for factor in np.exp(epsilons)])
 
 
 # ---- traffic that is not hidden --------------------------------------------------------------------------------------

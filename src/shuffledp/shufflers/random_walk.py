@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Reports, View
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.core.table import Integers, Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
+from shuffledp.laws.link_slots import checked_slots, surplus_chance
 from shuffledp.laws.walk_distributions import graphs_of_rounds, people_of
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import parts_of, together
@@ -26,7 +27,14 @@ from shuffledp.people.graphs.overlays import check_cycles
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.walk_dummies import DummyMaker, check_maker, fresh_dummies
-from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
+from shuffledp.shufflers.walk_model import (
+    PROTOCOLS,
+    SURPLUS,
+    RandomWalkShuffleModel,
+    check_constant,
+    checked_chances,
+    checked_submissions,
+)
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
@@ -46,6 +54,7 @@ class RandomWalkShuffler:
         3. Among the reports of one person the order carries no information.
         4. rounds = 0 passes nothing on: every report is held by its sender.
         5. On an overlay every report ends with everybody equally likely, exactly, if nobody is offline.
+        6. With ``slots``, no link carries more reports in a round, and those who wait are chosen uniformly.
 
     Args:
         graph: of the people, row k of the reports being person k's; or a list of graphs, one for each round, which
@@ -66,6 +75,11 @@ class RandomWalkShuffler:
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         num_colluding: people who may tell the analyst what passed through their hands.
+        slots: those of the envelope that everybody sends on each link, whatever there is to send, so that traffic tells
+            nothing: one number for each round (`shuffledp.calibrate.slots`). None sends reports one by one. Nobody is
+            offline and nothing gets lost then.
+        surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
+            ("waits"), or nobody hands in anything ("aborts").
 
     Raises:
         InvalidParameterError: if an argument is out of range or of the wrong type, somebody in the graph has no
@@ -90,6 +104,8 @@ class RandomWalkShuffler:
     dummies: "Randomizer | DummyMaker | None" = None
     dummy_value: int | None = None
     num_colluding: int = 0
+    slots: Sequence[int] | None = None
+    surplus: str = SURPLUS[0]
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
@@ -108,11 +124,18 @@ class RandomWalkShuffler:
                 submissions=self.submissions,
             )
         self._check_dummies()
+        self._check_links()
         if self.offline and self.protocol != "all":
             raise validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
         validate.integer_at_least(0, num_colluding=self.num_colluding)
         if self.num_colluding > self.num_users:
             raise validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
+
+    def _check_links(self) -> None:
+        validate.one_of(SURPLUS, surplus=self.surplus)
+        if self.slots is not None:
+            object.__setattr__(self, "slots", checked_slots(self.slots, self.num_rounds))
+            check_constant(dropout=self.dropout, offline=self.offline)
 
     def _check_dummies(self) -> None:
         if self.protocol == "all" and self.dummies is not None:
@@ -212,6 +235,9 @@ class RandomWalkShuffler:
             num_parts=1 if everything is None else everything.num_parts,
             parts=tuple(part.model(part.num_users) for part in self.parts),
             sizes=self.graph.sizes if isinstance(self.graph, Overlay) else (),
+            slots=tuple(self.slots or ()),
+            surplus=self.surplus,
+            overflow=self.overflow,
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
 
@@ -230,6 +256,11 @@ class RandomWalkShuffler:
             found["few_held"] = self.bounds.few_held
         return found
 
+    @cached_property
+    def overflow(self) -> float:
+        """The chance, at most, that some link has more reports to carry than slots; 0 where they go one by one."""
+        return surplus_chance(self.graph, self.slots or (), laziness=self.laziness)
+
     @property
     def _survival(self) -> float:
         """The chance that a report is not lost on its way."""
@@ -246,7 +277,7 @@ class RandomWalkShuffler:
             made_of = self.dummies.model.dummy_value
         added = DummyReports(
             fraction=self.bounds.dummies / handed_in,
-            standard_error=min(1.0, self.bounds.dummies_error / handed_in),
+            standard_error=min(1.0, self.bounds.dummies_error / handed_in + self.overflow),
             value=made_of,
             own=self.dummies is None,
         )
@@ -257,8 +288,17 @@ class RandomWalkShuffler:
 
         Args:
             source: None is the cryptographic source.
+
+        Raises:
+            LocalProtocolError: if some link has more to carry than slots, and that aborts the walks.
         """
-        return sample_walks(self.graph, self.num_rounds, **self.chances, source=source)
+        walks = sample_walks(self.graph, self.num_rounds, **self.chances, slots=self.slots or (), source=source)
+        if walks.waited and self.surplus == "aborts":
+            raise LocalProtocolError(
+                "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "
+                f"chance of at most {self.overflow:.3g}."
+            )
+        return walks
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
@@ -274,6 +314,7 @@ class RandomWalkShuffler:
             InvalidParameterError: if there is not one report from everybody in the graph, or dummies are not as many
                 reports as are lacking, of the same model.
             UnsupportedModelError: if people send several reports each.
+            LocalProtocolError: if the walks are aborted.
         """
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(

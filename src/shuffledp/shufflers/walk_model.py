@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +13,12 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
+from shuffledp.laws.link_slots import checked_slots
 from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.people.graphs.overlays import Overlay, check_cycles, check_sizes
 
 PROTOCOLS = ("all", "single", "padded")
+SURPLUS = ("waits", "aborts")
 
 _ROUND_UP = 1 + 1e-12
 _RARE = 28.0  # minus the logarithm of the chance that more reports get lost than a view may lack
@@ -64,6 +66,12 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             that it is the reports' own, or it is not known, and then no theorem may rely on them.
         sizes: of the groups of an overlay (`shuffledp.Overlay`), one for each round of a cycle; empty for a graph. A
             report ends with everybody equally likely then, exactly, unless it gets lost or people are offline.
+        slots: of the envelope that everybody sends on each link in each round, whatever there is to send, so that
+            traffic tells nothing; empty where reports go one by one. What is said of positions holds of walks that no
+            link limits.
+        surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
+            ("waits"), chosen uniformly; or nobody hands in anything ("aborts").
+        overflow: the chance, at most, that there is a surplus on any link in any round.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -94,6 +102,9 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     num_parts: int = 1
     parts: tuple["RandomWalkShuffleModel", ...] = ()
     sizes: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
+    surplus: str = "waits"
+    overflow: float = 0.0
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, num_users=self.num_users)
@@ -111,6 +122,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         self._check_positions()
         self._check_parts()
         self._check_sizes()
+        self._check_links()
         if self.dummy_model is not None and self.added is not None and self.added.own:
             raise validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
@@ -157,10 +169,28 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
                 f"position_counts={list(self.position_counts)}."
             )
 
+    def _check_links(self) -> None:
+        validate.one_of(SURPLUS, surplus=self.surplus)
+        validate.probability(overflow=self.overflow)
+        if self.slots:
+            checked_slots(self.slots, self.num_rounds)
+            check_constant(dropout=self.dropout, offline=self.offline)
+        elif self.overflow:
+            raise validate.invalid("0 without slots", overflow=self.overflow)
+
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``sizes`` only of an overlay."""
+        """The fields; ``sizes`` only of an overlay, and those about links only where they have slots."""
+        absent = {"sizes"} if not self.sizes else set()
+        if not self.slots:
+            absent |= {"slots", "surplus", "overflow"}
         found = super(RandomWalkShuffleModel, self).to_dict()
-        return found if self.sizes else {name: value for name, value in found.items() if name != "sizes"}
+        return {name: value for name, value in found.items() if name not in absent}
+
+    @property
+    def unlimited(self) -> Self:
+        """The same walks on links that carry whatever there is to send."""
+        parts = tuple(part.unlimited for part in self.parts)
+        return replace(self, slots=(), surplus=SURPLUS[0], overflow=0.0, parts=parts)
 
     def with_fakes(self, fakes: int) -> Self:
         """The shuffle with at least this number of colluders, since fake people pass reports on too."""
@@ -179,7 +209,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).
         """
-        if self.protocol != "all" or self.dropout or self.offline or self.num_colluding:
+        if self.protocol != "all" or self.dropout or self.offline or self.num_colluding or self.slots:
             return ()
         return (SwapWindows(sizes=(self.num_users,), costs=(self.near_uniformity,), people=self.num_users),)
 
@@ -250,8 +280,22 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
             "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
             "too, the local guarantee is left.",
-            "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each report "
-            "to its sender, and the local guarantee is left.",
+            self._watched,
+        )
+
+    @property
+    def _watched(self) -> str:
+        """What traffic tells."""
+        if not self.slots:
+            return (
+                "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each "
+                "report to its sender, and the local guarantee is left."
+            )
+        return (
+            "Traffic tells nothing: in each round everybody sends an envelope of one size on every link, whatever "
+            "there is to send, sealed anew and at a fixed time. Some link has more to carry than slots with a chance "
+            f"of at most {in_digits(self.overflow, 'at most')}, which delta counts. Whoever keeps messages from "
+            "arriving is another danger: who is cut off from others hides among fewer."
         )
 
     def exposure(self, num_colluding: int) -> float:
@@ -287,6 +331,13 @@ def checked_chances(**chances: float) -> None:
     for name, chance in chances.items():
         if chance == 1:
             raise validate.invalid("below 1: reports would never get anywhere", **{name: chance})
+
+
+def check_constant(**chances: float) -> None:
+    """Refuse lost messages and people who are offline where traffic is to tell nothing: it would show them."""
+    for name, chance in chances.items():
+        if chance:
+            raise validate.invalid("0 where links have slots: messages that are missing are seen", **{name: chance})
 
 
 def checked_submissions(protocol: str, submissions: int | None) -> None:

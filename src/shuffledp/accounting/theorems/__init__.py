@@ -1,8 +1,8 @@
 """Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
-`smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts` and
-`network_limits` (all over `network_walks`), `additive_shares`.
+`smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts`,
+`network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
@@ -27,6 +27,7 @@ from shuffledp.accounting.theorems.closed_forms import (
     ClosedFormFMT23,
     HoeffdingBalle19,
 )
+from shuffledp.accounting.theorems.network_constant_pattern import NetworkConstantPattern
 from shuffledp.accounting.theorems.network_in_parts import NetworkParts
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
@@ -70,6 +71,7 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkOverlap(),
     NetworkSingle(),
     NetworkParts(),
+    NetworkConstantPattern((NetworkOverlap(), NetworkSingle(), NetworkParts())),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),

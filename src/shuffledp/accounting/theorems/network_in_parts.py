@@ -44,9 +44,9 @@ class NetworkParts(Theorem):
     supersedes = (NetworkOverlap.id, NetworkSingle.id)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks on a graph in parts."""
+        """Random walks on a graph in parts, whose links have no slots."""
         walks = walks_of(model)
-        return super().concerns(model) and walks is not None and walks.num_parts > 1
+        return super().concerns(model) and walks is not None and walks.num_parts > 1 and not walks.slots
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Independent walks in known parts, no colluders, and for each part some theorem."""

@@ -96,7 +96,8 @@ class NetworkHistogram(Theorem):
         """All reports are handed in, and a lower bound for a uniform shuffle of them."""
         walks = walks_of(model)
         value = "no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}"
-        holds = walks is not None and walks.protocol == "all" and walks.dropout == 0
+        aborting = walks is not None and bool(walks.slots) and walks.surplus == "aborts"
+        holds = walks is not None and walks.protocol == "all" and walks.dropout == 0 and not aborting
         all_there = Hypothesis("all-handed-in", "random walks of which all reports are handed in", value, holds)
         known = [] if walks is None else [each.id for each in _applying(model, delta)]
         requirement = "a lower bound for a uniform shuffle of the same reports"
@@ -214,3 +215,22 @@ def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float)
     local = LocalOnly().delta(model, epsilon=epsilon)
     alone = empty * (local + math.expm1(min(epsilon, 700.0)))
     return min(local, (alone + NetworkSingle().delta(model, epsilon=epsilon)) * _RISK_ROUND_UP)
+
+
+def unmixed_chance(*, num_users: int, num_rounds: int) -> float:
+    """The chance that a report is alone with its holder after each round, if it goes to anybody uniformly.
+
+    Oneself included, whoever holds a report draws one of n people: (1 - 1/n)^(t (n - 1)), about e^-t. Then somebody who
+    watches who sends how many messages to whom follows it from its owner to where it is handed in, so that delta is at
+    least that chance times the local one; on overlays, where fewer people pass reports to each other, it is larger.
+
+    Args:
+        num_users: 1 or more.
+        num_rounds: 0 or more.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+    validate.integer_at_least(1, num_users=num_users)
+    validate.integer_at_least(0, num_rounds=num_rounds)
+    return float((1 - 1 / num_users) ** (num_rounds * (num_users - 1)))

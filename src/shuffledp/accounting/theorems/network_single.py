@@ -59,7 +59,7 @@ class NetworkSingle(Theorem):
     def concerns(self, model: ProtocolModel) -> bool:
         """Random walks that end with as many reports from everybody."""
         walks = walks_of(model)
-        return super().concerns(model) and walks is not None and walks.protocol != "all"
+        return super().concerns(model) and walks is not None and walks.protocol != "all" and not walks.slots
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Fresh dummies, hidden numbers of reports, independent walks with known positions, and a blanket bound."""

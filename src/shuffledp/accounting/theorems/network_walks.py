@@ -34,6 +34,12 @@ class Walks(Protocol):
     is_bipartite: bool
     num_parts: int
     parts: "tuple[Walks, ...]"
+    slots: tuple[int, ...]
+    surplus: str
+    overflow: float
+
+    @property
+    def unlimited(self) -> "Walks": ...  # noqa: D102
 
     def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
 
@@ -60,10 +66,11 @@ def known_walks(model: ProtocolModel) -> Hypothesis:
 def independent_walks(model: ProtocolModel) -> Hypothesis:
     """Reports walk independently of each other and of what is in them: nobody's reports wait together."""
     walks = walks_of(model)
-    offline = None if walks is None else walks.offline
     requirement = "reports that walk independently of each other and of the answers, so that offline = 0"
-    value = "no walks" if offline is None else f"offline={offline:g}"
-    return Hypothesis("independent-walks", requirement, value, offline == 0)
+    if walks is None:
+        return Hypothesis("independent-walks", requirement, "no walks", False)
+    value = "links with slots" if walks.slots else f"offline={walks.offline:g}"
+    return Hypothesis("independent-walks", requirement, value, not (walks.offline or walks.slots))
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:
@@ -108,9 +115,9 @@ class WalkTheorem(Theorem):
     """Base of theorems about random walks."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks, but for those in parts of which `network-parts` knows."""
+        """Random walks, but for those in parts of which `network-parts` knows, or on links with slots."""
         walks = walks_of(model)
-        return super().concerns(model) and walks is not None and not walks.parts
+        return super().concerns(model) and walks is not None and not (walks.parts or walks.slots)
 
 
 def likeness_text(walks: Walks) -> str:
