@@ -3,7 +3,7 @@
 Processor seconds of the server are compared, since a client beside it takes the other core::
 
     python -m benchmarks.collection_service           # all of it
-    python -m benchmarks.collection_service intake    # or one of intake, opening, release
+    python -m benchmarks.collection_service intake    # or one of intake, relayed, opening, release
 """
 
 import asyncio
@@ -37,9 +37,11 @@ from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import shuffler_app
 from shuffledp.service.sqlite_store import SqliteStore
 from shuffledp.survey import Collection, Service, Task
+from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
 from shuffledp.wire.hpke import Sealer
-from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.oblivious_http import OHTTP_REQUEST, encapsulate
 from shuffledp.wire.report_bytes import ReportLayout
 
 LARGE = 1_000_000
@@ -49,7 +51,7 @@ KEY, SHUFFLER = AnalyzerKey.generate(), ShufflerKey.generate()
 Serve = Callable[[Path, socket.socket], Coroutine[Any, Any, None]]
 
 
-def collection() -> Collection:
+def collection(**further: Any) -> Collection:
     """A question with two answers."""
     now = datetime.now(UTC)
     randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
@@ -61,11 +63,22 @@ def collection() -> Collection:
         for key in (SHUFFLER, KEY)
     )
     return Collection.new(
-        Task.from_dict(task), shuffler=shuffler, analyzer=analyzer, closes=written(now + timedelta(days=9)), now=now
+        Task.from_dict(task),
+        shuffler=shuffler,
+        analyzer=analyzer,
+        closes=written(now + timedelta(days=9)),
+        now=now,
+        **further,
     )
 
 
 ASKED = collection()
+GATEWAY = GatewayKey.generate()
+RELAYED = collection(
+    transport="oblivious",
+    relay="https://relay.example",
+    gateway=PublishedKey(role=GATEWAY.role, key=in_text(GATEWAY.public), active_from="2020-01-01"),
+)
 PATH = f"{ASKED.path}/reports"
 
 
@@ -80,11 +93,17 @@ def reports(count: int) -> list[bytes]:
 # ---- intake ---------------------------------------------------------------------------------------------------------
 
 
-async def ours(folder: Path, listening: socket.socket) -> None:
+async def ours(folder: Path, listening: socket.socket, *, asked: Collection = ASKED) -> None:
     """The shuffler."""
     store, log = SqliteStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
-    desk = Desk(ASKED, store, SHUFFLER, beside=folder, log=log)
-    await serve_all([Endpoint(app=shuffler_app([desk], log=log), listening=listening)])
+    desk = Desk(asked, store, SHUFFLER, beside=folder, log=log)
+    app = shuffler_app([desk], log=log, gateway_keys=[GATEWAY])
+    await serve_all([Endpoint(app=app, listening=listening)])
+
+
+async def behind_a_relay(folder: Path, listening: socket.socket) -> None:
+    """The shuffler of a collection whose uploads come sealed."""
+    await ours(folder, listening, asked=RELAYED)
 
 
 async def bare(folder: Path, listening: socket.socket) -> None:
@@ -126,7 +145,9 @@ async def bare(folder: Path, listening: socket.socket) -> None:
     await uvicorn.Server(config).serve(sockets=[listening])
 
 
-def processor_seconds(serve: Serve, bodies: Sequence[bytes]) -> tuple[float, float]:
+def processor_seconds(
+    serve: Serve, bodies: Sequence[bytes], *, path: str = PATH, media_type: str = UPLOAD_TYPE
+) -> tuple[float, float]:
     """Of a server in a process of its own that takes these requests; and seconds on the clock."""
     listening = listen("127.0.0.1:0")
     with tempfile.TemporaryDirectory() as name:
@@ -138,14 +159,14 @@ def processor_seconds(serve: Serve, bodies: Sequence[bytes]) -> tuple[float, flo
         port = listening.getsockname()[1]
         listening.close()
         start = time.perf_counter()
-        asyncio.run(send_all(port, bodies))
+        asyncio.run(send_all(port, bodies, path, media_type))
         seconds = time.perf_counter() - start
         os.kill(child, signal.SIGTERM)
         used = os.wait4(child, 0)[2]
     return used.ru_utime + used.ru_stime, seconds
 
 
-async def send_all(port: int, bodies: Sequence[bytes]) -> None:
+async def send_all(port: int, bodies: Sequence[bytes], path: str, media_type: str) -> None:
     """Send requests over some connections, each waiting for the answer before."""
     left = iter(bodies)
 
@@ -153,7 +174,7 @@ async def send_all(port: int, bodies: Sequence[bytes]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for body in left:
             head = (
-                f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: {UPLOAD_TYPE}\r\ncontent-length: {len(body)}\r\n\r\n"
+                f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {media_type}\r\ncontent-length: {len(body)}\r\n\r\n"
             )
             writer.write(head.encode() + body)
             answer = await reader.readuntil(b"\r\n\r\n")
@@ -183,6 +204,30 @@ def intake() -> None:
             f"{each} a request: {times['ours']:.0f} us of processor time a report, bare {times['bare']:.0f} us: "
             f"{ratio:.2f}{wanted}; {rate:,.0f} acknowledged a second"
         )
+
+
+def encapsulated(report: bytes) -> bytes:
+    """An upload of one report as a relay passes it on."""
+    fields = ((b"content-type", UPLOAD_TYPE.encode()),)
+    path = f"{RELAYED.path}/reports".encode()
+    request = BinaryRequest(b"POST", b"https", b"a.example", path, fields, report)
+    return encapsulate(GATEWAY.config, request.encode(length=1024))[0]
+
+
+def relayed() -> None:
+    """Microseconds of the server for a report that comes through a relay, and directly, in turns."""
+    total, found = 3_000, dict[str, list[float]](direct=[], relayed=[])
+    for _ in range(5):
+        whole = reports(total)
+        found["direct"].append(processor_seconds(ours, whole)[0])
+        sealed = [encapsulated(each) for each in whole]
+        used, _ = processor_seconds(behind_a_relay, sealed, path="/gateway", media_type=OHTTP_REQUEST)
+        found["relayed"].append(used)
+    direct, oblivious = (min(found[name]) / total * 1e6 for name in ("direct", "relayed"))
+    print(
+        f"through a relay: {oblivious:.0f} us of processor time a report, directly {direct:.0f} us: "
+        f"{oblivious / direct:.2f} (at most 2.5)"
+    )
 
 
 # ---- opening --------------------------------------------------------------------------------------------------------
@@ -248,7 +293,7 @@ async def _release() -> None:
     )
 
 
-PARTS = {"intake": intake, "opening": opening, "release": release}
+PARTS = {"intake": intake, "relayed": relayed, "opening": opening, "release": release}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

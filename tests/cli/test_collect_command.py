@@ -16,7 +16,7 @@ KEYS = ("--shuffler-key", "mixer.pem.pub", "--analyzer-key", "office.pem")
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
-    for role, file in (("shuffler", "mixer.pem"), ("analyzer", "office.pem")):
+    for role, file in (("shuffler", "mixer.pem"), ("analyzer", "office.pem"), ("gateway", "gate.pem")):
         assert shuffledp("keys", "new", "--role", role, "--output", folder / file).code == 0
     return folder
 
@@ -93,6 +93,23 @@ def test_reports_that_stay_near_their_senders_have_a_promise_only_where_people_a
     assert "--every must be absent where reports stay near an order" in refusal
 
 
+OBLIVIOUS = ("--transport", "oblivious", "--relay", "https://relay.example/survey", "--gateway-key", "gate.pem.pub")
+
+
+def test_a_relay_is_named_and_makes_no_number_smaller(folder):
+    direct = new("--closes", "9000-12-01", "--json").json
+    made = new("--closes", "9000-12-01", *OBLIVIOUS, "--json", output="relayed.collection").json
+    assert made["collection"]["relay"] == "https://relay.example/survey"
+    assert made["fingerprints"]["gateway"] == read_public(folder / "gate.pem").fingerprint
+    for first, second in zip(direct["statements"], made["statements"], strict=True):
+        assert first["guarantee"] == second["guarantee"]
+        assert set(second["trust"]) - set(first["trust"]) == {"relay-apart"}
+    shown = shuffledp("collect", "show", "relayed.collection", "-v").out
+    assert "Relay                 https://relay.example/survey" in shown
+    assert "the relay (https://relay.example/survey) tells nobody who sent what" in shown
+    assert Collection.read(folder / "relayed.collection").is_oblivious
+
+
 @pytest.mark.parametrize(
     ("changes", "options", "words"),
     [
@@ -102,6 +119,24 @@ def test_reports_that_stay_near_their_senders_have_a_promise_only_where_people_a
         ({}, ["--closes", "9000-12-01", "--shuffler", "http://mixer.example"], "url must be an https address"),
         ({}, ["--closes", "9000-12-01", "--shuffler-key", "office.pem"], "--shuffler-key must be the shuffler's"),
         ({}, ["--closes", "9000-12-01", "--analyzer-key", "absent"], "a public key file must be readable"),
+        ({}, ["--closes", "9000-12-01", *OBLIVIOUS[:4]], "gateway_key must be given for transport='oblivious'"),
+        ({}, ["--closes", "9000-12-01", *OBLIVIOUS[:2], *OBLIVIOUS[4:]], "relay must be given for transport"),
+        ({}, ["--closes", "9000-12-01", *OBLIVIOUS[2:4]], "--relay must be absent for transport='direct'"),
+        (
+            {},
+            ["--closes", "9000-12-01", *OBLIVIOUS, "--gateway-key", "office.pem"],
+            "--gateway-key must be the gateway's",
+        ),
+        (
+            {},
+            ["--closes", "9000-12-01", *OBLIVIOUS, "--relay", "https://mixer.example/x"],
+            "--relay must be of another host",
+        ),
+        (
+            {},
+            ["--closes", "9000-12-01", *OBLIVIOUS, "--relay", "http://relay.example"],
+            "--relay must be an https address",
+        ),
         ({"shuffler": {"kind": "none"}}, ["--closes", "9000-12-01"], "nothing would be shuffled"),
         ({"by": "place"}, ["--closes", "9000-12-01"], "without by or weight: no service shuffles inside strata yet"),
         (

@@ -24,6 +24,7 @@ def new(role, file, *options):
         ("analyzer", [], "x25519"),
         ("analyzer", ["--kem", "mlkem768-x25519"], "mlkem768-x25519"),
         ("shuffler", [], "ed25519"),
+        ("gateway", [], "x25519"),
     ],
 )
 def test_a_new_key_is_two_files_and_both_lead_to_its_fingerprint(folder, role, options, algorithm):
@@ -56,6 +57,13 @@ def test_a_key_is_never_replaced(folder):
 def test_a_shuffler_has_no_choice_how_reports_are_sealed(folder):
     line = refused(2, "keys", "new", "--role", "shuffler", "--kem", "mlkem768-x25519", "--output", "key.pem")
     assert "--kem must be left out for a shuffler" in line
+
+
+def test_a_gateways_key_has_a_successor_of_its_kind(folder):
+    new("gateway", "old.pem")
+    shuffledp("keys", "rotate", "old.pem", "--output", "next.pem")
+    old, following = read_public(folder / "old.pem"), read_public(folder / "next.pem")
+    assert (following.role, old.successors) == (old.role, (following.key,))
 
 
 def test_a_private_key_beside_anothers_public_file_is_pointed_out(folder):

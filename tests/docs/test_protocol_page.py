@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 
 
 def test_the_page_lists_every_problem_with_its_status():
-    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", PAGE[PAGE.index("## HTTP") :], flags=re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| `([\w:/.#-]+)` \|", PAGE[PAGE.index("## HTTP") :], flags=re.MULTILINE)
     assert [(int(status), name) for status, name in rows] == [problem.value for problem in Problem]
 
 

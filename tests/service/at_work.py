@@ -80,14 +80,16 @@ class Shuffler:
 
 
 @asynccontextmanager
-async def shuffler(folder, parties=None, *, clock=None, store=None):
+async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys=None):
     """A shuffler on a store of its own, without its background work."""
     parties, logged = parties or Parties(), Logged()
     collection, log = parties.collection, EventLog(logged.write)
     several = len(collection.task.columns)
     store = store or SqliteStore(folder / "store", num_columns=several, remembers=collection.every is not None)
     desk = Desk(collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties))
-    transport = httpx.ASGITransport(app=shuffler_app([desk], log=log), raise_app_exceptions=False)
+    keys = gateway_keys or [each for each in (parties.gateway_key,) if each]
+    app = shuffler_app([desk], log=log, gateway_keys=keys)
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as client:
             yield Shuffler(parties, desk, client, logged)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from shuffledp.core.instants import written
 from shuffledp.survey import Task
 from shuffledp.survey.collection import Collection, Service
-from shuffledp.wire.keys import AnalyzerKey, PublishedKey, Role, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PublishedKey, ShufflerKey, in_text
 
 YES_NO = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
 
@@ -44,7 +44,12 @@ class Parties:
         **further,
     ):
         self.now = datetime.now(UTC)
+        self.gateway_key = None
         self.shuffler_key, self.analyzer_key, self.successor = ShufflerKey.generate(), AnalyzerKey.generate(), successor
+        if further.get("relay") is not None:
+            self.gateway_key = further.pop("gateway_key", None) or GatewayKey.generate()
+            following = {"gateway": self.published(self.gateway_key, **further.pop("gateway_until", {}))}
+            further |= {"transport": "oblivious"} | following
         given = {"opens": written(self.now - timedelta(days=1)), "closes": written(self.now + timedelta(days=1))}
         self.collection = Collection.new(
             asked or task(),
@@ -53,6 +58,11 @@ class Parties:
             now=self.now,
             **given | further,
         )
+
+    @classmethod
+    def with_relay(cls, asked=None, *, relay="https://relay.example", **further):
+        """People reach the shuffler through a relay."""
+        return cls(asked, relay=relay, **further)
 
     @classmethod
     def with_successor(cls, asked=None, **further):
@@ -69,5 +79,4 @@ class Parties:
 
     def published(self, key, **further):
         since = written(self.now - timedelta(days=1))
-        role = Role.SHUFFLER if isinstance(key, ShufflerKey) else Role.ANALYZER
-        return PublishedKey(role=role, key=in_text(key.public), active_from=since, **further)
+        return PublishedKey(role=key.role, key=in_text(key.public), active_from=since, **further)

@@ -89,12 +89,18 @@ class Place:
         self.url = f"http://127.0.0.1:{self.ports['shuffler']}"
         analyzer = f"http://127.0.0.1:{analyzer_port or self.ports['analyzer']}"
         self.parties = Parties(asked, shuffler=self.url, analyzer=analyzer, **further)
-        for name, key in (("shuffler", self.parties.shuffler_key), ("analyzer", self.parties.analyzer_key)):
+        parties = self.parties
+        for name, key in (
+            ("shuffler", parties.shuffler_key),
+            ("analyzer", parties.analyzer_key),
+            *([("gateway", parties.gateway_key)] if parties.gateway_key else ()),
+        ):
             write_key(folder / f"{name}.key", key, self.parties.published(key))
         (folder / "survey.collection").write_bytes(self.parties.collection.canonical)
         common = 'listen = "127.0.0.1:{}"\nstate = "{}"\ncollections = ["survey.collection"]\n'
         (folder / "shuffler.toml").write_text(
             common.format(self.ports["shuffler"], "shuffler")
+            + ('gateway_keys = ["gateway.key"]\n' if parties.gateway_key else "")
             + f'key = "shuffler.key"\nmetrics = "127.0.0.1:{self.ports["metrics"]}"\n{limits}'
         )
         (folder / "analyzer.toml").write_text(

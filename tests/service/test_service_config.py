@@ -6,11 +6,12 @@ import pytest
 
 from service.processes import Place
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.files.key_files import write_key
 from shuffledp.service.client import new_client
 from shuffledp.service.config import AnalyzerConfig, ShufflerConfig
 from shuffledp.service.running import run_analyzer, run_shuffler
 from shuffledp.service.serving import listen
-from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey
 
 KINDS = {"shuffler": ShufflerConfig, "analyzer": AnalyzerConfig}
 
@@ -105,3 +106,13 @@ def test_certificates_to_trust_that_cannot_be_read_are_refused_by_name(there):
             asyncio.run(run_shuffler(config, log=None, ready=None))
         with pytest.raises(InvalidParameterError, match=f"--ca must be PEM certificates.*{reason}"):
             new_client(certificates=there.folder / certificate)
+
+
+def test_a_gateway_opens_by_keys_of_its_own(there):
+    config = read(there, "shuffler", gateway_keys='["shuffler.key"]')
+    with pytest.raises(InvalidParameterError, match="gateway_keys must be keys of a gateway"):
+        config.read_gateway_keys()
+    key = GatewayKey.generate()
+    write_key(there.folder / "gateway.key", key, there.parties.published(key))
+    (found,) = read(there, "shuffler", gateway_keys='["gateway.key"]').read_gateway_keys()
+    assert found.public == key.public

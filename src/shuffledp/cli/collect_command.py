@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,13 @@ collect_app = typer.Typer(
     rich_markup_mode=None,
 )
 _PATIENCE = 10.0  # seconds for which a service that does not answer is asked again
+
+
+class TransportName(StrEnum):
+    """How devices reach the shuffler."""
+
+    DIRECT = "direct"
+    OBLIVIOUS = "oblivious"
 
 
 @collect_app.callback()
@@ -45,6 +53,15 @@ def new(
         Path | None,
         typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on."),
     ] = None,
+    transport: Annotated[
+        TransportName, typer.Option(help="oblivious: through a relay, so that the shuffler does not see who sends.")
+    ] = TransportName.DIRECT,
+    relay: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")
+    ] = None,
+    gateway_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
+    ] = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -68,6 +85,9 @@ def new(
         closes=end_of_day(closes),
         every=every,
         directory=None if listed is None else listed.bound,
+        transport=transport.value,
+        relay=relay,
+        gateway=None if gateway_key is None else read_public(gateway_key),
         now=datetime.now(UTC),
     )
     if listed is not None:

@@ -12,7 +12,7 @@ from shuffledp.cli.options import print_json, show_document, whole
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey
+    from shuffledp.wire.keys import PrivateKey, PublishedKey
 
 keys_app = typer.Typer(
     name="keys", help="Keys of the parties of a collection.", no_args_is_help=True, rich_markup_mode=None
@@ -29,6 +29,7 @@ class KeyRole(StrEnum):
 
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
+    GATEWAY = "gateway"
 
 
 class KemName(StrEnum):
@@ -46,7 +47,11 @@ def _keys() -> None:
 def new(
     *,
     role: Annotated[
-        KeyRole, typer.Option(help="analyzer: opens reports. shuffler: signs the batches that it sends on.")
+        KeyRole,
+        typer.Option(
+            help="analyzer: opens reports. shuffler: signs the batches that it sends on. gateway: of a shuffler, opens "
+            "what comes through a relay."
+        ),
     ],
     output: Output,
     kem: Annotated[
@@ -60,12 +65,10 @@ def new(
     """
     from shuffledp.core.instants import written
     from shuffledp.files.key_files import write_key
-    from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
+    from shuffledp.wire.keys import Role, new_key
 
-    if role is KeyRole.SHUFFLER and kem is not KemName.X25519:
-        raise InvalidParameterError(f"--kem must be left out for a shuffler, whose key signs; got {kem.value!r}.")
     now = datetime.now(UTC)
-    key = ShufflerKey.generate() if role is KeyRole.SHUFFLER else AnalyzerKey.generate(kem.value)
+    key = new_key(Role(role.value), kem=kem.value)
     published = _published(key, written(now))
     write_key(output, key, published)
     _show(published, now, *_written_files(output), as_json=json)
@@ -80,7 +83,7 @@ def show(file: KeyFile, *, json: Json = False) -> None:
 
     published = read_public(file)
     if file != public_file(file):
-        found = read_key(file)
+        found = read_key(file, published.role)
         if (found.role, found.public) != (published.role, published.public):
             raise InvalidParameterError(
                 f"{file} must be the private key of {public_file(file)}; it is the key of another one."
@@ -108,7 +111,7 @@ def rotate(
     from shuffledp.core.instants import instant, written
     from shuffledp.core.validate import integer_at_least
     from shuffledp.files.key_files import read_public, rewrite_public, write_key
-    from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
+    from shuffledp.wire.keys import new_key
 
     integer_at_least(0, overlap=overlap)
     now, old = datetime.now(UTC), read_public(file)
@@ -118,8 +121,7 @@ def rotate(
         followed = old.followed_by(successor, overlap=timedelta(days=overlap))
         rewrite_public(output, successor)
     else:
-        kept = {each[0] for each in old.several}
-        key = AnalyzerKey.generate(old.kem, other_than=kept) if old.kem else ShufflerKey.generate()
+        key = new_key(old.role, kem=old.kem or "x25519", other_than={each[0] for each in old.several})
         successor = _published(key, begins)
         followed = old.followed_by(successor, overlap=timedelta(days=overlap))
         write_key(output, key, successor)
@@ -127,7 +129,7 @@ def rotate(
     _show(followed, now, *_written_files(output), as_json=json)
 
 
-def _published(key: "AnalyzerKey | ShufflerKey", begins: str) -> "PublishedKey":
+def _published(key: "PrivateKey", begins: str) -> "PublishedKey":
     from shuffledp.wire.keys import PublishedKey, in_text
 
     return PublishedKey(role=key.role, key=in_text(key.public), active_from=begins)

@@ -68,7 +68,7 @@ def send(
 
     read, left_out = Collection.read(collection), 0
     _check(input, value or public, simulated=people_are_simulated)
-    with new_client(certificates=ca) as client:
+    with new_client(certificates=ca, to=read) as client:
         if input is None:
             memory = Answered(read.id, usual_folder() if state is None else state)
             typed = _answers(read, value or [], public or [], ask=memory.pending() is None)

@@ -50,6 +50,7 @@ class Trust(StrEnum):
     ONE_ANSWER = "one-answer"
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
+    RELAY_APART = "relay-apart"
     NO_COLLUSION = "no-collusion"
     RELAYS = "relays"
     UNOBSERVED = "unobserved"
@@ -85,6 +86,8 @@ _TRUST_IN_WORDS = {
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
+    Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
+    "name senders",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
     Trust.UNOBSERVED: "nobody watches who sends messages to whom",
@@ -100,6 +103,7 @@ _TRUSTED = {
     Trust.FIRST_ROUND: "first receivers",
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",
+    Trust.RELAY_APART: "relay apart",
     Trust.NO_COLLUSION: "no collusion",
     Trust.RELAYS: "everybody on the way",
     Trust.UNOBSERVED: "no observer",

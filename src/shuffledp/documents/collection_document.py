@@ -10,9 +10,7 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.survey import Collection, Column, Service
-from shuffledp.wire.grammar import HpkeConfig
 from shuffledp.wire.keys import PublishedKey, fingerprint, in_text
-from shuffledp.wire.keys import Role as KeyRole
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (
@@ -44,6 +42,7 @@ def collection_as_dict(collection: Collection) -> dict[str, Any]:
         "fingerprints": {
             "shuffler": collection.shuffler.key.fingerprint,
             "analyzer": collection.analyzer.key.fingerprint,
+            **({} if collection.gateway is None else {"gateway": collection.gateway.fingerprint}),
         },
         "statements": [each.to_dict() for each in collection.promised()],
         "collection": collection.to_dict(),
@@ -67,6 +66,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     pairs = (
         ("Asked", asked),
         *shuffler,
+        *(() if collection.relay is None else (("Relay", collection.relay),)),
         ("Analyzer", _party(collection.analyzer)),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
@@ -109,8 +109,8 @@ def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
 
 
 def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
-    """What `key_document` says; times in UTC, fingerprints of successors, the config id of an analyzer's key."""
-    config_id = HpkeConfig.decode(key.public).id if key.role is KeyRole.ANALYZER else None
+    """What `key_document` says; times in UTC, fingerprints of successors, the config id of one that is sealed to."""
+    config_id = key.config.id if key.kem else None
     return {
         "role": key.role.value,
         "fingerprint": key.fingerprint,

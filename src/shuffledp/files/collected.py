@@ -47,7 +47,6 @@ def release_collected(
     folder: Path,
     *,
     parties: Sequence[Party],
-    one_answer_each: bool = False,
     trust: Sequence[Trust] = (),
     earlier: Sequence[Path] = (),
     watch: Watch = _NOBODY,
@@ -62,7 +61,6 @@ def release_collected(
         collected: what was refused of each column, with the collection's id.
         folder: an empty one, which is filled.
         parties: the shuffler and the analyst by name.
-        one_answer_each: whether the service made sure that nobody answers twice.
         trust: whom, or what, people must trust besides.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
         watch: told how far it is.
@@ -72,7 +70,6 @@ def release_collected(
         BatchTooSmallError: if a batch has fewer reports than the task's smallest.
     """
     releases, done = read_earlier(task, earlier), {}
-    trust = (*trust, *(() if one_answer_each else (Trust.ONE_ANSWER,)))
     for column, place in zip(task.columns, places_of(task, folder), strict=True):
         view, shuffler = _view(column, batches[column.value])
         refused, made_up = collected[column.value], sum(batch.made_up for batch in batches[column.value])

@@ -8,7 +8,7 @@ from pathlib import Path
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.writing import new_file
 from shuffledp.survey.section import read_whole
-from shuffledp.wire.keys import AnalyzerKey, PrivateKey, PublishedKey, ShufflerKey, from_pem
+from shuffledp.wire.keys import PrivateKey, PublishedKey, Role, from_pem
 
 _MOST = 1 << 16  # bytes of a key file
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -55,9 +55,13 @@ def rewrite_public(path: Path, published: PublishedKey) -> None:
         file.write_text(_written(published), encoding="utf-8")
 
 
-def read_key(path: Path) -> AnalyzerKey | ShufflerKey:
-    """A private key; as `read_private`, and refused if the file holds something else."""
-    return from_pem(read_private(path))
+def read_key(path: Path, role: Role = Role.ANALYZER) -> PrivateKey:
+    """A private key; ``role`` is as of `shuffledp.wire.keys.from_pem`, and errors are as of `read_private`.
+
+    Raises:
+        InvalidParameterError: if the file holds something else.
+    """
+    return from_pem(read_private(path), role)
 
 
 def read_private(path: Path) -> str:

@@ -4,11 +4,12 @@ To be read in this order. What is decided, without clock, disk or network: `inta
 `batches` (when reports leave), `batch_order` (in which order), `public_columns` (what travels beside a report).
 
 The shuffler: `store` and `sqlite_store` (what it remembers), `group_commit` (many requests, one write to the disk),
-`desk` (a collection at work), `shuffler_app` (the same over HTTP), `forwarder` (batches on their way).
+`desk` (a collection at work), `gateway` (what comes through a relay), `shuffler_app` (the same over HTTP), `forwarder`
+(batches on their way).
 
 The analyzer: `batch_store` (each batch once), `opening`, `releasing`, `reception` (a collection at work),
 `analyzer_app`.
 
 Both: `config`, `event_log` (all that is ever logged), `http_messages`, `serving` (limits of connections), `running`.
-People: `client` (seal and send), `answered` (what a device remembers).
+People: `client` (seal and send), `relayed` (through a relay), `answered` (what a device remembers).
 """

@@ -20,6 +20,7 @@ from shuffledp.core.flow import Progress
 from shuffledp.files.devices import Sent
 from shuffledp.service.certificates import trusted
 from shuffledp.service.public_columns import extensions_of
+from shuffledp.service.relayed import ThroughRelay
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import (
     UPLOAD_TYPE,
@@ -31,7 +32,6 @@ from shuffledp.wire.grammar import (
     UploadResponse,
 )
 from shuffledp.wire.hpke import Sealer
-from shuffledp.wire.keys import KeyState, from_text
 from shuffledp.wire.report_bytes import ReportLayout
 
 SECONDS_OF_PATIENCE = 60.0
@@ -41,17 +41,21 @@ _TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
 
-def new_client(*, certificates: Path | None = None) -> httpx.Client:
-    """A client that goes where it is told and nowhere else; ``certificates`` may name a file of trusted ones."""
+def new_client(*, certificates: Path | None = None, to: Collection | None = None) -> httpx.Client:
+    """A client that goes where it is told and nowhere else.
+
+    Args:
+        certificates: a file of trusted ones, in place of the system's.
+        to: the collection that people answer by it: what is sent goes through its relay, if it has one.
+    """
     verify = trusted(certificates, name="--ca")
-    return httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
+    client = httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
+    return client if to is None or not to.is_oblivious else httpx.Client(transport=ThroughRelay(to, client))
 
 
 def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
     """The analyzer's keys that may be sealed to, the one to be tried first at the beginning."""
-    key = collection.analyzer.key
-    texts = [*key.successors] if key.state(now) is KeyState.EXPIRED else [key.key, *key.successors]
-    return [HpkeConfig.decode(from_text(text, name="key")) for text in texts or [key.key]]
+    return collection.analyzer.key.configs_at(now)
 
 
 def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:

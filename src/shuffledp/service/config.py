@@ -23,7 +23,7 @@ from shuffledp.files.key_files import read_key
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
 from shuffledp.survey.section import Section, read_whole
-from shuffledp.wire.keys import AnalyzerKey, PrivateKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PrivateKey, PublishedKey, Role, ShufflerKey, in_text
 
 Key = TypeVar("Key", bound=PrivateKey)
 
@@ -105,11 +105,13 @@ class ShufflerConfig(ServiceConfig):
 
     Args:
         key: file of the key that signs batches.
+        gateway_keys: files of the keys that open what comes through relays.
         metrics: host and port of the counts, on this machine alone; None is nowhere.
         analyzer_certificates: file of the certificates to trust of an analyzer, in place of the system's.
     """
 
     key: str
+    gateway_keys: tuple[str, ...] = ()
     metrics: str | None = None
     analyzer_certificates: str | None = None
 
@@ -130,6 +132,14 @@ class ShufflerConfig(ServiceConfig):
         if not isinstance(key, ShufflerKey):
             raise InvalidParameterError("key must be that of a shuffler; it is an analyzer's.")
         return key
+
+    def read_gateway_keys(self) -> list[GatewayKey]:
+        """The keys of the gateway; refused if one is another's."""
+        keys = [read_key(Path(file), Role.GATEWAY) for file in self.gateway_keys]
+        found = [key for key in keys if isinstance(key, GatewayKey)]
+        if len(found) != len(keys):
+            raise InvalidParameterError("gateway_keys must be keys of a gateway; one is another's.")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +195,7 @@ _PATHS = {
     "tls_key",
     "key",
     "keys",
+    "gateway_keys",
     "releases",
     "analyzer_certificates",
 }

@@ -52,7 +52,7 @@ from shuffledp.wire.grammar import (
 from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.keys import ShufflerKey, from_text
 
-_KEY_OUTLIVES = timedelta(hours=1)  # for which a key that has expired is still taken, as clocks differ
+KEY_OUTLIVES = timedelta(hours=1)  # for which a key that has expired is still taken, as clocks differ
 _SECONDS_OF_TICK = 1.0
 _LONGEST_PAUSE = 60.0  # seconds after something failed
 _Clock = Callable[[], float]
@@ -236,7 +236,7 @@ def terms_of(collection: Collection) -> Terms:
     """What must be known of a collection to take its submissions in."""
     key = collection.analyzer.key
     configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
-    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + _KEY_OUTLIVES
+    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
     return Terms(
         opens=instant(opens=collection.opens).timestamp(),
         closes=instant(closes=collection.closes).timestamp(),

@@ -25,9 +25,10 @@ _LENGTH_OF_PROBLEM = 128
 
 
 class Problem(Enum):
-    """Kinds of refusals, each with its status."""
+    """Kinds of refusals, each with its status; one that others know too (RFC 9457, section 4.2) by its whole name."""
 
     INVALID_MESSAGE = 400, "invalidMessage"
+    OTHER_GATEWAY_KEY = 400, "https://iana.org/assignments/http-problem-types#ohttp-key"
     NOT_AUTHORIZED = 403, "unauthorizedRequest"
     UNRECOGNIZED_COLLECTION = 404, "unrecognizedCollection"
     NOT_ALLOWED = 405, "methodNotAllowed"
@@ -39,7 +40,8 @@ class Problem(Enum):
     def response(self) -> Response:
         """The refusal, filled up with blanks to one length."""
         status, name = self.value
-        text = json.dumps({"type": f"urn:shuffledp:error:{name}", "status": status}).ljust(_LENGTH_OF_PROBLEM)
+        kind = name if ":" in name else f"urn:shuffledp:error:{name}"
+        text = json.dumps({"type": kind, "status": status}).ljust(_LENGTH_OF_PROBLEM)
         closes = {"connection": "close"} if self in (Problem.TOO_SLOW, Problem.TOO_LARGE) else {}
         return Response(text, status, closes, media_type="application/problem+json")
 

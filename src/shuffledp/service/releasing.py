@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.flow import Reports
-from shuffledp.core.statement_terms import Party, Trust
+from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
@@ -69,7 +69,7 @@ def write_batches(
             found,
             refused,
             place,
-            parties=parties_of(collection),
+            parties=collection.parties(),
             trust=trust_of(collection),
             earlier=earlier,
         )
@@ -87,16 +87,11 @@ def is_release_of(folder: Path, collection: Collection) -> bool:
     return False
 
 
-def parties_of(collection: Collection) -> tuple[Party, Party]:
-    """The shuffler and the analyst, by their addresses and the fingerprints of their keys."""
-    return Party("shuffler", collection.shuffler.words), Party("analyst", collection.analyzer.words)
-
-
 def trust_of(collection: Collection) -> tuple[Trust, ...]:
-    """What must hold besides: of several batches, that time tells nothing; of parties on one machine, its operator."""
+    """What must hold besides the shuffle: of several batches, that time tells nothing; of one machine, its operator."""
     batches = () if collection.every is None else (Trust.TIME_OF_ANSWER,)
     alone = collection.shuffler.is_local and collection.analyzer.is_local
-    return (*batches, *((Trust.OPERATOR,) if alone else ()))
+    return (*collection.trust, *batches, *((Trust.OPERATOR,) if alone else ()))
 
 
 def _batch(column: Column, inside: Opened, num_reports: int) -> Batch:

@@ -34,12 +34,14 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
         LocalProtocolError: if another process runs on the same state.
         StorageError: if the disk cannot be written to.
     """
-    key, collections = config.read_key(), config.read_collections()
+    key, gateway_keys, collections = config.read_key(), config.read_gateway_keys(), config.read_collections()
     desks: list[Desk] = []
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
         for collection, beside in collections:
             named_keys([key], collection.shuffler.key)
+            if collection.gateway is not None:
+                named_keys(gateway_keys, collection.gateway)
             store = SqliteStore(
                 Path(config.state) / collection.id.hex(),
                 num_columns=len(collection.task.columns),
@@ -47,7 +49,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             )
             desks.append(Desk(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(desks[-1].close)
-        endpoints = [_endpoint(config, shuffler_app(desks, log=log))]
+        endpoints = [_endpoint(config, shuffler_app(desks, log=log, gateway_keys=gateway_keys))]
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(desks), listening=listen(config.metrics)))
         working = [desk.run() for desk in desks]

@@ -1,12 +1,13 @@
 """The shuffler over HTTP: reports in, and no word about who sent them.
 
 ``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` says where the collection stands; ``POST
-/collections/ID/close`` closes it for whoever holds the shuffler's key. Counts are on an address of their own.
+/collections/ID/close`` closes it for whoever holds the shuffler's key. Uploads of collections with a relay come sealed
+to ``POST /gateway``, and only there; ``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from starlette.applications import Starlette
@@ -18,26 +19,32 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog
+from shuffledp.service.gateway import GatewayDoor, content_of, read_request, sealed
 from shuffledp.service.http_messages import Problem, Refused, answered, application, problem_of, whole_body
 from shuffledp.service.intake import Count
 from shuffledp.service.store import StorageError
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
-from shuffledp.wire.keys import from_text, in_text
+from shuffledp.wire.keys import GatewayKey, from_text, in_text
+from shuffledp.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
 
 MOST_SUBMISSIONS = 1000  # in one upload
 MOST_BYTES = 16 << 20  # of one, unless a single submission is longer
 _BYTES_OF_REPORT = 16 + 2 + 1 + 2 + 4  # of its id, and what stands before its parts
 _LENGTH_OF_STATUS = 64
+_MOST_AROUND = 1024  # bytes of a request that comes sealed, beside its content
+_GATEWAY = "/gateway"
+_FAILURES = (Refused, RemoteProtocolError, StorageError)
 
 
-def shuffler_app(desks: Iterable[Desk], *, log: EventLog) -> ASGIApp:
-    """The application of a shuffler of these collections.
+def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()) -> ASGIApp:
+    """The application of a shuffler of these collections; ``gateway_keys`` open what comes through relays.
 
     Guarantees:
         1. A submission that an answer does not name as refused is on the disk.
         2. All answers to uploads of one number of submissions have one length, and so have all refusals.
         3. Nothing that an answer holds depends on how many reports there are, but whether they are enough.
+        4. What comes sealed is answered sealed, and is taken in as what comes directly; each collection has one way.
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 
@@ -65,34 +72,69 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog) -> ASGIApp:
         desk.ask_to_close()
         return answered(b"", CLOSE_TYPE)
 
+    async def keys(_: Request) -> Response:
+        return answered(door.published(), OHTTP_KEYS)
+
+    door = GatewayDoor(gateway_keys, [desk.collection for desk in known.values() if desk.collection.is_oblivious])
     routes = [
         Route("/collections/{id}", status, methods=["GET"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
+        Route("/ohttp-keys", keys, methods=["GET"]),
     ]
-    return _Uploads(known.values(), application(routes, log=log), log)
+    return _Uploads(known.values(), application(routes, log=log), log, door)
 
 
 class _Uploads:
-    """The one route that everybody takes, without the framework around it; all others are those of ``rest``."""
+    """The ways that everybody takes, without the framework around them; all others are those of ``rest``."""
 
-    def __init__(self, desks: Iterable[Desk], rest: ASGIApp, log: EventLog) -> None:
-        self._desks = {f"{desk.collection.path}/reports": (desk, _longest_upload(desk)) for desk in desks}
-        self._rest, self._log = rest, log
+    def __init__(self, desks: Iterable[Desk], rest: ASGIApp, log: EventLog, door: GatewayDoor) -> None:
+        ways: dict[bool, dict[str, tuple[Desk, int]]] = {False: {}, True: {}}
+        for desk in desks:
+            ways[desk.collection.is_oblivious][f"{desk.collection.path}/reports"] = desk, _longest_upload(desk)
+        self._direct, self._relayed = ways[False], ways[True]
+        longest = max((length for _, length in self._relayed.values()), default=0)
+        self._longest_sealed = LONGER_BY + padded_length(longest + _MOST_AROUND)
+        self._rest, self._log, self._door = rest, log, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        desk, longest = self._desks.get(scope.get("path", ""), (None, 0))
-        if desk is None:
+        path = scope.get("path", "")
+        desk, longest = self._direct.get(path, (None, 0))
+        if desk is None and path != _GATEWAY:
             await self._rest(scope, receive, send)
             return
         try:
             if scope["method"] != "POST":
                 raise Refused(Problem.NOT_ALLOWED)
-            body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
-            response = answered(await desk.upload(body), UPLOAD_ERRORS_TYPE)
-        except (Refused, RemoteProtocolError, StorageError) as error:
+            if desk is not None:
+                body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
+                response = await _taken(desk, body)
+            else:
+                body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=self._longest_sealed)
+                response = answered(await self._through_gateway(body), OHTTP_RESPONSE)
+        except _FAILURES as error:
             response = problem_of(error, self._log).response()
         await response(scope, receive, send)
+
+    async def _through_gateway(self, body: bytes) -> bytes:
+        """The sealed answer to a sealed request; what is wrong with the request inside is told inside."""
+        inside, exchange, config = self._door.open(body)
+        try:
+            request = read_request(inside)
+            desk, longest = self._relayed.get(request.path.decode("latin-1"), (None, 0))
+            if desk is None:
+                raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+            if not self._door.takes(config, desk.collection):
+                raise Refused(Problem.OTHER_GATEWAY_KEY)
+            response = await _taken(desk, content_of(request, media_type=UPLOAD_TYPE, most=longest))
+        except _FAILURES as error:
+            response = problem_of(error, self._log).response()
+        return sealed(response, exchange)
+
+
+async def _taken(desk: Desk, body: bytes) -> Response:
+    """The answer to an upload, whichever way it came."""
+    return answered(await desk.upload(body), UPLOAD_ERRORS_TYPE)
 
 
 def metrics_app(desks: Iterable[Desk]) -> Starlette:

@@ -41,12 +41,14 @@ _ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _LONGEST_HOST = 253
-_UNSAID = {
+_UNSAID = {  # not written where they have these values
     "every": None,
-    "tokens": None,
     "transport": "direct",
+    "relay": None,
+    "gateway": None,
     "directory": None,
-}  # not written where they have these values
+}
+TRANSPORTS = ("direct", "oblivious")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +65,7 @@ class Service(Described):
     key: PublishedKey
 
     def __post_init__(self) -> None:
-        if not _ADDRESS.fullmatch(self.url):
-            raise InvalidParameterError(
-                "url must be an address such as https://shuffler.example.org, without names, passwords, '?', '#' or a "
-                "'/' at the end; got another text."
-            )
-        if not _is_possible(self.url):
-            raise InvalidParameterError("url must be of a host and a port that can be; got others.")
-        parts = urlsplit(self.url)
-        if parts.scheme == "http" and not _is_loopback(parts.hostname):
-            raise invalid("an https address, unless it is on this machine", url=self.url)
+        _check_address(url=self.url)
 
     @property
     def is_local(self) -> bool:
@@ -83,6 +76,21 @@ class Service(Described):
     def words(self) -> str:
         """The party for people: its address and the fingerprint of its key."""
         return f"{self.url}, key {self.key.fingerprint}"
+
+
+def _check_address(**named: str) -> None:
+    """Refuse what devices could not trust, or not find."""
+    ((name, url),) = named.items()
+    if not _ADDRESS.fullmatch(url):
+        raise InvalidParameterError(
+            f"{name} must be an address such as https://shuffler.example.org, without names, passwords, '?', '#' or a "
+            "'/' at the end; got another text."
+        )
+    if not _is_possible(url):
+        raise InvalidParameterError(f"{name} must be of a host and a port that can be; got others.")
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise invalid("an https address, unless it is on this machine", **named)
 
 
 def _is_possible(url: str) -> bool:
@@ -121,8 +129,10 @@ class Collection(Described):
         analyzer: who opens and analyzes them.
         every: a batch leaves whenever there are so many reports, at least the task's ``minimum_batch``; None is one
             batch, at the close.
-        tokens: reports that each invited person may send; None where nobody checks that.
-        transport: how devices reach the shuffler: "direct".
+        transport: how devices reach the shuffler: "direct", or "oblivious", through a relay that cannot read what it
+            passes on, so that the shuffler does not see where it comes from.
+        relay: address of the relay, of another host than the shuffler's; of an oblivious transport alone.
+        gateway: the shuffler's key that requests are sealed to, with its successors; of an oblivious transport alone.
         directory: of the members who pass reports on among themselves; None is a shuffler that mixes.
         version: of the protocol.
 
@@ -139,17 +149,15 @@ class Collection(Described):
     shuffler: Service
     analyzer: Service
     every: int | None = None
-    tokens: int | None = None
     transport: str = "direct"
+    relay: str | None = None
+    gateway: PublishedKey | None = None
     directory: BoundDirectory | None = None
     version: int = VERSION
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
             raise invalid(f"{VERSION}, the only one that this library speaks", version=self.version)
-        validate.one_of(("direct",), transport=self.transport)
-        if self.tokens is not None:
-            raise invalid("absent: no service issues tokens yet", tokens=self.tokens)
         _require_service(self.task, relayed=self.directory is not None)
         if self.directory is not None:
             self.directory.check_fits(self.task)
@@ -164,9 +172,31 @@ class Collection(Described):
             raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:
             raise invalid("absent where reports stay near an order: it is that of everybody who came", every=self.every)
-        for role, party in ((Role.SHUFFLER, self.shuffler), (Role.ANALYZER, self.analyzer)):
-            if party.key.role is not role:
-                raise invalid(f"the {role}'s", **{f"{role}_key": f"the {party.key.role}'s"})
+        keys = {Role.SHUFFLER: self.shuffler.key, Role.ANALYZER: self.analyzer.key, Role.GATEWAY: self.gateway}
+        for role, key in keys.items():
+            if key is not None and key.role is not role:
+                raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
+        self._check_transport()
+
+    def _check_transport(self) -> None:
+        """A relay and a key of the gateway where there is an oblivious transport, and nowhere else."""
+        validate.one_of(TRANSPORTS, transport=self.transport)
+        if self.directory is not None and self.is_oblivious:
+            raise invalid("direct where members pass reports on", transport=self.transport)
+        wanted = "given" if self.is_oblivious else "absent"
+        for name, given in (("relay", self.relay), ("gateway_key", self.gateway)):
+            if (given is None) == self.is_oblivious:
+                raise InvalidParameterError(f"{name} must be {wanted} for transport={self.transport!r}.")
+        if self.relay is not None:
+            _check_address(relay=self.relay)
+            host = urlsplit(self.relay).hostname
+            if host == urlsplit(self.shuffler.url).hostname and not self.shuffler.is_local:
+                raise invalid("of another host than the shuffler, whom it hides senders from", relay=self.relay)
+
+    @property
+    def is_oblivious(self) -> bool:
+        """Whether what people send goes through a relay."""
+        return self.transport == "oblivious"
 
     @classmethod
     def new(
@@ -178,10 +208,9 @@ class Collection(Described):
         closes: str,
         now: datetime,
         opens: str | None = None,
-        every: int | None = None,
-        directory: BoundDirectory | None = None,
+        **further: Any,
     ) -> Self:
-        """A collection with a fresh nonce, which opens at once unless ``opens`` says when.
+        """A collection with a fresh nonce, which opens at once unless ``opens`` says when; ``further`` as the class.
 
         Raises:
             InvalidParameterError: as the class does; for a closing date that is not after ``now``; or if a key expires
@@ -189,11 +218,11 @@ class Collection(Described):
         """
         if instant(closes=closes) <= now:
             raise invalid(f"after {written(now)}, the time now", closes=closes)
-        for role, party in (("shuffler", shuffler), ("analyzer", analyzer)):
-            if party.key.state(instant(closes=closes)) is KeyState.EXPIRED and not party.key.successors:
+        for key in filter(None, (shuffler.key, analyzer.key, further.get("gateway"))):
+            if key.state(instant(closes=closes)) is KeyState.EXPIRED and not key.successors:
                 raise InvalidParameterError(
-                    f"the {role}'s key must be active until closes={closes}, or name a successor; it expires at "
-                    f"{party.key.expires}."
+                    f"the {key.role}'s key must be active until closes={closes}, or name a successor; it expires at "
+                    f"{key.expires}."
                 )
         return cls(
             task=task,
@@ -202,8 +231,7 @@ class Collection(Described):
             closes=closes,
             shuffler=shuffler,
             analyzer=analyzer,
-            every=every,
-            directory=directory,
+            **further,
         )
 
     @property
@@ -230,21 +258,31 @@ class Collection(Described):
         """What will be guaranteed of the smallest batch, of this collection alone; empty where people must be known.
 
         Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
-        never hurt. Whether anybody answers twice is left to trust.
+        never hurt.
         """
         from shuffledp.survey.task_planning import plan
 
         if self.task.shuffler.needs_groups:
             return ()
         alone = replace(self.task.written, people=replace(self.task.people, earlier=()))
-        parties: tuple[Party, ...] = (Party("shuffler", self.shuffler.url), Party("analyst", self.analyzer.url))
         bound, section = self.directory, self.task.shuffler
         if bound is not None and isinstance(section, NetworkSection):
             found = plan(Task(alone), graphs=bound.ways(section)).statements
-            parties = parties[1:]
         else:
             found = plan(Task(alone), self.minimum).statements
-        return tuple(each.trusting(Trust.ONE_ANSWER).naming(*parties) for each in found)
+        return tuple(each.trusting(*self.trust).naming(*self.parties(fingerprints=False)) for each in found)
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """What must hold of how reports came: nobody makes sure that people answer once; and of a relay."""
+        return (Trust.ONE_ANSWER, *((Trust.RELAY_APART,) if self.is_oblivious else ()))
+
+    def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
+        """Whom people must trust, by addresses and the fingerprints of keys; of walks, nobody who mixes."""
+        known = {"shuffler": self.shuffler} if self.directory is None else {}
+        relay = () if self.relay is None else (Party("relay", self.relay),)
+        named = (known | {"analyst": self.analyzer}).items()
+        return (*(Party(role, each.words if fingerprints else each.url) for role, each in named), *relay)
 
     def to_dict(self) -> dict[str, Any]:
         """All keys, less those that are as if they were not there."""

@@ -27,6 +27,7 @@ _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
 _GRID = 1e-4  # of what several protocols lose together, between machines
 _LARGEST = 1 << 30  # bytes, for a task of millions of categories
 _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
+_OF_NO_SHUFFLE = {Trust.OWN_DEVICE, Trust.ONE_ANSWER, Trust.RELAY_APART, Trust.TIME_OF_ANSWER, Trust.OPERATOR}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +293,7 @@ def _check_trust(path: Path, statement: PrivacyStatement) -> None:
     """Refuse a statement that asks people to trust less than every statement by its theorems does."""
     if Trust.OWN_DEVICE not in statement.trust:
         raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
-    others = set(statement.trust) - {Trust.OWN_DEVICE, Trust.ONE_ANSWER, Trust.TIME_OF_ANSWER, Trust.OPERATOR}
+    others = set(statement.trust) - _OF_NO_SHUFFLE
     rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
     if not others and rests_on - _LOCAL:
         raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")

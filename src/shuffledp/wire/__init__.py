@@ -2,6 +2,7 @@
 
 To be read in this order: `presentation` (how messages are written), `grammar` (the messages), `report_bytes` (one
 report as bytes of a fixed length), `kems` and `keys` (whose keys there are, and how they follow each other), `hpke` (a
-report that the analyzer alone can read), `closing` (the request to end a collection). The page docs/protocol.md says
-the same to whoever writes another implementation.
+report that the analyzer alone can read), `closing` (the request to end a collection). What comes through a relay:
+`binary_http` (requests and answers as bytes), `hpke_context` and `oblivious_http` (sealed, both ways). The page
+docs/protocol.md says the same to whoever writes another implementation.
 """

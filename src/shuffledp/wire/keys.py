@@ -1,4 +1,4 @@
-"""Keys of the two parties: the analyzer's, which reports are sealed to, and the shuffler's, which signs batches.
+"""Keys of the parties: the analyzer's opens reports, the shuffler's signs batches, its gateway's opens requests.
 
 A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of a key, and since and until when
 it is used, is a `PublishedKey`.
@@ -23,7 +23,7 @@ from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, 
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid, one_of
 from shuffledp.wire.grammar import BatchManifest, HpkeConfig, SignedManifest
-from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, Kem, Parts, kem_of
+from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, X25519, Kem, Parts, kem_of
 
 _FINGERPRINT_BYTES = 10
 _BATCH_CONTEXT = b"shuffledp-1 batch"
@@ -35,6 +35,7 @@ class Role(StrEnum):
 
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
+    GATEWAY = "gateway"
 
 
 class KeyState(StrEnum):
@@ -46,7 +47,7 @@ class KeyState(StrEnum):
 
 
 class PrivateKey(ABC):
-    """Base of both kinds of private keys; ``repr`` shows the fingerprint of the public part alone."""
+    """Base of all kinds of private keys; ``repr`` shows the fingerprint of the public part alone."""
 
     __slots__ = ()
     role: ClassVar[Role]
@@ -67,14 +68,13 @@ class PrivateKey(ABC):
         raise TypeError(f"a {type(self).__name__} must be written by to_pem, and nothing else.")
 
 
-class AnalyzerKey(PrivateKey):
-    """A key that opens reports.
+class HpkeKey(PrivateKey):
+    """Base of keys that something is sealed to.
 
     Its config id is a digest of its public key, so that it need not be kept beside it.
     """
 
     __slots__ = ("_parts", "config", "kem", "private_key")
-    role = Role.ANALYZER
 
     def __init__(self, kem: Kem, parts: Parts) -> None:
         self.kem, self._parts, self.private_key = kem, parts, kem.private_key(parts)
@@ -101,6 +101,24 @@ class AnalyzerKey(PrivateKey):
     def to_pem(self) -> str:
         """One block, or of a hybrid key one for each part."""
         return "".join(map(_pem, self._parts))
+
+
+class AnalyzerKey(HpkeKey):
+    """A key that opens reports."""
+
+    __slots__ = ()
+    role = Role.ANALYZER
+
+
+class GatewayKey(HpkeKey):
+    """A key of the shuffler that opens requests which come through a relay (RFC 9458)."""
+
+    __slots__ = ()
+    role = Role.GATEWAY
+
+    def __init__(self, kem: Kem, parts: Parts) -> None:
+        super().__init__(kem, parts)
+        check_public(self.role, self.public, name="key")
 
 
 class ShufflerKey(PrivateKey):
@@ -155,8 +173,21 @@ def is_signed_by(keys: Iterable[bytes], signature: bytes, message: bytes) -> boo
     return False
 
 
-def from_pem(text: str) -> AnalyzerKey | ShufflerKey:
-    """The key that ``to_pem`` wrote; its algorithm says whose it is.
+def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()) -> PrivateKey:
+    """A new key of a role; ``kem`` and ``other_than`` are as of `HpkeKey.generate`, for those that are sealed to.
+
+    Raises:
+        InvalidParameterError: for a ``kem`` that keys of the role are not of.
+    """
+    if role is Role.ANALYZER:
+        return AnalyzerKey.generate(kem, other_than=other_than)
+    if kem != "x25519":
+        raise invalid(f"left out for a {role.value}, whose keys are of one kind", kem=kem)
+    return GatewayKey.generate(other_than=other_than) if role is Role.GATEWAY else ShufflerKey.generate()
+
+
+def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
+    """The key that ``to_pem`` wrote. Its algorithm says whose it is; of one that is sealed to, ``role`` does.
 
     Raises:
         InvalidParameterError: for anything else; the message shows none of it.
@@ -166,7 +197,8 @@ def from_pem(text: str) -> AnalyzerKey | ShufflerKey:
         parts = tuple(serialization.load_pem_private_key(block.encode(), password=None) for block in blocks)
         if len(parts) == 1 and isinstance(parts[0], Ed25519PrivateKey):
             return ShufflerKey(parts[0])
-        return AnalyzerKey(KEMS["x25519" if len(parts) == 1 else "mlkem768-x25519"], parts)
+        kem = KEMS["x25519" if len(parts) == 1 else "mlkem768-x25519"]
+        return GatewayKey(kem, parts) if role is Role.GATEWAY else AnalyzerKey(kem, parts)
     raise InvalidParameterError(
         "a key file must hold a private key in PEM (PKCS#8, not encrypted) as `shuffledp keys new` writes it; it holds "
         "something else."
@@ -209,7 +241,7 @@ class PublishedKey(Described):
 
     Args:
         role: whose it is.
-        key: the encoded `HpkeConfig` of an analyzer, or the Ed25519 key of a shuffler, in base64url.
+        key: the encoded `HpkeConfig` of an analyzer or a gateway, or the Ed25519 key of a shuffler, in base64url.
         active_from: as `shuffledp.core.instants` writes it.
         expires: the same, after ``active_from``; None if no successor is named.
         successors: the keys that may follow it, in their order, in base64url.
@@ -226,7 +258,7 @@ class PublishedKey(Described):
         for name, texts in {"key": (self.key,), "successors": self.successors}.items():
             for text in texts:
                 check_public(self.role, from_text(text, name=name), name=name)
-        told_apart = {data[0] if self.role is Role.ANALYZER else data for data in self.several}  # by config id
+        told_apart = {data if self.role is Role.SHUFFLER else data[0] for data in self.several}  # by config id
         if len(told_apart) != 1 + len(self.successors):
             raise InvalidParameterError("successors must be other keys, with config ids of their own; one is not.")
         begins = instant(active_from=self.active_from)
@@ -250,8 +282,18 @@ class PublishedKey(Described):
 
     @property
     def kem(self) -> str:
-        """How reports are sealed to it; "" for the key of a shuffler."""
-        return kem_of(HpkeConfig.decode(self.public)).name if self.role is Role.ANALYZER else ""
+        """How something is sealed to it; "" for the key of a shuffler."""
+        return "" if self.role is Role.SHUFFLER else kem_of(self.config).name
+
+    @property
+    def config(self) -> HpkeConfig:
+        """The key of an analyzer or a gateway, with its algorithms."""
+        return HpkeConfig.decode(self.public)
+
+    def configs_at(self, now: datetime) -> list[HpkeConfig]:
+        """The key and its successors, for whoever seals; of a key that has expired, its successors if there are any."""
+        expired = self.state(now) is KeyState.EXPIRED and bool(self.successors)
+        return [HpkeConfig.decode(each) for each in self.several[expired:]]
 
     def state(self, now: datetime) -> KeyState:
         """What the key is good for at this time, which has a time zone."""
@@ -282,3 +324,5 @@ def check_public(role: Role, data: bytes, *, name: str) -> None:
     except (ValueError, MalformedMessageError):
         raise InvalidParameterError(f"{name} must be a public key of the {role.value}; it is something else.") from None
     kem_of(config).public_key(config.public_key)
+    if role is Role.GATEWAY and config.kem != X25519.id:
+        raise invalid(f"of {X25519.name}, as keys of a gateway are here", **{name: kem_of(config).name})
