@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp.laws import position_bounds, position_distribution, walk_positions
-from shuffledp.laws.walk_likeness import _compare_compiled, _compare_plainly, likely_rounds, mean_overlaps
+from shuffledp.laws.walk_likeness import _compare_compiled, _compare_plainly, likely_rounds, likeness, mean_overlaps
 from shuffledp.laws.walk_sweeps import Sweep, _rounding, _walk_fast, _walk_plainly, swept
 from shuffledp.people.graphs import Graph
 from shuffledp.testing import SeededSource
@@ -182,6 +182,19 @@ def test_more_rounds_never_have_less_in_common():
     overlaps = [position_bounds(IRREGULAR, rounds, laziness=0.1).likeness.mean_overlap for rounds in range(1, 60, 7)]
     assert (np.diff(overlaps) >= -1e-12).all()
     assert overlaps[-1] > overlaps[0]
+
+
+@pytest.mark.parametrize(("graph", "laziness"), [(REGULAR, 0.0), (IRREGULAR, 0.3)])
+def test_rounds_that_are_not_swept_are_no_worse_than_the_last_that_is(graph, laziness):
+    steps = graph.num_users * (graph.num_users + graph.neighbors.size) * 9
+    known = [likeness(graph, rounds, laziness, most_steps=steps) for rounds in (9, 10, 13)]
+    assert [each.exact for each in known] == [True, False, False]
+    for before, after in itertools.pairwise(known):
+        assert after.mean_overlap >= before.mean_overlap * (1 - 1e-9)
+        assert after.near_uniformity <= before.near_uniformity * (1 + 1e-9)
+    for rounds, found in zip((10, 13), known[1:], strict=True):
+        laws = position_distribution(graph, None, rounds, laziness=laziness)
+        assert found.mean_overlap <= exact_overlaps(laws).min()
 
 
 @pytest.mark.parametrize(("graph", "laziness"), [(REGULAR, 0.0), (IRREGULAR, 0.2), ([REGULAR_90, REGULAR_90], 0.1)])

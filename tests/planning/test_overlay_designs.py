@@ -71,7 +71,7 @@ def test_a_random_graph_needs_more_rounds_messages_and_slots_than_overlays():
     assert graph.degree == 8
     assert graph.rounds > 5 * found.chosen.rounds
     assert graph.exposure > 5 * found.chosen.exposure
-    assert graph.slots > 5 * found.chosen.slots
+    assert graph.slots > 4 * found.chosen.slots
     reached = {each.rounds: each.epsilon for each in graph.by_rounds}
     assert reached[graph.rounds] <= 1.05 * found.epsilon
     assert list(reached.values()) == sorted(reached.values(), reverse=True)
@@ -85,12 +85,12 @@ def test_slots_of_a_random_graph_are_those_of_an_independent_count():
 
 
 @pytest.mark.deep
-def test_the_rounds_of_a_usual_gap_are_about_those_of_a_graph_that_is_drawn():
-    drawn = Graph.random_regular(8, 900, SeededSource(1))
-    assert 1 - drawn.spectral_gap == pytest.approx(2 * math.sqrt(7) / 8, abs=0.01)
-    walk = NetworkShuffle(graph=drawn, randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=2))
-    usual = design_overlays(900).random_graph.rounds
-    assert 0.3 * usual < fewest_rounds(walk, delta=1e-6) <= usual
+@pytest.mark.parametrize("people", [300, 900, 40_000])
+def test_the_rounds_of_a_usual_graph_are_about_those_of_one_that_is_drawn(people):
+    drawn = Graph.random_regular(8, people, SeededSource(1))
+    walk = NetworkShuffle(graph=drawn, randomizer=KaryRandomizedResponse(epsilon0=1.0, domain_size=3))
+    usual = design_overlays(people).random_graph.rounds
+    assert abs(usual - fewest_rounds(walk, delta=1e-6)) <= 1
 
 
 def test_the_plan_of_an_overlay_says_what_its_rounds_do():

@@ -22,7 +22,7 @@ _COLORS = "viridis_r"  # darker where more is seen; told apart by color-blind pe
 def designs_chart(found: OverlayDesigns) -> Chart:
     """Overlays as squares, rounds on a random graph as dots: what a person sends, loses, and shows to colluders."""
     chosen = found.chosen
-    beside = "; dots: rounds on a random graph of a usual gap, to compare with" if found.random_graph else ""
+    beside = "; dots: rounds on a random graph, to compare with" if found.random_graph else ""
     return Chart(
         name="overlays",
         title=f"Messages against epsilon, {count(found.num_users)} people",

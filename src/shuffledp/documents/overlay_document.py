@@ -223,5 +223,5 @@ def _meaning(found: OverlayDesigns) -> Iterable[str]:
     if found.random_graph is not None:
         yield (
             f'The random graph (graph = "random-regular:{found.random_graph.degree}") is there to compare with: no '
-            "graph was drawn, and its rounds are those of a usual spectral gap. A plan of the task finds the fewest."
+            "graph was drawn, and its rounds are about those that a plan of the task finds, which looks at the graph."
         )

@@ -7,7 +7,8 @@ a reversible walk with q_v(t) = sum over i of P_v(i)^2 / pi_i
 
     |P_v(i) / pi_i - 1| <= sqrt((q_v(a) - 1) (q_i(b) - 1)) (1 - gap)^(t - a - b),    a + b <= t,
 
-where q_v(0) = 1 / pi_v: of very many people only the gap is known.
+where q_v(0) = 1 / pi_v: of very many people only the gap is known. As P_v(i) / pi_i after a round more is a mean of
+what it was, of neighbors, the extremes after the last round that is swept are bounds after any later one.
 """
 
 import math
@@ -23,7 +24,7 @@ from shuffledp.laws.walk_sweeps import Sweep, swept
 from shuffledp.people.graphs import Graph, certain_gap
 
 MOST_STEPS = 2 * 10**10  # people * rounds * entries of the matrix up to which all starts are walked: some four seconds
-_FEWEST_SWEPT = 6  # rounds, or a sweep gains nothing over the gap
+FEWEST_SWEPT = 6  # rounds, or a sweep gains nothing over the gap
 _AHEAD = 2  # rounds that are swept besides, as somebody who looks for the fewest rounds mostly asks for them
 _AT_ONCE = 16  # people whose laws are compared with everybody's
 _NEARLY_ALL = 0.98  # mean overlap from which on it is not worth while to compare all pairs
@@ -162,7 +163,7 @@ def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int
         return _of_extremes(graphs, swept(graph, num_rounds, laziness=laziness, ahead=ahead))
     if not isinstance(graph, Graph) or not graph.is_connected:
         return nothing_alike(people)
-    return _of_squares(graph, num_rounds, laziness, feasible if feasible >= _FEWEST_SWEPT else 0)
+    return _of_squares(graph, num_rounds, laziness, feasible if feasible >= FEWEST_SWEPT else 0)
 
 
 def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
@@ -191,7 +192,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
     if len(cycle) > 1:
         return max(feasible, 1)
     # Squares of what is left fall by (1 - gap)^2 a round, and are to be (1 - enough) / (1 + enough).
-    swept_rounds = feasible if feasible >= _FEWEST_SWEPT else 0
+    swept_rounds = feasible if feasible >= FEWEST_SWEPT else 0
     left = float(squares.max()) - 1 if swept_rounds else float(1 / cycle[0].stationary.min())
     gap, wanted = certain_gap(cycle[0], laziness), (1 - enough) / (1 + enough)
     if not 0 < gap < 1 or left <= wanted:
@@ -249,11 +250,17 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
     gap, pi = certain_gap(graph, laziness), graph.stationary
     here, there = (_deviations(graph, rounds, laziness, second) for rounds in (first, second))
     beyond = (1 - gap) ** (num_rounds - first - second) * (1 + _GUARD)
-    away = np.minimum(here * (float(there.max()) * beyond), 1.0)  # |P_v(i) / pi_i - 1|, for all i
+    away = here * (float(there.max()) * beyond)  # |P_v(i) / pi_i - 1|, for all i
+    least, most = np.maximum(1 - away, 0.0), 1 + away
+    if feasible:
+        sweep = swept(graph, feasible, laziness=laziness)
+        off = float(sweep.rounding[feasible - 1])
+        least = np.maximum(least, sweep.least[feasible - 1] * (1 - off))
+        most = np.minimum(most, sweep.most[feasible - 1] * (1 + off))
     apart = np.minimum(float(here.max()) * beyond * there, 1.0)  # the same for all v
     return Likeness(
-        mean_overlap=_mean_overlap(1 - away, 1 + away) * (1 - _GUARD),
-        near_uniformity=_alike(1 + away, 1 - away) + _GUARD,
+        mean_overlap=_mean_overlap(least, most) * (1 - _GUARD),
+        near_uniformity=_alike(most, least) + _GUARD,
         separation=min(float(pi @ apart) + _GUARD, 1.0),
         largest=1 + float(here.max()) * float(there.max()) * beyond,
         deviations=there * (1 - gap) ** (num_rounds - second) * (1 + _GUARD),

@@ -9,6 +9,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.validate import invalid
+from shuffledp.laws.usual_walks import decay, usual_likeness
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds
 from shuffledp.planning.overlay_plan import OVERFLOW, OverlayCost, colluding_of
@@ -36,9 +37,8 @@ class Reached(Described):
 class RandomGraph(Described):
     """Walks on a random graph in which everybody has equally many neighbors, to compare with.
 
-    No graph is drawn: its second eigenvalue is taken to be 2 sqrt(d - 1) / d, which those of random regular graphs of
-    degree d come near to (Friedman 2008). So this is no guarantee; a plan of the graph itself has one, of fewer rounds
-    as a rule.
+    No graph is drawn: positions are as alike as they usually are (`shuffledp.laws.usual_walks`). So this is no
+    guarantee; a plan of the graph itself has one, of about as many rounds.
 
     Args:
         degree: contacts of everybody.
@@ -189,7 +189,7 @@ def _contacts(overlay: Overlay) -> int:
 def _random_graph(
     num_users: int, contacts: int | None, local: LocalModel, *, delta: float, epsilon: float, colluding: int
 ) -> RandomGraph | None:
-    """Walks on a random regular graph of a typical gap; None for so few people that it is no such graph."""
+    """Walks on a random regular graph; None for so few people that it is no such graph."""
     degree = min(_DEGREE, contacts or _DEGREE)
     degree -= degree * num_users % 2
     if degree < 3 or num_users <= 4 * degree:
@@ -213,35 +213,30 @@ def _random_graph(
 
 @dataclass(frozen=True, kw_only=True)
 class _Typical:
-    """Walks on a random regular graph whose second eigenvalue is as usual."""
+    """Walks on a random regular graph as it usually is."""
 
     num_users: int
     degree: int
     local: LocalModel
     delta: float
 
-    @property
-    def _decay(self) -> float:
-        """How much nearer everybody's law comes to the uniform one in a round."""
-        return 2 * math.sqrt(self.degree - 1) / self.degree
-
     @cached_property
     def mixed(self) -> int:
         """Rounds after which no place is far from its share: n times the decay is below one thousandth."""
-        return math.ceil(math.log(1000 * self.num_users) / -math.log(self._decay))
+        return math.ceil(math.log(1000 * self.num_users) / -math.log(decay(self.degree)))
 
     def epsilon(self, num_rounds: int) -> float:
         """What would be stated after these rounds."""
-        kept = self._decay**num_rounds
-        away = self.num_users * kept  # |n P_j(i) - 1|, for all j and i
+        usual = usual_likeness(self.num_users, self.degree, num_rounds)
         model = RandomWalkShuffleModel(
             num_users=self.num_users,
             num_rounds=num_rounds,
             graph_digest="",
             irregularity=1.0,
-            near_uniformity=2 * math.log((1 + away) / (1 - away)) if away < 1 else math.inf,
-            separation=min(1.0, away),
-            position_probabilities=(min(1.0, 1 / self.num_users + kept),),
+            mean_overlap=usual.mean_overlap,
+            near_uniformity=usual.near_uniformity,
+            separation=usual.separation,
+            position_probabilities=(min(1.0, usual.largest / self.num_users),),
             position_counts=(self.num_users,),
         )
         return epsilon_of(account(ProtocolModel(local=self.local, shuffle=model), delta=self.delta).guarantee)
