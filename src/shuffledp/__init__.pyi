@@ -38,6 +38,7 @@ from .shufflers import RandomWalkShuffler as RandomWalkShuffler
 # graphs of people
 from .people.graphs import Graph as Graph
 from .people.graphs import Overlay as Overlay
+from .laws import Schedule as Schedule
 
 # groups and strata of people
 from .people.groups import Groups as Groups
@@ -65,6 +66,8 @@ from .accounting import renyi as renyi
 from .accounting import compose_releases as compose_releases
 from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribution
 from .core.statements import compose as compose
+from .accounting import walk_gate as walk_gate
+from .laws import WalkGate as WalkGate
 from .accounting import Bracket as Bracket
 from .randomizers import LdpModel as LdpModel
 from .core.statements import PrivacyStatement as PrivacyStatement

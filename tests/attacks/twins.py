@@ -134,11 +134,10 @@ class OneRoundEarly(RandomWalkShuffler):
 
     def walk(self, *, source=None):
         return sample_walks(
-            self.graph,
+            self.ways,
             self.num_rounds - 1,
             laziness=self.laziness,
             dropout=self.dropout,
-            offline=self.offline,
             source=source,
         )
 

@@ -1,11 +1,14 @@
 """Every shuffler keeps the contract, and so do siblings made here. A new one is one more class."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from contracts.shuffler import PEOPLE, PUBLIC, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
 from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.groups import Groups
 from shuffledp.people.strata import Strata
@@ -132,7 +135,21 @@ class TestWalkOfAllWithLosses(Walking):
 
 
 class TestWalkOfAllWithPeopleOffline(Walking):
+    """The view's model is that of before, with the record of who was online and what is known given it."""
+
     shuffler = RandomWalkShuffler(graph=FRIENDS, num_rounds=4, offline=0.2)
+
+    def test_the_view_carries_the_model_for_its_number_of_people(self):
+        before, after = self.shuffler.model(PEOPLE), self.view().shuffle
+        assert (before.schedule, len(after.schedule)) == ("", 64)
+        known = {name: getattr(before, name) for name in ("schedule", "mean_overlap", "near_uniformity", "separation")}
+        assert replace(after, **known) == before
+
+
+class TestWalkWithARecordedSchedule(Walking):
+    shuffler = RandomWalkShuffler(
+        graph=FRIENDS, num_rounds=4, schedule=Schedule((np.arange(4 * PEOPLE) % 7 != 3).reshape(4, PEOPLE))
+    )
 
 
 class TestWalkOnAnOverlay(Walking):

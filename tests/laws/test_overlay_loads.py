@@ -13,7 +13,7 @@ from shuffledp.laws.link_slots import slots_needed, slots_sent
 from shuffledp.laws.overlay_loads import leaving_chances, loads_held, loads_passed, surplus_of_round
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds, rounds_of
-from shuffledp.shufflers.walk_model import average_exposure
+from shuffledp.shufflers.walk_exposure import average_exposure
 
 ROWS = json.loads((Path(__file__).parents[1] / "golden" / "overlays.json").read_text(encoding="utf-8"))["rows"]
 DESIGNS = [row for row in ROWS if row["kind"] == "design"]

@@ -83,22 +83,9 @@ def test_messages_are_as_many_as_expected():
         assert not lies_near(count, mean * 1.2, 2 * np.sqrt(mean))
 
 
-def test_reports_at_one_offline_person_wait_together():
-    stayed = []
-    for seed in range(800):
-        walks = sample_walks(RING, 1, starts=[0] * 5 + [2] * 5, offline=0.5, source=SeededSource(seed))
-        both = (walks.positions == np.repeat([0, 2], 5)).reshape(2, 5)
-        assert (both.all(axis=1) == both.any(axis=1)).all()
-        stayed.append(both.any(axis=1))
-    counts = np.bincount(np.array(stayed) @ [1, 2], minlength=4)
-    assert_fits(counts, np.full(4, 0.25))  # people are offline independently
-    assert_rejects(counts, np.array([0.35, 0.15, 0.15, 0.35]))
-
-
 def test_lost_reports_stay_lost_and_all_lazy_ones_stay():
     assert (sample_walks(PAW, 1, dropout=1.0).positions == LOST).all()
     assert sample_walks(PAW, 5, laziness=1.0).positions.tolist() == [0, 1, 2, 3]
-    assert sample_walks(PAW, 5, offline=1.0).messages.tolist() == [0] * 4
     assert sample_walks(PAW, 0).positions.tolist() == [0, 1, 2, 3]
     assert sample_walks(Graph.from_edges([(0, 1)], 3), 3).positions.tolist() == [1, 0, 2]
 
@@ -116,7 +103,6 @@ def test_the_same_source_gives_the_same_walks_and_none_others():
         ({"starts": [4]}, r"starts must be in range\(4\)"),
         ({"starts": [0.5]}, "starts must be integers in one dimension"),
         ({"laziness": 2}, "laziness must be a number from 0 to 1"),
-        ({"offline": -1}, "offline must be a number from 0 to 1"),
     ],
 )
 def test_bad_input_is_refused(options, message):

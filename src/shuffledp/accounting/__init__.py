@@ -21,6 +21,7 @@ from shuffledp.accounting.theorems.meehan22 import (
     d_sigma_statement,
     reidentification_bound,
 )
+from shuffledp.accounting.theorems.network_gate import walk_gate
 from shuffledp.accounting.theorems.personal_losses import personalized
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "reidentification_bound",
     "renyi",
     "to_privacy_loss_distribution",
+    "walk_gate",
 ]

@@ -33,7 +33,8 @@ from shuffledp.laws import (
     sample_walks,
     unseen_probability,
 )
-from shuffledp.laws.walk_distributions import graphs_of_rounds
+from shuffledp.laws.churned_rounds import ChurnedWays
+from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import RandomWalkShuffler
@@ -91,8 +92,9 @@ class CollusionGame(WalkGame):
         found = np.empty((runs, len(self.scores)))
         for row in found:
             reports = randomizer.randomize(answers, source=self.source)
-            trace = trace_walks(shuffler, source=self.source)
-            view = shuffler.hand_in(reports, trace[-1], source=self.source)
+            scheduled = shuffler.scheduled(source=self.source)
+            trace = trace_walks(scheduled, source=self.source)
+            view = scheduled.hand_in(reports, trace[-1], source=self.source)
             seen = read([view])[0]
             sighted = reader.score(reports.columns, trace)
             row[:] = *seen, sighted, seen[bags] + sighted
@@ -121,13 +123,14 @@ def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Plac
 
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
-    """Chances of one report by itself; where its holder is offline it stays, too."""
-    return {"laziness": shuffler.resting, "dropout": shuffler.dropout}
+    """Chances of one report by itself; where somebody is offline it may stay, too, if it is not known when."""
+    resting = shuffler.resting if shuffler.schedule is None else shuffler.laziness
+    return {"laziness": resting, "dropout": shuffler.dropout}
 
 
-def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Graph | Overlay | Sequence[Graph]:
-    graph = shuffler.graph
-    if isinstance(graph, Graph | Overlay):
+def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
+    graph = shuffler.ways
+    if isinstance(graph, Graph | Overlay | ChurnedWays):
         return graph
     return graph[:num_rounds] if num_rounds else graph[0]
 
@@ -233,14 +236,18 @@ def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ..
 def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Integers:
     """Places of each report before the first and after every round; shape (rounds + 1, people), -1 if it is lost.
 
-    Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law.
+    Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law, if nobody is
+    offline or there is a schedule.
     """
     people = shuffler.num_users
     trace = np.full((shuffler.num_rounds + 1, people), LOST, dtype=np.int64)
     trace[0] = np.arange(people)
-    for number, graph in enumerate(graphs_of_rounds(shuffler.graph, shuffler.num_rounds)):
+    for number, graph in enumerate(graphs_of_rounds(shuffler.ways, shuffler.num_rounds)):
         alive = np.flatnonzero(trace[number] != LOST)
-        walks = sample_walks(graph, 1, starts=trace[number, alive], **shuffler.chances, source=source)
+        starts = trace[number, alive]
+        walks = sample_walks(
+            graph, 1, starts=starts, laziness=shuffler.laziness, dropout=shuffler.dropout, source=source
+        )
         trace[number + 1, alive] = walks.positions
     return trace
 
@@ -258,7 +265,7 @@ class SightingReader:
         places = [_places(shuffler, inputs.person, rounds) for rounds in range(shuffler.num_rounds)]
         self._weights = np.array([_log(each.own) - _log(each.others) for each in places])
         graph, rounds = _first_rounds(shuffler, shuffler.num_rounds), shuffler.num_rounds
-        unseen = unseen_probability(graph, self.colluders, rounds, laziness=shuffler.resting)
+        unseen = unseen_probability(graph, self.colluders, rounds, laziness=_chances(shuffler)["laziness"])
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:

@@ -56,6 +56,7 @@ class Trust(StrEnum):
     UNOBSERVED = "unobserved"
     HONEST_USERS = "honest-users"
     EVERYBODY = "everybody"
+    EVERYBODY_COUNTED = "everybody-counted"
     TIME_OF_ANSWER = "time-of-answer"
     OPERATOR = "operator"
 
@@ -93,6 +94,7 @@ _TRUST_IN_WORDS = {
     Trust.UNOBSERVED: "nobody watches who sends messages to whom",
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
     Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
+    Trust.EVERYBODY_COUNTED: "everybody counted really randomized, and works with nobody, online or not",
     Trust.ONE_ANSWER: "nobody sends more reports than one, but for the fake senders that are counted: no one checks it",
     Trust.TIME_OF_ANSWER: "when somebody answers, and so in which batch, does not depend on the answer",
     Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
@@ -110,6 +112,7 @@ _TRUSTED = {
     Trust.HONEST_USERS: "everybody counted",
     Trust.EVERYBODY: "everybody counted in every round",
     Trust.ONE_ANSWER: "one report each",
+    Trust.EVERYBODY_COUNTED: "everybody counted",
     Trust.TIME_OF_ANSWER: "the time of an answer",
     Trust.OPERATOR: "operator",
 }

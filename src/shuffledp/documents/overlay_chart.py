@@ -8,7 +8,7 @@ from shuffledp.documents.document import Chart
 from shuffledp.documents.drawing import LIGHT, NARROW, annotate, draw, new_figure
 from shuffledp.documents.words import count, number, percent
 from shuffledp.planning import OverlayDesigns
-from shuffledp.shufflers.walk_model import average_exposure
+from shuffledp.shufflers.walk_exposure import average_exposure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,8 @@
 # The public names of this package; each is imported when it is first used.
+from .churn_likeness import likeness_given as likeness_given
+from .churn_likeness import overlaps_given as overlaps_given
+from .churn_schedules import Schedule as Schedule
+from .churned_rounds import ChurnedWays as ChurnedWays
 from .explicit import Law as Law
 from .explicit import composed_law as composed_law
 from .explicit import d_sigma_loss as d_sigma_loss
@@ -42,6 +46,7 @@ from .walk_distributions import first_round_within as first_round_within
 from .walk_distributions import position_distribution as position_distribution
 from .walk_distributions import position_distributions as position_distributions
 from .walk_distributions import unseen_probability as unseen_probability
+from .walk_gates import WalkGate as WalkGate
 from .walk_loads import expected_held as expected_held
 from .walk_loads import expected_messages as expected_messages
 from .walk_positions import PositionBounds as PositionBounds

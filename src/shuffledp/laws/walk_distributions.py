@@ -11,13 +11,16 @@ from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
+from shuffledp.laws.churned_rounds import ChurnedRound, ChurnedWays
 from shuffledp.people.graphs import Graph, Overlay, certain_gap
 from shuffledp.people.graphs.overlays import OverlayRound, rounds_of
 from shuffledp.people.graphs.spectrum import any_direction
 
 Graphs = Graph | Sequence[Graph]
 Round = Graph | OverlayRound
-Ways = Graphs | Overlay | OverlayRound  # that reports walk along
+AnyRound = Round | ChurnedRound
+_Usual = Graphs | Overlay | OverlayRound
+Ways = _Usual | ChurnedRound | ChurnedWays  # that reports walk along
 _Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and the chance of each of theirs
 
 _LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
@@ -45,7 +48,8 @@ def position_distribution(
         1. Exact up to the rounding of floats, of about 1e-16 of each probability a round.
 
     Args:
-        graph: one graph, or one for each round; or an overlay, in each round of which one digit is drawn.
+        graph: one graph, or one for each round; or an overlay, in each round of which one digit is drawn; or any of
+            them with a schedule of who is online.
         start: whose report it is; None for everybody's, on a graph of at most 4096 people.
         num_rounds: 0 or more.
         laziness: from 0 to 1.
@@ -168,16 +172,22 @@ def unseen_probability(graph: Ways, colluding: ArrayLike, num_rounds: int, *, la
 @overload
 def graphs_of_rounds(graph: Graphs, num_rounds: int) -> tuple[Graph, ...]: ...
 @overload
-def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[Round, ...]: ...
-def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[Round, ...]:
+def graphs_of_rounds(graph: _Usual, num_rounds: int) -> tuple[Round, ...]: ...
+@overload
+def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]: ...
+def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]:
     """The graph of each round: the k-th of several of the same people, and after the last the first again.
 
-    Of an overlay they are its rounds.
+    Of an overlay they are its rounds; with a schedule of who is online they are the first of its rounds.
 
-    Refused without a graph, or if their numbers of people differ.
+    Refused without a graph, or if their numbers of people differ, or a schedule has fewer rounds.
     """
     validate.integer_at_least(0, num_rounds=num_rounds)
-    if isinstance(graph, Round):
+    if isinstance(graph, ChurnedWays):
+        if num_rounds > graph.schedule.num_rounds:
+            raise validate.invalid(f"at most those of the schedule, {graph.schedule.num_rounds}", num_rounds=num_rounds)
+        return graph.rounds[: int(num_rounds)]
+    if isinstance(graph, AnyRound):
         return (graph,) * int(num_rounds)
     if isinstance(graph, Overlay):
         return rounds_of(graph, int(num_rounds))
@@ -200,7 +210,7 @@ def people_of(graph: Ways) -> int:
     return graph[0].num_users if isinstance(graph, Sequence) else graph.num_users
 
 
-def _walked(laws: Floats, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
+def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
     """The laws after these rounds; one law, or one in each column."""
     validate.probability(laziness=laziness, dropout=dropout)
     for matrix in transitions(graphs):
@@ -219,7 +229,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
     return laziness * laws + (1 - laziness) * moved if laziness else moved
 
 
-def transitions(graphs: Sequence[Round]) -> Iterator[Any]:
+def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
     """The `transposed_transition` of each round; of a few graphs that take turns each is made once."""
     made: dict[int, Any] = {}
     for each in graphs:
@@ -230,7 +240,7 @@ def transitions(graphs: Sequence[Round]) -> Iterator[Any]:
         yield made[id(each)]
 
 
-def _walk_of(some: Integers, people: int, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
+def _walk_of(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
     """The laws of these starts, one in each row, by the code that is faster; on graphs it may be compiled."""
     known = [each for each in graphs if isinstance(each, Graph)]
     if len(known) < len(graphs):
@@ -239,7 +249,7 @@ def _walk_of(some: Integers, people: int, graphs: Sequence[Round], laziness: flo
     return walk(some, people, known, laziness, dropout)
 
 
-def _walk_plainly(some: Integers, people: int, graphs: Sequence[Round], laziness: float, dropout: float) -> Floats:
+def _walk_plainly(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
     """The laws of these starts, one in each row."""
     laws = np.zeros((people, some.size))
     laws[some, np.arange(some.size)] = 1.0
@@ -287,9 +297,9 @@ _Walk = Callable[[Integers, int, Sequence[Graph], float, float], Floats]
 _walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _walk_narrowly, items=300_000_000)
 
 
-def transposed_transition(graph: Round) -> Any:
+def transposed_transition(graph: AnyRound) -> Any:
     """A sparse matrix whose column j is the law of where j passes a report on to; who has no neighbor keeps it."""
-    if isinstance(graph, OverlayRound):
+    if not isinstance(graph, Graph):
         return graph.transposed_transition()
     import scipy.sparse as sp
 

@@ -68,7 +68,7 @@ def likeness_of(laws: Floats, *, slack: float) -> Likeness:
     reached = laws.max(axis=0) > 0
     quotients = laws[:, reached] / laws[:, reached].mean(axis=0)
     most, least = quotients.max(axis=1), quotients.min(axis=1)
-    overlap = _mean_overlap(least, most)
+    overlap = mean_overlap_of_extremes(least, most)
     if overlap < _NEARLY_ALL:
         overlap = max(overlap, float(mean_overlaps(laws).min()))
     alike = _of_all_pairs(laws) if len(laws) <= _MOST_PAIRS else _alike(most, least)
@@ -234,7 +234,7 @@ def _of_extremes(graphs: tuple[Graph, ...], sweep: Sweep) -> Likeness:
     one_for_all = len({id(each) for each in graphs}) == 1
     common = float(pi @ least) if one_for_all else float(least.min())
     return Likeness(
-        mean_overlap=_mean_overlap(least * (1 - off), most * (1 + off)),
+        mean_overlap=mean_overlap_of_extremes(least * (1 - off), most * (1 + off)),
         near_uniformity=_alike(most, least) + 5 * off,
         separation=min(1.0, max(0.0, 1 - common * (1 - off))),
         largest=float(most.max()) * (1 + off),
@@ -259,7 +259,7 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
         most = np.minimum(most, sweep.most[feasible - 1] * (1 + off))
     apart = np.minimum(float(here.max()) * beyond * there, 1.0)  # the same for all v
     return Likeness(
-        mean_overlap=_mean_overlap(least, most) * (1 - _GUARD),
+        mean_overlap=mean_overlap_of_extremes(least, most) * (1 - _GUARD),
         near_uniformity=_alike(most, least) + _GUARD,
         separation=min(float(pi @ apart) + _GUARD, 1.0),
         largest=1 + float(here.max()) * float(there.max()) * beyond,
@@ -278,8 +278,13 @@ def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: in
     return np.asarray(np.sqrt(np.maximum(squares - 1, 0.0)))
 
 
-def _mean_overlap(least: Floats, most: Floats) -> float:
-    """With a_jv at least j's least quotient over v's largest."""
+def mean_overlap_of_extremes(least: Floats, most: Floats) -> float:
+    """Mean overlap, from below, by everybody's extremes of P_v(i) / pi_i: a_jv is at least j's least over v's largest.
+
+    Args:
+        least: of each person, shape (people,).
+        most: likewise.
+    """
     if least.size == 1:
         return 1.0
     others = (least.sum() - least) / (least.size - 1)

@@ -65,11 +65,13 @@ def expected_messages(
         1. Exact up to the rounding of floats, of about 1e-16 of each number a round; or, once 64 rounds or more bring
            everything within 1e-12 of its limit, up to that.
 
-    The arguments are those of `position_distribution`, and ``offline``, from 0 to 1: whether reports wait together does
-    not change an expected number.
+    The arguments are those of `position_distribution`, and ``offline``, from 0 to 1: the chance that a person neither
+    passes on nor gets reports in a round. On an overlay, where next holders are drawn among those who are online, it is
+    at most, or about, that many.
     """
     validate.probability(laziness=laziness, dropout=dropout, offline=offline)
-    staying = 1 - (1 - laziness) * (1 - offline)
+    meeting = 1 - offline if isinstance(graph, Overlay) else (1 - offline) ** 2
+    staying = 1 - (1 - laziness) * meeting
     graphs = graphs_of_rounds(graph, num_rounds)
     if isinstance(graph, Graph):
         passed = _after(graph, num_rounds, staying, dropout).passed

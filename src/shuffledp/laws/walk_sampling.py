@@ -11,6 +11,8 @@ from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Integers
+from shuffledp.laws.churn_schedules import ONLINE
+from shuffledp.laws.churned_rounds import ChurnedRound
 from shuffledp.laws.link_slots import checked_slots, overfull, waiting
 from shuffledp.laws.walk_distributions import Round, Ways, graphs_of_rounds, people_of
 from shuffledp.people.graphs.overlays import OverlayRound
@@ -48,31 +50,30 @@ def sample_walks(
     starts: ArrayLike | None = None,
     laziness: float = 0.0,
     dropout: float = 0.0,
-    offline: float = 0.0,
     slots: Sequence[int] = (),
     source: RandomSource | None = None,
 ) -> Walks:
     """Draw the walks of many reports at once.
 
-    In each round a report is lost with chance ``dropout``, else stays with chance ``laziness`` or if its holder is
-    offline, else goes to a neighbor of its holder. Who has no neighbor keeps reports. On an overlay it goes where one
-    more digit leads to; if that is its holder, it stays. With ``slots``, no more reports than these go along one link:
-    of more, those who wait with their holder are chosen uniformly.
+    In each round a report is lost with chance ``dropout``, else stays with chance ``laziness``, else goes to a neighbor
+    of its holder. Who has no neighbor keeps reports. On an overlay it goes where one more digit leads to; if that is
+    its holder, it stays. With a schedule of who is online, it stays if its holder is offline, and its rule says what
+    becomes of it if whoever is drawn is. With ``slots``, no more reports than these go along one link: of more, those
+    who wait with their holder are chosen uniformly.
 
     Guarantees:
         1. Neighbors are chosen exactly uniformly, by multiplying and rejecting integers, and the chances are integers
            out of 2^64, at most 2^-53 away from the floats given.
-        2. Without ``offline`` and ``slots``, walks are independent of each other; with ``offline`` alone, they are
-           given who is offline when.
+        2. Without ``slots``, walks are independent of each other, given the schedule if there is one.
         3. With ``source=None`` the words are those of `shuffledp.randomness.sources.SecureSource`.
 
     Args:
-        graph: one graph, or one for each round; or an overlay, or one round of it.
-        num_rounds: 0 or more.
+        graph: one graph, or one for each round; or an overlay, or one round of it; or any of them with a schedule of
+            who is online.
+        num_rounds: 0 or more; with a schedule at most its own.
         starts: who holds each report at first; None is one report for each person.
         laziness: from 0 to 1.
         dropout: from 0 to 1.
-        offline: the chance that a person is offline for a round and keeps all reports, from 0 to 1.
         slots: those of a link in each round, 1 or more; none is as many as it takes.
         source: None is the cryptographic source.
 
@@ -86,7 +87,7 @@ def sample_walks(
         >>> (walks.positions % 2).tolist(), int(walks.messages.sum())
         ([1, 0, 1, 0], 12)
     """
-    validate.probability(laziness=laziness, dropout=dropout, offline=offline)
+    validate.probability(laziness=laziness, dropout=dropout)
     graphs, source = graphs_of_rounds(graph, num_rounds), resolve_source(source)
     people = people_of(graph)
     positions = _checked_starts(starts, people)
@@ -98,11 +99,11 @@ def sample_walks(
         resting = positions < 0
         if laziness:
             resting |= bernoulli(_threshold(laziness), positions.size, source=source)
-        if offline:
-            resting |= bernoulli(_threshold(offline), people, source=source)[positions]
-        walking = np.flatnonzero(~resting) if resting.any() else None
         before = None if limit is None else positions.copy()
-        _pass_on(each, positions, messages, walking, source)
+        if isinstance(each, ChurnedRound):
+            _pass_on_online(each, positions, messages, np.flatnonzero(~resting & each.online[positions]), source)
+        else:
+            _pass_on(each, positions, messages, np.flatnonzero(~resting) if resting.any() else None, source)
         if before is not None and limit is not None:
             waited += _let_wait(before, positions, messages, limit, source)
     return Walks(positions, messages, waited)
@@ -133,6 +134,25 @@ def _checked_starts(starts: ArrayLike | None, people: int) -> Positions:
 
 def _threshold(chance: float) -> int:
     return round(chance * 2**64)
+
+
+def _pass_on_online(
+    each: ChurnedRound,
+    positions: Positions,
+    messages: Integers,
+    walking: NDArray[np.intp],
+    source: RandomSource,
+) -> None:
+    """One step of these reports, whose holders are online: they stay, or draw anew, if who is drawn is offline."""
+    not_yet = np.zeros_like(messages)
+    while walking.size:
+        before = positions[walking]
+        drawn = before.copy()
+        _pass_on(each.walked, drawn, not_yet, None, source)
+        met = each.online[drawn]
+        positions[walking[met]] = drawn[met]
+        np.add.at(messages, before[met & (drawn != before)], 1)
+        walking = walking[~met] if each.rule == ONLINE else walking[:0]
 
 
 def _pass_on(

@@ -15,7 +15,7 @@ from shuffledp.people.graphs.overlays import most_rounds
 from shuffledp.planning.overlay_plan import OVERFLOW, OverlayCost, colluding_of
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.shufflers.walk_model import average_exposure
+from shuffledp.shufflers.walk_exposure import average_exposure
 
 MOST_USERS = 10**7
 USUAL_CONTACTS = 100

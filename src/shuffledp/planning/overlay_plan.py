@@ -20,7 +20,7 @@ from shuffledp.planning.network_plan import (
 )
 from shuffledp.planning.network_rounds import NetworkShuffle, epsilon_of_uniform
 from shuffledp.shufflers import RandomWalkShuffler
-from shuffledp.shufflers.walk_model import average_exposure
+from shuffledp.shufflers.walk_exposure import average_exposure
 
 OVERFLOW = 1e-8  # the chance that some envelope has too few slots
 _USUAL_SHARE = 0.01  # of colluders, where none are planned for

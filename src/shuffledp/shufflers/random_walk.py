@@ -14,19 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, UnsupportedModelError
+from shuffledp.core.errors import LocalProtocolError, UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Reports, View
-from shuffledp.core.shuffle_models import DummyReports
-from shuffledp.core.table import Integers, Table
+from shuffledp.core.table import Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
+from shuffledp.laws.churn_likeness import likeness_given
+from shuffledp.laws.churn_schedules import Schedule
+from shuffledp.laws.churned_rounds import ChurnedWays
 from shuffledp.laws.link_slots import checked_slots, surplus_chance
 from shuffledp.laws.walk_distributions import graphs_of_rounds, people_of
+from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import parts_of, together
 from shuffledp.people.graphs.overlays import check_cycles
-from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.shufflers.walk_dummies import DummyMaker, check_maker, fresh_dummies
+from shuffledp.shufflers.walk_dummies import DummyMaker, check_dummies, expected_dummies, fresh_dummies
+from shuffledp.shufflers.walk_hand_in import checked_holders, chosen_to_hand_in
 from shuffledp.shufflers.walk_model import (
     PROTOCOLS,
     SURPLUS,
@@ -35,6 +38,7 @@ from shuffledp.shufflers.walk_model import (
     checked_chances,
     checked_submissions,
 )
+from shuffledp.shufflers.walk_ways import check_churn, check_graph, check_schedule, drawn_schedule
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
@@ -55,12 +59,15 @@ class RandomWalkShuffler:
         4. rounds = 0 passes nothing on: every report is held by its sender.
         5. On an overlay every report ends with everybody equally likely, exactly, if nobody is offline.
         6. With ``slots``, no link carries more reports in a round, and those who wait are chosen uniformly.
+        7. With a gate reports are handed in only if everybody's mean overlap, given who was online, is at least the
+           gate's; whether they are, and after how many rounds, depends on who is online alone.
 
     Args:
         graph: of the people, row k of the reports being person k's; or a list of graphs, one for each round, which
             begins anew after the last. Neighbors are chosen uniformly, so that weights of edges, if there are any,
             must all be equal. Or an overlay, in each round of which one digit is drawn anew.
-        num_rounds: 0 or more; on an overlay one for each digit, or a multiple of that.
+        num_rounds: 0 or more; on an overlay one for each digit, or a multiple of that unless people are offline. With a
+            gate the most.
         protocol: "all", "single" or "padded".
         laziness: the chance that a report stays where it is for a round, below 1; it mixes a bipartite graph. 0 on an
             overlay.
@@ -80,6 +87,9 @@ class RandomWalkShuffler:
             offline and nothing gets lost then.
         surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
             ("waits"), or nobody hands in anything ("aborts").
+        gate: `walk_gate` of the reports: walk until who was online has mixed enough, and hand in nothing if that takes
+            more than ``num_rounds``. For "all" only.
+        schedule: who is online in each of the rounds, as it was recorded, in place of drawing it.
 
     Raises:
         InvalidParameterError: if an argument is out of range or of the wrong type, somebody in the graph has no
@@ -106,27 +116,31 @@ class RandomWalkShuffler:
     num_colluding: int = 0
     slots: Sequence[int] | None = None
     surplus: str = SURPLUS[0]
+    gate: WalkGate | None = None
+    schedule: Schedule | None = None
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
         if isinstance(self.graph, Overlay):
-            check_cycles(self.num_rounds, self.laziness, self.graph.num_rounds)
+            cycle = 1 if self.is_churned else self.graph.num_rounds
+            check_cycles(self.num_rounds, self.laziness, cycle)
         elif not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
             object.__setattr__(self, "graph", graphs or self.graph[0])
         validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(**self.chances)
         checked_submissions(self.protocol, self.submissions)
         for each in {id(graph): graph for graph in graphs if isinstance(graph, Graph)}.values():
-            _checked_graph(each)
+            check_graph(each)
         if (self.submissions or 0) > self.num_users:
             raise validate.invalid(
                 f"at most the number of people, {self.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
-        self._check_dummies()
+        check_dummies(self.protocol, self.dummies, self.dummy_value)
         self._check_links()
-        if self.offline and self.protocol != "all":
-            raise validate.invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
+        check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
+        if self.schedule is not None:
+            check_schedule(self.graph, self.schedule, self.num_rounds)
         validate.integer_at_least(0, num_colluding=self.num_colluding)
         if self.num_colluding > self.num_users:
             raise validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
@@ -137,18 +151,15 @@ class RandomWalkShuffler:
             object.__setattr__(self, "slots", checked_slots(self.slots, self.num_rounds))
             check_constant(dropout=self.dropout, offline=self.offline)
 
-    def _check_dummies(self) -> None:
-        if self.protocol == "all" and self.dummies is not None:
-            raise InvalidParameterError(
-                "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
-            )
-        if self.dummy_value is not None:
-            if self.protocol == "all":
-                raise validate.invalid(
-                    "left out for protocol='all', which needs no dummies", dummy_value=self.dummy_value
-                )
-            validate.integer_at_least(0, dummy_value=self.dummy_value)
-        check_maker(self.dummies, self.dummy_value)
+    @property
+    def is_churned(self) -> bool:
+        """Whether who is online is looked at: somebody may be offline, or there is a gate, or a schedule."""
+        return bool(self.offline) or self.gate is not None or self.schedule is not None
+
+    @property
+    def ways(self) -> "Graph | Overlay | Sequence[Graph] | ChurnedWays":
+        """What reports walk along: with a schedule as it leaves it."""
+        return self.graph if self.schedule is None else ChurnedWays(self.graph, self.schedule)
 
     @property
     def num_users(self) -> int:
@@ -168,8 +179,12 @@ class RandomWalkShuffler:
 
     @property
     def resting(self) -> float:
-        """The chance that a report stays where it is for a round, whichever way: the law of one report by itself."""
-        return 1 - (1 - self.laziness) * (1 - self.offline)
+        """The chance that a report stays where it is for a round, whichever way: the law of one report by itself.
+
+        On an overlay, where the next holder is drawn among those who are online, of a report whose holder is offline.
+        """
+        meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
+        return 1 - (1 - self.laziness) * meeting
 
     @property
     def _different(self) -> tuple[Graph, ...]:
@@ -183,6 +198,8 @@ class RandomWalkShuffler:
         None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
         ``submissions`` is at most their number there: further dummies tell nothing.
         """
+        if self.gate is not None or self.schedule is not None:  # who is online is looked at in all parts together
+            return ()
         if not self.graphs or not 1 < together(self._different).num_parts <= _MOST_PARTS:
             return ()
         return tuple(
@@ -215,7 +232,9 @@ class RandomWalkShuffler:
 
     @cached_property
     def _model(self) -> RandomWalkShuffleModel:
-        added, share = self._added()
+        added, share = None, self._survival
+        if self.protocol != "all":
+            added, share = expected_dummies(self.bounds, self.dummies, self.dummy_value, overflow=self.overflow)
         everything = together(self._different) if self.graphs else None
         return RandomWalkShuffleModel(
             num_users=self.num_users,
@@ -231,9 +250,11 @@ class RandomWalkShuffler:
             **self._positions,
             is_bipartite=everything is not None and everything.is_bipartite,
             added=added,
-            arrival_share=self._survival if added is None else share,
+            arrival_share=share,
             num_parts=1 if everything is None else everything.num_parts,
             parts=tuple(part.model(part.num_users) for part in self.parts),
+            schedule="" if self.schedule is None else self.schedule.digest,
+            gate=self.gate,
             sizes=self.graph.sizes if isinstance(self.graph, Overlay) else (),
             slots=tuple(self.slots or ()),
             surplus=self.surplus,
@@ -245,12 +266,14 @@ class RandomWalkShuffler:
     def _positions(self) -> dict[str, Any]:
         """The model's fields about where reports are at the end; everybody may be at one place where less will do."""
         found: dict[str, Any] = {"position_probabilities": (self._survival,), "position_counts": (1,)}
-        if self.offline:
+        if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
-        alike = self.bounds.likeness
+        ways = self.ways
+        churned = isinstance(ways, ChurnedWays)
+        alike = likeness_given(ways, laziness=self.laziness) if isinstance(ways, ChurnedWays) else self.bounds.likeness
         for name in ("mean_overlap", "near_uniformity", "separation"):
             found[name] = getattr(alike, name)
-        if self.protocol != "all" or isinstance(self.graph, Overlay):
+        if self.protocol != "all" or (isinstance(self.graph, Overlay) and not churned):
             found["position_probabilities"], found["position_counts"] = self.bounds.ranked
         if self.protocol == "single":
             found["few_held"] = self.bounds.few_held
@@ -266,23 +289,6 @@ class RandomWalkShuffler:
         """The chance that a report is not lost on its way."""
         return float((1 - self.dropout) ** self.num_rounds)
 
-    def _added(self) -> tuple[DummyReports | None, float]:
-        """The dummies to expect, and the share of people whose own reports are handed in."""
-        if self.protocol == "all":
-            return None, 1.0
-        people = self.num_users
-        handed_in = people * (self.submissions or 1)
-        made_of = self.dummy_value
-        if made_of is None and isinstance(self.dummies, Randomizer):
-            made_of = self.dummies.model.dummy_value
-        added = DummyReports(
-            fraction=self.bounds.dummies / handed_in,
-            standard_error=min(1.0, self.bounds.dummies_error / handed_in + self.overflow),
-            value=made_of,
-            own=self.dummies is None,
-        )
-        return added, min(1.0, (handed_in - self.bounds.dummies) / people)
-
     def walk(self, *, source: RandomSource | None = None) -> Walks:
         """Draw where each person's report ends, and how many messages everybody passes on on the way.
 
@@ -290,15 +296,43 @@ class RandomWalkShuffler:
             source: None is the cryptographic source.
 
         Raises:
-            LocalProtocolError: if some link has more to carry than slots, and that aborts the walks.
+            LocalProtocolError: if the gate stays shut, or some link has more to carry than slots, and that aborts the
+                walks.
         """
-        walks = sample_walks(self.graph, self.num_rounds, **self.chances, slots=self.slots or (), source=source)
+        source = resolve_source(source)
+        found = self.scheduled(source=source)
+        walks = sample_walks(
+            found.ways,
+            found.num_rounds,
+            laziness=self.laziness,
+            dropout=self.dropout,
+            slots=self.slots or (),
+            source=source,
+        )
         if walks.waited and self.surplus == "aborts":
             raise LocalProtocolError(
                 "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "
                 f"chance of at most {self.overflow:.3g}."
             )
         return walks
+
+    def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
+        """The shuffler with a schedule of who is online, drawn, of the rounds until the gate opens; itself without one.
+
+        Args:
+            source: None is the cryptographic source.
+
+        Raises:
+            LocalProtocolError: if the gate stays shut: then nothing may be handed in.
+        """
+        if not self.is_churned or self.schedule is not None:
+            return self
+        schedule = drawn_schedule(
+            self.graph, self.num_rounds, **self.chances, gate=self.gate, source=resolve_source(source)
+        )
+        rounds = schedule.num_rounds
+        graph = self.graph if isinstance(self.graph, Graph | Overlay) else tuple(self.graph[:rounds])
+        return replace(self, graph=graph, num_rounds=rounds, schedule=schedule)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
@@ -314,7 +348,7 @@ class RandomWalkShuffler:
             InvalidParameterError: if there is not one report from everybody in the graph, or dummies are not as many
                 reports as are lacking, of the same model.
             UnsupportedModelError: if people send several reports each.
-            LocalProtocolError: if the walks are aborted.
+            LocalProtocolError: if the gate stays shut, or the walks are aborted.
         """
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(
@@ -323,7 +357,8 @@ class RandomWalkShuffler:
             )
         self.model(reports.num_users)
         source = resolve_source(source)
-        return self.hand_in(reports, self.walk(source=source).positions, public=public, source=source)
+        found = self.scheduled(source=source)
+        return found.hand_in(reports, found.walk(source=source).positions, public=public, source=source)
 
     def hand_in(
         self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
@@ -337,12 +372,12 @@ class RandomWalkShuffler:
             InvalidParameterError: if holders are not those of these reports.
         """
         model, source = self.model(reports.num_users), resolve_source(source)
-        held_by = _checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)
+        held_by = checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)
         if self.protocol == "all":
             kept = np.flatnonzero(held_by != LOST)
             handed_in, labels = reports.take(kept), held_by[kept]
         else:
-            kept, gaps = _handed_in(held_by, model.num_users, self.submissions or 1, source)
+            kept, gaps = chosen_to_hand_in(held_by, model.num_users, self.submissions or 1, source)
             handed_in = Reports.concat(
                 [reports.take(kept), fresh_dummies(self.dummies, self.dummy_value, gaps.size, reports.model, source)]
             )
@@ -353,47 +388,3 @@ class RandomWalkShuffler:
 def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
     """The digest of a graph or an overlay, or those of the graphs of all rounds, joined by commas."""
     return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)
-
-
-def _checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
-    """Refuse what is not one person of the graph for each report; of who holds what, nothing is shown."""
-    validate.unmasked(holders=holders)
-    given = np.asarray(holders)
-    if given.shape != (people,):
-        raise validate.invalid(f"one for each of {people} reports", shape_of_holders=given.shape)
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidParameterError(f"holders must be integers; got holders of type {given.dtype}.")
-    lost = given == LOST
-    if (((given < 0) & ~lost) | (given >= people)).any():
-        raise InvalidParameterError(f"holders must be in range({people}), or {LOST} for a report that is lost.")
-    if lost.any() and not may_be_lost:
-        raise InvalidParameterError(
-            f"holders must be people where dropout is 0, so that no report is lost; {lost.sum()} are {LOST}."
-        )
-    return given.astype(np.int64)
-
-
-def _handed_in(holders: Integers, people: int, most: int, source: RandomSource) -> tuple[Integers, Integers]:
-    """Reports that are handed in, at most ``most`` by each holder, and who fills a gap with a dummy, once for each."""
-    order = random_permutation(holders.size, source=source)
-    order = order[holders[order] != LOST]
-    order = order[np.argsort(holders[order], kind="stable")]
-    held = np.bincount(holders[order], minlength=people)
-    rank = np.arange(order.size) - np.repeat(np.cumsum(held) - held, held)
-    gaps = np.repeat(np.arange(people), np.maximum(most - held, 0))
-    return order[rank < most], gaps
-
-
-def _checked_graph(graph: Graph) -> None:
-    if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
-        raise InvalidParameterError(
-            "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
-            "graph.without_weights(), or leave the third column, or the array of weights, out of its file; "
-            f"got weights from {graph.weights.min():g} to {graph.weights.max():g}."
-        )
-    alone = np.flatnonzero(graph.degrees == 0)
-    if alone.size:
-        raise InvalidParameterError(
-            f"graph must have a neighbor for everybody, or their reports are not shuffled; person {alone[0]} has none, "
-            f"{alone.size} in all. Use graph.largest_component(), or leave them out."
-        )

@@ -10,17 +10,47 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Reports
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.shuffle_models import DummyReports
+from shuffledp.laws import PositionBounds
+from shuffledp.laws.walk_distributions import people_of
 from shuffledp.randomness.sources import RandomSource
 
 DummyMaker = Callable[[int, RandomSource], Reports]
 
 
-def check_maker(maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse what makes no dummies, and a value that a randomizer of dummies does not take."""
+def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
+    """Refuse dummies where all is handed in, what makes none, and a value that a randomizer of them does not take."""
+    if protocol == "all" and maker is not None:
+        raise InvalidParameterError(
+            "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
+        )
+    if value is not None:
+        if protocol == "all":
+            raise validate.invalid("left out for protocol='all', which needs no dummies", dummy_value=value)
+        validate.integer_at_least(0, dummy_value=value)
     if maker is not None and (not callable(maker) or isinstance(maker, type)):
         validate.instance_of(Randomizer, dummies=maker)
     if isinstance(maker, Randomizer):
         _checked_value(value, maker.model)
+
+
+def expected_dummies(
+    bounds: PositionBounds, maker: "Randomizer | DummyMaker | None", value: int | None, *, overflow: float
+) -> tuple[DummyReports, float]:
+    """The dummies to expect after walks with these bounds, and the share of people whose own reports are handed in.
+
+    ``overflow`` is the chance that links with slots change them.
+    """
+    people = people_of(bounds.graph)
+    handed_in = people * bounds.submissions
+    made_of = maker.model.dummy_value if value is None and isinstance(maker, Randomizer) else value
+    added = DummyReports(
+        fraction=bounds.dummies / handed_in,
+        standard_error=min(1.0, bounds.dummies_error / handed_in + overflow),
+        value=made_of,
+        own=maker is None,
+    )
+    return added, min(1.0, (handed_in - bounds.dummies) / people)
 
 
 def fresh_dummies(

@@ -1,11 +1,8 @@
 """Public description of network shuffling: reports that walk along a graph before they are handed in, and dummies."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
@@ -15,12 +12,13 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
 from shuffledp.laws.link_slots import checked_slots
 from shuffledp.laws.overlay_loads import leaving_chances
+from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.people.graphs.overlays import Overlay, check_cycles, check_sizes
+from shuffledp.shufflers.walk_exposure import average_exposure
 
 PROTOCOLS = ("all", "single", "padded")
 SURPLUS = ("waits", "aborts")
 
-_ROUND_UP = 1 + 1e-12
 _RARE = 28.0  # minus the logarithm of the chance that more reports get lost than a view may lack
 _UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
 
@@ -39,7 +37,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         laziness: the chance that a report stays where it is for a round, below 1; drawn for each report.
         dropout: the chance that a report is lost in a round, below 1; drawn for each report.
         offline: the chance that a person is offline for a round, below 1, so that all reports held there wait together.
-            Walks are then independent only given who is offline when, and nothing is claimed of positions.
+            Walks are then independent only given who is offline when: without a schedule nothing is claimed of
+            positions.
         submissions: the number B of reports that everybody hands in if protocol is "padded"; else 0.
         num_colluding: people who may tell the analyst what passed through their hands.
         graph_digest: `shuffledp.Graph.digest` of the graph, or of the overlay.
@@ -64,6 +63,10 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         parts: the same of each of them, as if it were alone; none if there is one part, or too many.
         dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or ``added`` says
             that it is the reports' own, or it is not known, and then no theorem may rely on them.
+        schedule: the digest of the record of who was online in each round, given which is what is said of positions;
+            empty where there is none.
+        gate: what was, or will be, asked of who is online before anything is handed in; None if nothing is. Without a
+            schedule ``num_rounds`` are the most.
         sizes: of the groups of an overlay (`shuffledp.Overlay`), one for each round of a cycle; empty for a graph. A
             report ends with everybody equally likely then, exactly, unless it gets lost or people are offline.
         slots: of the envelope that everybody sends on each link in each round, whatever there is to send, so that
@@ -105,6 +108,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     slots: tuple[int, ...] = ()
     surplus: str = "waits"
     overflow: float = 0.0
+    schedule: str = ""
+    gate: WalkGate | None = None
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, num_users=self.num_users)
@@ -123,6 +128,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         self._check_parts()
         self._check_sizes()
         self._check_links()
+        self._check_churn()
         if self.dummy_model is not None and self.added is not None and self.added.own:
             raise validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
@@ -158,16 +164,38 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         if not self.sizes:
             return
         check_sizes(self.num_users, self.sizes)
+        if self.is_churned:
+            return
         check_cycles(self.num_rounds, self.laziness, len(self.sizes))
         alike = self.near_uniformity == self.separation == 0 and self.mean_overlap == 1
         evenly = alike and self.position_counts == (self.num_users,)
-        if not (evenly or self.offline) or self.parts:
+        if not evenly or self.parts:
             raise InvalidParameterError(
                 f"sizes must be left out but for walks that end with everybody equally likely, in one part; got "
                 f"sizes={list(self.sizes)} with mean_overlap={self.mean_overlap:g}, "
                 f"near_uniformity={self.near_uniformity:g}, separation={self.separation:g} and "
                 f"position_counts={list(self.position_counts)}."
             )
+
+    def _check_churn(self) -> None:
+        if (self.schedule or self.gate is not None) and self.protocol != "all":
+            raise validate.invalid("'all' with a schedule or a gate: dummies could not be told", protocol=self.protocol)
+        if (self.schedule or self.gate is not None) and self.parts:
+            raise InvalidParameterError("parts must be left out with a schedule or a gate; got some.")
+        if (self.schedule or self.gate is not None) and self.slots:
+            raise validate.invalid("left out with a schedule or a gate: traffic would show it", slots=self.slots)
+        if not self.schedule or self.gate is None:
+            return
+        if not self.gate.is_open(overlap=self.mean_overlap, arriving=self.survival):
+            raise InvalidParameterError(
+                f"gate must be open: who was online must leave a mean overlap of at least {self.gate.overlap:.6g}, "
+                f"counting what arrives; got mean_overlap={self.mean_overlap:.6g} and dropout={self.dropout:g}."
+            )
+
+    @property
+    def is_churned(self) -> bool:
+        """Whether somebody may be offline, so that positions are known given who was online, or not at all."""
+        return bool(self.offline or self.schedule) or self.gate is not None
 
     def _check_links(self) -> None:
         validate.one_of(SURPLUS, surplus=self.surplus)
@@ -179,8 +207,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise validate.invalid("0 without slots", overflow=self.overflow)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``sizes`` only of an overlay, and those about links only where they have slots."""
-        absent = {"sizes"} if not self.sizes else set()
+        """The fields; those about overlays, who is online and links only where there are any."""
+        absent = {name for name in ("sizes", "schedule", "gate") if not getattr(self, name)}
         if not self.slots:
             absent |= {"slots", "surplus", "overflow"}
         found = super(RandomWalkShuffleModel, self).to_dict()
@@ -209,7 +237,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).
         """
-        if self.protocol != "all" or self.dropout or self.offline or self.num_colluding or self.slots:
+        if self.protocol != "all" or self.dropout or self.is_churned or self.num_colluding or self.slots:
             return ()
         return (SwapWindows(sizes=(self.num_users,), costs=(self.near_uniformity,), people=self.num_users),)
 
@@ -264,6 +292,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return "to where each digit leads that is drawn" if self.sizes else "to a neighbor chosen uniformly"
 
     @property
+    def _presence(self) -> str:
+        """What is assumed of who is online, and what it does."""
+        if not self.schedule and self.gate is None:
+            return (
+                "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
+                "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
+                "too, the local guarantee is left."
+            )
+        refused = "Nothing is handed in unless who was online has mixed the walks enough. " * (self.gate is not None)
+        return (
+            f"{refused}Anybody may know who was online when, and it must depend on nobody's answer: somebody who goes "
+            "offline because of an answer, and a server that lies about who was online, are not covered."
+        )
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
         two_sides = (
@@ -277,9 +320,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             f"Everybody passes reports on as the protocol says, {self._chosen}, and looks at nothing. "
             "Colluding people cannot just be subtracted: against a colluding neighbor the local guarantee is left, "
             "as where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are.",
-            "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
-            "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
-            "too, the local guarantee is left.",
+            self._presence,
             self._watched,
         )
 
@@ -301,7 +342,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     def exposure(self, num_colluding: int) -> float:
         """The chance that a report is ever held by a colluder, as for `average_exposure`."""
         leaving: tuple[float, ...] | None = None
-        if self.sizes and not self.offline:
+        if self.sizes and not self.is_churned:
             leaving = leaving_chances(Overlay(self.num_users, self.sizes)) * (self.num_rounds // len(self.sizes))
         return average_exposure(
             num_users=self.num_users, num_rounds=self.num_rounds, num_colluding=num_colluding, leaving=leaving
@@ -322,7 +363,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other."""
-        return (Trust.FIRST_ROUND, Trust.RELAYS, Trust.UNOBSERVED, Trust.EVERYBODY)
+        everybody = Trust.EVERYBODY_COUNTED if self.schedule or self.gate is not None else Trust.EVERYBODY
+        return (Trust.FIRST_ROUND, Trust.RELAYS, Trust.UNOBSERVED, everybody)
 
 
 def checked_chances(**chances: float) -> None:
@@ -346,40 +388,3 @@ def checked_submissions(protocol: str, submissions: int | None) -> None:
         validate.integer_at_least(1, submissions=submissions)
     elif submissions:
         raise validate.invalid(f"left out, for protocol={protocol!r}", submissions=submissions)
-
-
-def average_exposure(
-    *, num_users: int, num_rounds: int, num_colluding: int, leaving: Sequence[float] | None = None
-) -> float:
-    """The chance that a report is ever held by a colluder, at most, on average over who colludes.
-
-    If any m of the other n - 1 people are equally likely to be the colluders, a walk of t rounds, which meets t other
-    people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. With
-    independent chances of leaving its holder it meets as many as rounds in which it leaves. It is an average: for a
-    person with a colluding neighbor it is far larger.
-
-    Args:
-        num_users: people in the graph, 2 or more.
-        num_rounds: 0 or more.
-        num_colluding: below ``num_users``.
-        leaving: for each round the chance that a report leaves its holder, at most, whatever came before; None is 1.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-    """
-    validate.integer_at_least(2, num_users=num_users)
-    validate.integer_at_least(0, num_rounds=num_rounds, num_colluding=num_colluding)
-    if num_colluding >= num_users:
-        raise validate.invalid(f"below num_users={num_users}", num_colluding=num_colluding)
-    met = min(num_rounds, num_users - 1 - num_colluding)
-    if not num_colluding or met < num_rounds:
-        return 1.0 if num_colluding else 0.0
-    others = num_users - 1 - np.arange(met, dtype=np.float64)
-    avoided = np.cumsum(np.log1p(-num_colluding / others))
-    if leaving is None:
-        return min(-math.expm1(float(avoided[-1]) if met else 0.0) * _ROUND_UP, 1.0)
-    times = np.ones(1)  # the chances that it leaves so often
-    for chance in leaving:
-        times = np.convolve(times, [1 - chance, chance])
-    seen = -np.expm1(np.concatenate([[0.0], avoided]))
-    return min(float(times @ seen) * _ROUND_UP, 1.0)

@@ -17,7 +17,7 @@ from shuffledp.core.errors import HypothesisError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import UniformShuffleModel
-from shuffledp.shufflers.walk_model import average_exposure
+from shuffledp.shufflers.walk_exposure import average_exposure
 from soundness.exact_walks import GRAPHS, neighbors_of, step_of
 
 VECTORS = json.loads((Path(__file__).parents[2] / "golden" / "network.json").read_text(encoding="utf-8"))["collusion"]

@@ -2,7 +2,7 @@
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
 `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts`,
-`network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
+`network_gate`, `network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
@@ -28,6 +28,7 @@ from shuffledp.accounting.theorems.closed_forms import (
     HoeffdingBalle19,
 )
 from shuffledp.accounting.theorems.network_constant_pattern import NetworkConstantPattern
+from shuffledp.accounting.theorems.network_gate import NetworkGate
 from shuffledp.accounting.theorems.network_in_parts import NetworkParts
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
@@ -72,6 +73,7 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkSingle(),
     NetworkParts(),
     NetworkConstantPattern((NetworkOverlap(), NetworkSingle(), NetworkParts())),
+    NetworkGate(),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),

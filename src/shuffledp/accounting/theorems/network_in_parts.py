@@ -54,7 +54,7 @@ class NetworkParts(Theorem):
         requirement = "a graph in 2 parts or more, of which it is known what holds in each (64 at most)"
         value = "no walks" if walks is None else _sizes(walks)
         known = Hypothesis("known-parts", requirement, value, walks is not None and len(walks.parts) > 1)
-        walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model))
+        walk = (known_walks(model), *dummies_by_themselves(model), *independent_walks(model))
         first = (*walk, nobody_colludes(model), known)
         if not all(each.holds for each in first):
             return first

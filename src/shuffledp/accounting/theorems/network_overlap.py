@@ -105,7 +105,7 @@ class NetworkOverlap(WalkTheorem):
             holds=walks is not None
             and (walks.mean_overlap > 0 or math.isfinite(walks.near_uniformity) or walks.separation < delta),
         )
-        walk = (known_walks(model), *dummies_by_themselves(model), independent_walks(model), nobody_colludes(model))
+        walk = (known_walks(model), *dummies_by_themselves(model), *independent_walks(model), nobody_colludes(model))
         reports = (*common_reports(model), several_users(model), _uniform_bound(model, walks, delta))
         return (*walk, overlap, *reports)
 

@@ -69,7 +69,7 @@ class NetworkSingle(Theorem):
         requirement = f"probabilities of positions that add up to at least {arriving:.6g}"
         value = f"{total:.12g}"
         known = Hypothesis("known-positions", requirement, value, walks is not None and total >= arriving * (1 - 1e-9))
-        walk = (known_walks(model), fresh_dummies(model), independent_walks(model), nobody_colludes(model), known)
+        walk = (known_walks(model), fresh_dummies(model), *independent_walks(model), nobody_colludes(model), known)
         bound = blanket_bound(model, size=0 if walks is None else walks.num_users, delta=delta)
         return (*walk, *common_reports(model), several_users(model), moderate_epsilon0(model), bound)
 

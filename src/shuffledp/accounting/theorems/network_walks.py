@@ -12,7 +12,8 @@ from typing import Protocol, cast
 
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.local_models import LocalModel, ProtocolModel
-from shuffledp.core.statement_terms import Hypothesis
+from shuffledp.core.statement_terms import ASSUMED, Hypothesis
+from shuffledp.laws.walk_gates import WalkGate
 
 
 class Walks(Protocol):
@@ -34,6 +35,8 @@ class Walks(Protocol):
     is_bipartite: bool
     num_parts: int
     parts: "tuple[Walks, ...]"
+    schedule: str
+    gate: WalkGate | None
     slots: tuple[int, ...]
     surplus: str
     overflow: float
@@ -63,14 +66,26 @@ def known_walks(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("random-walks", requirement, value, walks is not None and walks.num_rounds >= 1)
 
 
-def independent_walks(model: ProtocolModel) -> Hypothesis:
-    """Reports walk independently of each other and of what is in them: nobody's reports wait together."""
+def independent_walks(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Reports walk independently of each other and of what is in them, given who was online if somebody was not."""
     walks = walks_of(model)
-    requirement = "reports that walk independently of each other and of the answers, so that offline = 0"
+    requirement = (
+        "reports that walk independently of each other and of the answers: nobody is offline, or who was online in "
+        "each round is recorded"
+    )
     if walks is None:
-        return Hypothesis("independent-walks", requirement, "no walks", False)
-    value = "links with slots" if walks.slots else f"offline={walks.offline:g}"
-    return Hypothesis("independent-walks", requirement, value, not (walks.offline or walks.slots))
+        return (Hypothesis("independent-walks", requirement, "no walks", False),)
+    known = "a recorded schedule of who was online" if walks.schedule else "a gate that looks at who was online"
+    given = bool(walks.schedule) or walks.gate is not None
+    value = "links with slots" if walks.slots else known if given else f"offline={walks.offline:g}"
+    holds = not walks.slots and (given or walks.offline == 0)
+    independent = Hypothesis("independent-walks", requirement, value, holds)
+    return (independent, *((_independent_schedule(),) if given else ()))
+
+
+def _independent_schedule() -> Hypothesis:
+    requirement = "who is online when depends on no answer, report or walk, and is recorded as it was"
+    return Hypothesis("independent-schedule", requirement, ASSUMED, True)
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:

@@ -1,0 +1,141 @@
+"""Walks behind a gate: handed in only if the schedule of who was online has mixed them, and refused else.
+
+Let T be any stopping rule that looks at the schedule O alone, and let the hand-in be refused unless everybody's mean
+overlap given O, times the chance of a report to arrive, is at least a. Given any O walks are independent, and what is
+seen is nothing, or what `network-overlap` bounds: by the curve of the mean overlap a, as more people to hide among are
+no worse. O has one law whatever the answers are, so the mixture over O, T and refusal has that curve, too. It is known
+before anybody walks. The proof is in docs/theorems.md.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, cast
+
+from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
+from shuffledp.accounting.theorems.network_walks import WalkTheorem, walks_of
+from shuffledp.core import validate
+from shuffledp.core.flow import Randomizer
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.table import Floats
+from shuffledp.core.text import in_digits
+from shuffledp.laws.walk_gates import WalkGate
+
+_STEPS = 60
+_CLOSE = 1e-9  # of the overlap
+_OVERLAP = NetworkOverlap()
+
+
+class NetworkGate(WalkTheorem):
+    """What `network-overlap` says of the least mean overlap that the gate lets through, whoever turns out online."""
+
+    id = "network-gate"
+    citation = "walks that are handed in only if who was online has mixed them"
+    status = Status.OWN_PROOF
+    is_vectorized = True
+    supersedes = (NetworkOverlap.id,)
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Random walks behind a gate."""
+        return super().concerns(model) and _gate_of(model) is not None
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """A gate, and what `network-overlap` needs of walks that it lets through."""
+        gate = _gate_of(model)
+        requirement = "reports that are handed in only if everybody's mean overlap given who was online is enough"
+        if gate is None:
+            return (Hypothesis("gate", requirement, "no gate", False),)
+        value = f"a gate at mean_overlap={gate.overlap:.6g}"
+        gated = Hypothesis("gate", requirement, value, True)
+        return (gated, *_OVERLAP.hypotheses(_let_through(model), delta=delta))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """That of the least overlap; where the gate was set for this delta, what was asked for."""
+        gate, through = _gate_of(model), _let_through(model)
+        found = _OVERLAP.epsilon(through, delta=delta)
+        if gate is not None and gate.epsilon < found and _OVERLAP.delta(through, epsilon=gate.epsilon) <= delta:
+            return gate.epsilon
+        return found
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """That of the least overlap."""
+        return _OVERLAP.delta(_let_through(model), epsilon=epsilon) if _gate_of(model) is not None else 1.0
+
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
+        """Delta at many epsilons, a little less tight."""
+        return _OVERLAP.curve(_let_through(model), epsilons=epsilons)
+
+
+def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float) -> WalkGate:
+    """The gate that walks must pass before they are handed in, so that (epsilon, delta) is stated before they begin.
+
+    Args:
+        randomizer: of the reports, or its model.
+        num_users: people who pass reports on, 2 or more.
+        epsilon: what is to be promised, in nats: below the local loss, and above what a uniform shuffle gives.
+        delta: at this delta, strictly between 0 and 1.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range, or no walks, or any, keep that promise.
+
+    Example:
+        >>> from shuffledp.randomizers import KaryRandomizedResponse
+        >>> coin = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+        >>> round(walk_gate(coin, num_users=900, epsilon=0.16, delta=1e-6).overlap, 3)
+        0.74
+    """
+    local = randomizer.model if isinstance(randomizer, Randomizer) else randomizer
+    validate.instance_of(LocalModel, randomizer=local)
+    validate.integer_at_least(2, num_users=num_users)
+    validate.nonnegative(gate=epsilon)
+    validate.open_probability(delta=delta)
+    if epsilon >= local.epsilon0:
+        raise validate.invalid(f"below epsilon0={local.epsilon0:g}, which holds without any gate", gate=epsilon)
+
+    def enough(overlap: float) -> bool:
+        return _OVERLAP.delta(_of_overlap(local, num_users, overlap), epsilon=epsilon) <= delta
+
+    low, high = 0.0, 1 - _CLOSE
+    if not enough(high):
+        least = _OVERLAP.epsilon(_of_overlap(local, num_users, high), delta=delta)
+        raise validate.invalid(
+            f"at least {in_digits(least, 'at most')}, what a uniform shuffle of {num_users} people gives at "
+            f"delta={delta:g}",
+            gate=epsilon,
+        )
+    for _ in range(_STEPS):
+        if high - low <= _CLOSE * high:
+            break
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return WalkGate(epsilon=float(epsilon), delta=float(delta), overlap=high)
+
+
+def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolModel:
+    """Walks of which the mean overlap is known, and nothing else."""
+    network: Any = ShuffleModel.members()["network"]
+    shuffle = network(
+        num_users=num_users,
+        num_rounds=1,
+        graph_digest="",
+        irregularity=1.0,
+        mean_overlap=overlap,
+        near_uniformity=math.inf,
+        separation=1.0,
+        position_probabilities=(1.0,),
+        position_counts=(1,),
+    )
+    return ProtocolModel(local=local, shuffle=shuffle)
+
+
+def _gate_of(model: ProtocolModel) -> WalkGate | None:
+    walks = walks_of(model)
+    return None if walks is None else walks.gate
+
+
+def _let_through(model: ProtocolModel) -> ProtocolModel:
+    """The walks with the least mean overlap that the gate lets through: what gets lost is counted there."""
+    gate = _gate_of(model)
+    known = {"mean_overlap": 0.0 if gate is None else gate.overlap, "near_uniformity": math.inf, "separation": 1.0}
+    return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule="", **known))

@@ -1,0 +1,158 @@
+"""Churn schedules: who is online in each round of a walk, as it was recorded or drawn.
+
+A schedule says nothing about reports: it is public, and guarantees are stated given it. That is honest only where being
+online depends on no answer, no report and no walk, which no computation can check.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.randomness.sources import RandomSource, bernoulli
+
+STAY, ONLINE = "stay", "online"
+RULES = (STAY, ONLINE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule:
+    """Who is online in each round, and what a holder does about those who are not.
+
+    In each round whoever is offline keeps all reports that they hold, and gets none. With the rule "stay" the next
+    holder is drawn as if all were online, and a report stays where it is if that one is offline. With the rule "online"
+    the next holder is drawn among those who are online, in proportion to the chances that they have if all are; it is
+    for overlays, where the holder may draw herself, so that there is always somebody.
+
+    Args:
+        online: whether each person is online in each round, shape (rounds, people), boolean.
+        rule: "stay" or "online".
+
+    Raises:
+        InvalidParameterError: if an argument is something else.
+
+    Example:
+        >>> schedule = Schedule(np.array([[True, True, False], [True, True, True]]))
+        >>> schedule.num_rounds, schedule.num_users, schedule.offline
+        (2, 3, 1)
+        >>> Schedule.from_dict(schedule.to_dict()) == schedule
+        True
+    """
+
+    online: NDArray[np.bool_]
+    rule: str = STAY
+
+    def __post_init__(self) -> None:
+        validate.one_of(RULES, rule=self.rule)
+        validate.unmasked(online=self.online)
+        given = np.asarray(self.online)
+        if given.ndim != 2 or given.dtype != np.bool_ or not given.shape[1]:
+            raise InvalidParameterError(
+                f"online must be a boolean for each round and person; got {given.dtype} of shape {given.shape}."
+            )
+        kept = given.copy()
+        kept.setflags(write=False)
+        object.__setattr__(self, "online", kept)
+
+    @classmethod
+    def drawn(
+        cls, num_users: int, num_rounds: int, *, offline: float, rule: str, source: RandomSource | None = None
+    ) -> Self:
+        """A schedule in which everybody is offline in each round with a chance, by themselves.
+
+        Args:
+            num_users: 1 or more.
+            num_rounds: 0 or more.
+            offline: from 0 to 1, exactly as an integer out of 2^64.
+            rule: "stay" or "online".
+            source: None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: if an argument is out of range.
+        """
+        validate.integer_at_least(1, num_users=num_users)
+        validate.integer_at_least(0, num_rounds=num_rounds)
+        validate.probability(offline=offline)
+        away = bernoulli(round(offline * 2**64), num_users * num_rounds, source=source) if offline else None
+        shape = (int(num_rounds), int(num_users))
+        return cls(np.ones(shape, dtype=np.bool_) if away is None else ~away.reshape(shape), rule)
+
+    def __getitem__(self, number: int) -> NDArray[np.bool_]:
+        """Who is online in this round, counted from 0; shape (people,)."""
+        return np.asarray(self.online[number])
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds."""
+        return int(self.online.shape[0])
+
+    @property
+    def num_users(self) -> int:
+        """People."""
+        return int(self.online.shape[1])
+
+    @property
+    def offline(self) -> int:
+        """How often somebody is offline: people, counted in each round."""
+        return int(self.online.size - np.count_nonzero(self.online))
+
+    def first(self, num_rounds: int) -> "Schedule":
+        """The schedule of the first rounds alone."""
+        validate.integer_at_least(0, num_rounds=num_rounds)
+        return Schedule(self.online[:num_rounds], self.rule)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the rule, the numbers of rounds and people, and who is online, in hexadecimal."""
+        head = f"{self.rule} {self.num_rounds} {self.num_users} ".encode()
+        return hashlib.sha256(head + np.packbits(self.online).tobytes()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schedule) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return (
+            f"Schedule({self.num_rounds} rounds, {self.num_users} people, rule {self.rule!r}, offline {self.offline})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schedule as JSON holds it: a bit for each round and person, in base64."""
+        bits = base64.b64encode(np.packbits(self.online).tobytes()).decode("ascii")
+        return {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": bits}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The schedule that `to_dict` wrote.
+
+        Raises:
+            InvalidParameterError: if it is something else.
+        """
+        wanted = {"rule", "rounds", "people", "online"}
+        if not isinstance(data, dict) or set(data) != wanted or not isinstance(data["online"], str):
+            raise InvalidParameterError(
+                f"a schedule must have the keys {', '.join(sorted(wanted))}, online being text."
+            )
+        rounds, people = data["rounds"], data["people"]
+        validate.integer_at_least(0, rounds=rounds)
+        validate.integer_at_least(1, people=people)
+        try:
+            packed = np.frombuffer(base64.b64decode(data["online"], validate=True), dtype=np.uint8)
+        except ValueError as error:
+            raise InvalidParameterError("online must be base64.") from error
+        if packed.size != -(-rounds * people // 8):
+            raise InvalidParameterError(
+                f"online must be a bit for each of {rounds} rounds and {people} people; got {packed.size} bytes."
+            )
+        bits = np.unpackbits(packed)
+        if bits[rounds * people :].any():
+            raise InvalidParameterError("online must end with bits that are 0 where there is nobody.")
+        return cls(bits[: rounds * people].astype(np.bool_).reshape(rounds, people), data["rule"])

@@ -1,0 +1,80 @@
+"""What reports walk along: graphs that will do, and who is online, drawn until a gate opens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.laws.churn_schedules import Schedule
+from shuffledp.laws.churned_rounds import ChurnedWays, rule_for
+from shuffledp.laws.walk_gates import WalkGate
+from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.randomness.sources import RandomSource
+
+
+def check_graph(graph: Graph) -> None:
+    """Refuse edges of different weights, and somebody who has no neighbor."""
+    if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
+        raise InvalidParameterError(
+            "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
+            "graph.without_weights(), or leave the third column, or the array of weights, out of its file; "
+            f"got weights from {graph.weights.min():g} to {graph.weights.max():g}."
+        )
+    alone = np.flatnonzero(graph.degrees == 0)
+    if alone.size:
+        raise InvalidParameterError(
+            f"graph must have a neighbor for everybody, or their reports are not shuffled; person {alone[0]} has none, "
+            f"{alone.size} in all. Use graph.largest_component(), or leave them out."
+        )
+
+
+def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> None:
+    """Refuse people offline, gates and schedules but where all is handed in."""
+    if protocol != "all":
+        for name, given in (("offline", offline), ("gate", gate), ("schedule", schedule)):
+            if given:
+                absent = "0" if name == "offline" else "left out"
+                raise validate.invalid(
+                    f"{absent} for protocol={protocol!r}: dummies could not be told", **{name: given}
+                )
+    if gate is not None:
+        validate.instance_of(WalkGate, gate=gate)
+
+
+def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
+    """Refuse a schedule of other people, of other rounds, or with a rule that is not for graphs."""
+    ChurnedWays(graph, schedule)
+    if schedule.num_rounds != num_rounds:
+        raise InvalidParameterError(
+            f"schedule must be of num_rounds={num_rounds} rounds; got one of {schedule.num_rounds}."
+        )
+
+
+def drawn_schedule(
+    graph: Graph | Overlay | Sequence[Graph],
+    num_rounds: int,
+    *,
+    offline: float,
+    gate: WalkGate | None,
+    laziness: float,
+    dropout: float,
+    source: RandomSource | None,
+) -> Schedule:
+    """Who is online in each round, drawn: of all rounds, or until the gate opens.
+
+    Raises:
+        LocalProtocolError: if the gate stays shut.
+    """
+    people = graph.num_users if isinstance(graph, Graph | Overlay) else graph[0].num_users
+    drawn = Schedule.drawn(people, num_rounds, offline=offline, rule=rule_for(graph), source=source)
+    if gate is None:
+        return drawn
+    found = gate.first_open_round(ChurnedWays(graph, drawn), laziness=laziness, dropout=dropout)
+    if found is None:
+        raise LocalProtocolError(
+            f"the gate stayed shut: after num_rounds={num_rounds} rounds who was online has not mixed the walks "
+            "enough, so nothing is handed in. More rounds, or a gate with a larger epsilon, let more schedules through."
+        )
+    return drawn.first(found)
