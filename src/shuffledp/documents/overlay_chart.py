@@ -67,11 +67,9 @@ def _draw(found: OverlayDesigns, width: int) -> "Figure":
     if walked:
         epsilons = [each.epsilon for each in walked]
         axes.scatter(rounds, epsilons, c=exposed, s=36, zorder=3, edgecolors=LIGHT["paper"], **colors)
-        middle = walked[len(walked) // 2]
+        place = next((each for each in walked if each.epsilon < 0.8 * found.epsilon0), walked[-1])
         text = "rounds on a\nrandom graph"
-        annotate(
-            axes, text, (middle.rounds, middle.epsilon), (-10, 0), fontsize=_LABEL, ha="right", color=LIGHT["soft"]
-        )
+        annotate(axes, text, (place.rounds, place.epsilon), (10, 6), fontsize=_LABEL, ha="left", color=LIGHT["soft"])
     messages = [each.messages for each in found.designs]
     shown = axes.scatter(
         messages, [found.epsilon] * len(messages), c=seen[: len(messages)], s=90, marker="s", zorder=4, **colors
