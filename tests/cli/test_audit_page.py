@@ -29,7 +29,7 @@ def test_the_page_says_what_was_audited(tmp_path):
         "Runs that count, with each of two data sets 200 ",
         "Confidence of all limits together 0.99 ",
         "Seed given, and not shown",
-        f"Digest of the task {sha256} ",
+        f"the task {sha256} ",
         "release. delta 0.01",  # it may be broken after the point
     ):
         assert said in text, said

@@ -132,10 +132,10 @@ def test_rounds_are_found_and_are_the_fewest(friends):
     write_network(friends, rounds="auto")
     plan = shuffledp("plan", "task.toml", "--json").json["columns"][0]["network"]
     assert plan["rounds"] == plan["fewest_rounds"]
-    assert plan["epsilon"] <= 1.05 * plan["nearest"]
+    assert plan["epsilon"] <= 1.05 * plan["uniform"]
     write_network(friends, rounds=plan["rounds"] - 1)
     fewer = shuffledp("plan", "task.toml", "--json").json["columns"][0]["network"]
-    assert fewer["epsilon"] > 1.05 * fewer["nearest"]
+    assert fewer["epsilon"] > 1.05 * fewer["uniform"]
     assert fewer["fewest_rounds"] == plan["rounds"]
 
 

@@ -61,7 +61,7 @@ def test_the_page_draws_regions_in_order_and_lists_regions_and_strata(folder, ou
         f"This is about the smallest of 48 strata, of {smallest} people; nobody's guarantee is weaker.",
         "The people counted here are those of the smallest stratum, who are hidden least.",
         f"one of {smallest} people of the smallest stratum",
-        "Among 1,080 people, counted by weight, ",
+        "1,080 reports about the private column cheated",
         "Estimated frequency (weighted)",
     ):
         assert said in page.text, said
