@@ -15,12 +15,27 @@ from shuffledp.shufflers.relay_protocol import (
     HandedIn,
     Passed,
     ReportsReceived,
+    RoundEnded,
     RoundStarted,
     SubmissionDue,
     start_relay,
     step,
 )
 from shuffledp.testing import SeededSource
+
+
+def delivered(states, number, passed, offline=frozenset()):
+    """The states after everybody who is online has heard all neighbors, and the round has ended."""
+    found = []
+    for before in states:
+        state = before
+        for sender in before.present_neighbors:
+            if not {sender, state.person} & offline:
+                reports = tuple(each.report for each in passed[sender] if each.recipient == state.person)
+                state, nothing = step(state, ReportsReceived(round=number, sender=sender, reports=reports))
+                assert nothing == ()
+        found.append(step(state, RoundEnded(round=number, offline=offline))[0])
+    return found
 
 
 def test_relays_take_reports_the_same_ways_as_the_simulation():
@@ -37,17 +52,14 @@ def test_relays_take_reports_the_same_ways_as_the_simulation():
     messages = np.zeros(people, dtype=int)
     for number in range(1, rounds + 1):
         drawn = words.words(people)
-        passed: list[Passed] = []
+        passed: list[tuple[Passed, ...]] = []
         for person, state in enumerate(states):
             degree = np.uint64(len(state.neighbors[0]))
             choices = tuple(int(high_product(drawn[[report]], degree)[0]) for report in state.held)
             states[person], output = step(state, RoundStarted(round=number, choices=choices))
             messages[person] += len(output)
-            passed += output
-        for each in passed:
-            came = ReportsReceived(round=number, reports=(each.report,))
-            states[each.recipient], nothing = step(states[each.recipient], came)
-            assert nothing == ()
+            passed.append(output)
+        states = delivered(states, number, passed)
     held = np.full(people, -1)
     for state in states:
         done, (handed_in,) = step(state, SubmissionDue(order=tuple(range(len(state.held)))))
@@ -68,15 +80,13 @@ def test_relays_on_an_overlay_have_contacts_of_their_own_in_each_round():
     holders = np.arange(7)
     for number, each in enumerate(rounds_of(overlay, rounds)):
         goals = sample_walks(each, 1, starts=holders, source=source).positions
-        passed: list[Passed] = []
+        passed: list[tuple[Passed, ...]] = []
         for person, state in enumerate(states):
             there = contacts[person][number % 2]
             choices = tuple(None if goals[held] == person else there.index(goals[held]) for held in state.held)
             states[person], output = step(state, RoundStarted(round=number + 1, choices=choices))
-            passed += output
-        for one in passed:
-            came = ReportsReceived(round=number + 1, reports=(one.report,))
-            states[one.recipient], _ = step(states[one.recipient], came)
+            passed.append(output)
+        states = delivered(states, number + 1, passed)
         holders = goals
     assert sorted((report, state.person) for state in states for report in state.held) == list(
         enumerate(simulated.positions.tolist())
@@ -86,16 +96,23 @@ def test_relays_on_an_overlay_have_contacts_of_their_own_in_each_round():
 def test_a_report_stays_where_nothing_is_chosen():
     state = start_relay(4, (1, 9), 2, "mine")
     state, _ = step(state, RoundStarted(round=1, choices=(None,)))
-    state, _ = step(state, ReportsReceived(round=1, reports=("theirs",)))
+    state = ended(state, {1: ("theirs",), 9: ()})
     state, passed = step(state, RoundStarted(round=2, choices=(None, 1)))
     assert state.held == ("mine",)
     assert passed == (Passed(recipient=9, round=2, report="theirs"),)
 
 
+def ended(state, came, offline=frozenset()):
+    """The state after a round in which these reports came from each neighbor."""
+    for sender, reports in came.items():
+        state, _ = step(state, ReportsReceived(round=state.round, sender=sender, reports=reports))
+    return step(state, RoundEnded(round=state.round, offline=frozenset(offline)))[0]
+
+
 def holding(*reports, slots=(1, 2)):
     state = start_relay(4, (1, 9), 2, reports[0], slots=slots)
     state, _ = step(state, RoundStarted(round=1, choices=(None,), order=(0,)))
-    return step(state, ReportsReceived(round=1, reports=tuple(reports[1:])))[0]
+    return ended(state, {1: tuple(reports[1:]), 9: ()})
 
 
 def test_an_envelope_goes_to_every_neighbor_and_those_who_find_no_place_wait():
@@ -126,20 +143,47 @@ def test_who_waits_is_chosen_uniformly_if_the_order_is():
     assert sorted(waited) == ["a", "a", "b", "b", "c", "c"]
 
 
-def test_a_message_that_comes_twice_is_held_twice_as_the_pages_say():
-    state = start_relay(4, (1, 9), 2, "mine")
-    state, _ = step(state, RoundStarted(round=1, choices=(None,)))
-    message = ReportsReceived(round=1, reports=("theirs",))
-    for _ in range(2):
-        state, _ = step(state, message)
-    assert state.held == ("mine", "theirs", "theirs")
-    assert "A message that arrives twice is held twice" in step.__doc__
+def walking(choice=None):
+    return step(start_relay(4, (1, 9), 2, "mine"), RoundStarted(round=1, choices=(choice,)))[0]
+
+
+def test_a_message_that_comes_twice_is_refused_and_changes_nothing():
+    message = ReportsReceived(round=1, sender=1, reports=("theirs",))
+    state, _ = step(walking(), message)
+    for again in (message, ReportsReceived(round=1, sender=1, reports=())):
+        with pytest.raises(RemoteProtocolError, match="must come once from each neighbor"):
+            step(state, again)
+    with pytest.raises(RemoteProtocolError, match="must come from a neighbor"):
+        step(state, ReportsReceived(round=1, sender=7, reports=("made up",)))
+    assert ended(state, {9: ()}).held == ("mine", "theirs")
+
+
+def test_who_is_online_and_not_heard_is_missed():
+    with pytest.raises(RemoteProtocolError, match="heard in round 1; 1 of 2 are not"):
+        ended(walking(), {1: ("theirs",)})
+    assert ended(walking(), {1: ("theirs",)}, offline={9}).held == ("mine", "theirs")
+
+
+def test_what_is_passed_on_to_somebody_offline_or_by_somebody_offline_stays_with_its_holder():
+    assert ended(walking(0), {1: (), 9: ()}).held == ()
+    assert ended(walking(0), {9: ("theirs",)}, offline={1}).held == ("mine", "theirs")
+    assert ended(walking(0), {1: ("never moved",), 9: ()}, offline={1}).held == ("mine",)
+    assert ended(walking(0), {1: ("theirs",), 9: ("theirs",)}, offline={4}).held == ("mine",)
+
+
+def test_nobody_goes_on_before_a_round_has_ended_and_it_ends_once():
+    with pytest.raises(LocalProtocolError, match="round 2 must not start after round 1"):
+        step(walking(), RoundStarted(round=2, choices=()))
+    with pytest.raises(LocalProtocolError, match="round 1 must not end after round 1, or before"):
+        step(ended(walking(), {1: (), 9: ()}), RoundEnded(round=1))
+    with pytest.raises(RemoteProtocolError, match="reports of round 1 must not come after round 1"):
+        step(ended(walking(), {1: (), 9: ()}), ReportsReceived(round=1, sender=1, reports=()))
 
 
 def held(*reports):
     state = start_relay(4, (1,), 1, reports[0])
     state, _ = step(state, RoundStarted(round=1, choices=(None,)))
-    return step(state, ReportsReceived(round=1, reports=tuple(reports[1:])))[0]
+    return ended(state, {1: tuple(reports[1:])})
 
 
 def handed_in(state, **options):
@@ -164,7 +208,12 @@ BAD = [
         "choices must be one for each of 1",
     ),
     (start_relay(0, (1,), 2, "r"), RoundStarted(round=1, choices=(1,)), LocalProtocolError, "choices must be places"),
-    (start_relay(0, (1,), 2, "r"), ReportsReceived(round=1, reports=("s",)), RemoteProtocolError, "reports of round 1"),
+    (
+        start_relay(0, (1,), 2, "r"),
+        ReportsReceived(round=1, sender=1, reports=("s",)),
+        RemoteProtocolError,
+        "reports of round 1",
+    ),
     (
         start_relay(0, (1,), 2, "r"),
         SubmissionDue(order=(0,)),
@@ -193,7 +242,7 @@ def test_what_is_not_due_is_refused_and_shows_no_report(state, event, error, mes
 def test_nothing_happens_after_the_end():
     state, _ = step(held("r"), SubmissionDue(order=(0,)))
     with pytest.raises(LocalProtocolError, match="person 4 has handed in"):
-        step(state, ReportsReceived(round=1, reports=("late",)))
+        step(state, ReportsReceived(round=1, sender=1, reports=("late",)))
 
 
 def test_who_has_nobody_to_pass_on_to_cannot_start():
@@ -207,7 +256,10 @@ def test_who_has_nobody_to_pass_on_to_cannot_start():
 def test_what_is_printed_shows_no_report_and_no_way_it_takes():
     started, due = RoundStarted(round=1, choices=(4711,)), SubmissionDue(order=(4711,))
     passed = Passed(recipient=4711, round=1, report="secret")
-    received, handed_in = ReportsReceived(round=1, reports=("secret",)), HandedIn(submitter=1, reports=("secret",))
+    received, handed_in = (
+        ReportsReceived(round=1, sender=1, reports=("secret",)),
+        HandedIn(submitter=1, reports=("secret",)),
+    )
     state, sealed = start_relay(0, (1, 2), 3, "secret"), Envelope(recipient=1, round=1, places=("secret", None))
     printed = repr([sealed, started, due, passed, received, handed_in, state])
     assert "4711" not in printed

@@ -30,6 +30,9 @@ class RelayState:
         num_rounds: rounds of the walk.
         round: rounds that have started.
         held: the reports held, in the order in which they came.
+        sent: what was passed on to each neighbor in a round that has not ended.
+        came: what came from each neighbor in it.
+        is_walking: whether a round has started, and not ended.
         is_done: whether reports have been handed in.
         slots: places of an envelope in each round; empty if reports go one by one.
     """
@@ -40,7 +43,15 @@ class RelayState:
     slots: tuple[int, ...] = ()
     round: int = 0
     held: tuple[Any, ...] = field(default=(), repr=False)
+    sent: tuple[tuple[int, tuple[Any, ...]], ...] = field(default=(), repr=False)
+    came: tuple[tuple[int, tuple[Any, ...]], ...] = field(default=(), repr=False)
+    is_walking: bool = False
     is_done: bool = False
+
+    @property
+    def present_neighbors(self) -> tuple[int, ...]:
+        """Those of the round that started last."""
+        return self.neighbors[(self.round - 1) % len(self.neighbors)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +74,32 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsReceived:
-    """Arrival of reports.
+    """Arrival of all that a neighbor passes on in a round, once; of no report, if there is none.
 
     Args:
         round: the round in which they were passed on.
+        sender: by whom.
         reports: the reports, as they are.
     """
 
     round: int
+    sender: int
     reports: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundEnded:
+    """End of a round, of which everybody knows alike who was offline.
+
+    What was passed on to somebody who was offline, or by somebody, has not moved: it stays with its holder.
+
+    Args:
+        round: its number.
+        offline: who was.
+    """
+
+    round: int
+    offline: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,26 +190,29 @@ def start_relay(
 @singledispatch
 def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
     raise InvalidParameterError(
-        f"event must be a RoundStarted, ReportsReceived or SubmissionDue; got event of type {type(event).__name__}. "
-        f"(Person {state.person}.)"
+        "event must be a RoundStarted, ReportsReceived, RoundEnded or SubmissionDue; got event of type "
+        f"{type(event).__name__}. (Person {state.person}.)"
     )
 
 
-def step(state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDue) -> tuple[RelayState, Output]:
+def step(
+    state: RelayState, event: RoundStarted | ReportsReceived | RoundEnded | SubmissionDue
+) -> tuple[RelayState, Output]:
     """State after an event, and what is to be sent.
 
-    A message that arrives twice is held twice, and both copies walk on: reports are opaque here, and equal ones of two
-    people look the same. Whoever can send a message again multiplies one person's report in the release, which tells
-    more about that person than any statement says. The transport must hand on each message once: it numbers messages,
-    and encrypts and authenticates them anew for each step.
+    Whoever could send a message again would multiply one person's report in the release, which tells more about that
+    person than any statement says; so a neighbor is heard once a round. Who is not heard is missed when the round ends,
+    unless it is known that they were offline. That a message is its sender's is up to the transport.
 
     Args:
         state: as it was.
         event: what happened.
 
     Raises:
-        LocalProtocolError: if a round or the end comes when it is not due, or choices do not fit what is held.
-        RemoteProtocolError: if reports come that were passed on in another round than the present one.
+        LocalProtocolError: if a round, its end or that of all comes when it is not due, or choices do not fit what is
+            held.
+        RemoteProtocolError: if reports come that were passed on in another round than the present one, by nobody who
+            may, or by the same person again; or if, at the end of a round, nothing came from somebody online.
     """
     if state.is_done:
         raise LocalProtocolError(f"person {state.person} has handed in; nothing may happen any more.")
@@ -190,7 +221,7 @@ def step(state: RelayState, event: RoundStarted | ReportsReceived | SubmissionDu
 
 @_answer.register
 def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Output]:
-    if event.round != state.round + 1 or event.round > state.num_rounds:
+    if event.round != state.round + 1 or event.round > state.num_rounds or state.is_walking:
         raise LocalProtocolError(f"round {event.round} must not start after round {state.round} of {state.num_rounds}.")
     if len(event.choices) != len(state.held):
         raise LocalProtocolError(
@@ -208,7 +239,10 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
         if choice is not None
     )
     kept = tuple(report for choice, report in pairs if choice is None)
-    return replace(state, round=event.round, held=kept), passed
+    sent = tuple(
+        (neighbor, tuple(each.report for each in passed if each.recipient == neighbor)) for neighbor in neighbors
+    )
+    return replace(state, round=event.round, held=kept, sent=sent, is_walking=True), passed
 
 
 def _fill_envelopes(
@@ -230,19 +264,41 @@ def _fill_envelopes(
         for neighbor, reports in zip(neighbors, inside, strict=True)
     )
     kept = tuple(report for place, report in enumerate(state.held) if place not in left)
-    return replace(state, round=event.round, held=kept), envelopes
+    sent = tuple((neighbor, tuple(reports)) for neighbor, reports in zip(neighbors, inside, strict=True))
+    return replace(state, round=event.round, held=kept, sent=sent, is_walking=True), envelopes
 
 
 @_answer.register
 def _receive(event: ReportsReceived, state: RelayState) -> tuple[RelayState, Output]:
-    if event.round != state.round:
-        raise RemoteProtocolError(f"reports of round {event.round} must not come in round {state.round}.")
-    return replace(state, held=state.held + event.reports), ()
+    if event.round != state.round or not state.is_walking:
+        now = f"in round {state.round}" if state.is_walking else f"after round {state.round}"
+        raise RemoteProtocolError(f"reports of round {event.round} must not come {now}.")
+    if event.sender not in state.present_neighbors:
+        raise RemoteProtocolError(f"reports of round {event.round} must come from a neighbor; they come from another.")
+    if any(sender == event.sender for sender, _ in state.came):
+        raise RemoteProtocolError(f"reports of round {event.round} must come once from each neighbor; some come again.")
+    return replace(state, came=(*state.came, (event.sender, event.reports))), ()
+
+
+@_answer.register
+def _end_round(event: RoundEnded, state: RelayState) -> tuple[RelayState, Output]:
+    if event.round != state.round or not state.is_walking:
+        raise LocalProtocolError(f"round {event.round} must not end after round {state.round}, or before it begins.")
+    everybody, heard = frozenset(state.present_neighbors), dict(state.came)
+    met = frozenset() if state.person in event.offline else everybody - event.offline
+    if missing := met - heard.keys():
+        raise RemoteProtocolError(
+            f"each neighbor who is online must be heard in round {event.round}; {len(missing)} of {len(everybody)} are "
+            "not."
+        )
+    returned = tuple(report for recipient, reports in state.sent if recipient not in met for report in reports)
+    came = tuple(report for sender in sorted(met) for report in heard[sender])
+    return replace(state, held=state.held + returned + came, sent=(), came=(), is_walking=False), ()
 
 
 @_answer.register
 def _submit(event: SubmissionDue, state: RelayState) -> tuple[RelayState, Output]:
-    if state.round != state.num_rounds:
+    if state.round != state.num_rounds or state.is_walking:
         raise LocalProtocolError(f"reports must not be handed in after round {state.round} of {state.num_rounds}.")
     lacking = max(0, (event.submissions or 0) - len(state.held))
     if sorted(event.order) != list(range(len(state.held) + lacking)):
