@@ -1,0 +1,151 @@
+"""Links between members: who may read and write what one passes on to the other, in which round, once.
+
+Before the first round everybody sends each contact a secret, sealed to the contact's key (HPKE, RFC 9180) and signed by
+their own. Each direction of a link has such a secret, from which comes a key for each round: HMAC-SHA256 leads from the
+key of a round to that of the next, and not back. What is sealed for a round and link is sealed once: sent again, it is
+the same bytes.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hmac import digest
+from typing import Any, Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.directory import Directory
+from shuffledp.relay.member_keys import KEY_BYTES, MemberKey
+from shuffledp.wire.grammar import SIGNATURE_BYTES
+from shuffledp.wire.kems import KEMS, TAG_BYTES
+from shuffledp.wire.keys import is_signed_by
+
+_SET_UP, _ENVELOPE = b"shuffledp-1 link", b"shuffledp-1 envelope"
+_NEXT, _USE = b"\x01", b"\x02"
+_AES_KEY_BYTES, _NONCE = 16, bytes(12)  # each key seals one message
+_KEM = KEMS["x25519"]
+SET_UP_BYTES = _KEM.enc_length + KEY_BYTES + TAG_BYTES + SIGNATURE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One direction of a link, in one collection.
+
+    Args:
+        collection_id: of the collection.
+        sender: by place in the directory.
+        recipient: the same.
+    """
+
+    collection_id: bytes
+    sender: int
+    recipient: int
+
+    @property
+    def name(self) -> bytes:
+        """What everything on this link is bound to."""
+        return self.collection_id + self.sender.to_bytes(4, "big") + self.recipient.to_bytes(4, "big")
+
+    def set_up(self, secret: bytes, directory: Directory, key: MemberKey) -> bytes:
+        """The first message: the secret, sealed to the recipient and signed by the sender, whose key this is."""
+        info = _SET_UP + self.name
+        to = _KEM.public_key(directory.entries[self.recipient].opening_key)
+        sealed: bytes = _KEM.suite().encrypt(secret, to, info=info)
+        return sealed + key.signature(info + sealed)
+
+    def secret_in(self, message: bytes, directory: Directory, key: MemberKey) -> bytes:
+        """The secret that `set_up` sealed to the recipient, whose key this is.
+
+        Raises:
+            RemoteProtocolError: if the sender has not signed it, or it was sealed for something else.
+        """
+        info = _SET_UP + self.name
+        sealed, signature = message[:-SIGNATURE_BYTES], message[-SIGNATURE_BYTES:]
+        if not is_signed_by([directory.entries[self.sender].identity_key], signature, info + sealed):
+            raise RemoteProtocolError(
+                f"the first message of {self._from(directory)} must be signed by them; it is not."
+            )
+        try:
+            secret: bytes = _KEM.suite().decrypt(sealed, key.opening, info=info)
+        except (InvalidTag, ValueError):
+            secret = b""
+        if len(secret) != KEY_BYTES:
+            raise RemoteProtocolError(f"the first message of {self._from(directory)} must open here; it does not.")
+        return secret
+
+    def seal(self, key: bytes, number: int, plaintext: bytes) -> bytes:
+        """An envelope of a round, by the link's key of that round, which must not be used again."""
+        return AESGCM(_used(key)).encrypt(_NONCE, plaintext, self._bound(number))
+
+    def open(self, key: bytes, number: int, envelope: bytes) -> bytes:
+        """What an envelope of a round holds.
+
+        Raises:
+            RemoteProtocolError: if it is of another round, link or collection, or not as the sender sealed it.
+        """
+        try:
+            return AESGCM(_used(key)).decrypt(_NONCE, envelope, self._bound(number))
+        except (InvalidTag, ValueError):
+            raise RemoteProtocolError(
+                f"an envelope must be sealed for its round, link and collection; one of round {number} is not."
+            ) from None
+
+    def _bound(self, number: int) -> bytes:
+        return _ENVELOPE + self.name + number.to_bytes(4, "big")
+
+    def _from(self, directory: Directory) -> str:
+        return f"member {directory.entries[self.sender].name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LinkKeys:
+    """A member's keys of one round, in both directions, by contact; those of rounds before cannot be had from them.
+
+    Args:
+        number: the round, from 1 on.
+        outward: for what is sent.
+        inward: for what is received; of contacts who were there for the set-up.
+    """
+
+    number: int
+    outward: Mapping[int, bytes]
+    inward: Mapping[int, bytes]
+
+    @classmethod
+    def drawn(cls, contacts: tuple[int, ...]) -> Self:
+        """Fresh keys of the first round for what is sent to these, by the system's randomness."""
+        return cls(1, {each: secrets.token_bytes(KEY_BYTES) for each in contacts}, {})
+
+    def hearing(self, inward: Mapping[int, bytes]) -> Self:
+        """The same with the keys that contacts have sent."""
+        return replace(self, inward=dict(inward))
+
+    def after(self, number: int) -> Self:
+        """The keys of the next round, those of this one being forgotten."""
+        if number != self.number:
+            raise LocalProtocolError(f"keys of round {self.number} must be followed after that; got round {number}.")
+        return replace(self, number=number + 1, outward=_followed(self.outward), inward=_followed(self.inward))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys as a journal holds them, which nobody else may read."""
+        return {
+            "number": self.number,
+            "outward": {str(each): key.hex() for each, key in self.outward.items()},
+            "inward": {str(each): key.hex() for each, key in self.inward.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The keys that `to_dict` wrote."""
+        both = ({int(each): bytes.fromhex(key) for each, key in data[way].items()} for way in ("outward", "inward"))
+        return cls(int(data["number"]), *both)
+
+
+def _followed(keys: Mapping[int, bytes]) -> dict[int, bytes]:
+    return {each: digest(key, _NEXT, "sha256") for each, key in keys.items()}
+
+
+def _used(key: bytes) -> bytes:
+    return digest(key, _USE, "sha256")[:_AES_KEY_BYTES]

@@ -1,0 +1,233 @@
+"""One member's part in a relay, without any input or output: what is sent in a stage, and what follows from mail.
+
+The walk is that of `shuffledp.shufflers.relay_protocol`, and the draws are those of `shuffledp.laws.sample_walks`. To
+them come encryption, and the rule by which all members take the same rounds for those that happened.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.laws import sample_walks
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.relay.links import Link, LinkKeys
+from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.recorded import Recorded
+from shuffledp.relay.sealed_hand_ins import sealed_hand_in
+from shuffledp.relay.terms import ANALYST, DIGEST_BYTES, EVERYBODY, RelayTerms, from_slots, in_slots
+from shuffledp.shufflers.relay_protocol import (
+    Envelope,
+    HandedIn,
+    RelayState,
+    ReportsReceived,
+    RoundEnded,
+    RoundStarted,
+    SubmissionDue,
+    start_relay,
+    step,
+)
+from shuffledp.wire.keys import is_signed_by
+
+Letters = Mapping[int, bytes]  # by recipient, or by sender
+
+
+class HandInRefusedError(RemoteProtocolError):
+    """End of a relay without a hand-in: nobody is to be told what is held, and what was promised is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MemberState:
+    """What a member knows and holds.
+
+    Args:
+        walk: the reports held, sealed to the analyst, and the round.
+        keys: of the links, for the next round.
+        recorded: who was there, as far as it is known.
+        stage: that is being worked at, as in `shuffledp.relay.terms`.
+        letters: what is sent in it, once that is settled: from then on these bytes, and no others.
+    """
+
+    walk: RelayState
+    keys: LinkKeys
+    recorded: Recorded
+    stage: int = 0
+    letters: Letters | None = field(default=None)
+
+    @property
+    def person(self) -> int:
+        """The member's place in the directory."""
+        return self.walk.person
+
+
+def begin(terms: RelayTerms, person: int, report: bytes) -> MemberState:
+    """The state before the set-up: the member's own report is held, sealed to the analyst."""
+    if len(report) != terms.report_bytes:
+        raise LocalProtocolError(f"a sealed report must have {terms.report_bytes} bytes; got {len(report)}.")
+    contacts = [terms.contacts(person, stage) for stage in range(1, terms.num_rounds + 1)]
+    return MemberState(
+        walk=start_relay(person, contacts, terms.num_rounds, report, slots=terms.slots),
+        keys=LinkKeys.drawn(terms.contacts(person, 0)),
+        recorded=Recorded(terms.collection.id, terms.num_users),
+    )
+
+
+# ---- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def prepare(
+    terms: RelayTerms, key: MemberKey, state: MemberState, *, source: RandomSource | None = None
+) -> MemberState:
+    """The state with the letters of its stage, which are to be written down before any of them is sent.
+
+    Args:
+        terms: of the relay.
+        key: the member's.
+        state: one without letters.
+        source: of the walk; None is the cryptographic source. Keys are drawn by the system's randomness anyway.
+
+    Raises:
+        HandInRefusedError: if, at the vote, the rounds that happened do not hide what was promised.
+    """
+    if state.letters is not None:
+        raise LocalProtocolError(f"letters of stage {state.stage} must be settled once; they are.")
+    if state.stage == 0:
+        letters: Letters = {
+            each: _link(terms, state.person, each).set_up(secret, terms.directory, key)
+            for each, secret in state.keys.outward.items()
+        }
+    elif state.stage <= terms.num_rounds:
+        return _walked(terms, state, resolve_source(source))
+    elif state.stage == terms.vote_stage:
+        check_hand_in(terms, state.recorded)
+        letters = {EVERYBODY: key.signature(state.recorded.vote)}
+    else:
+        return _handed_in(terms, key, state, resolve_source(source))
+    return replace(state, letters=letters)
+
+
+def check_hand_in(terms: RelayTerms, recorded: Recorded) -> None:
+    """Whether, after these rounds, reports may be handed in; everybody decides alike, by what was recorded alone.
+
+    Raises:
+        HandInRefusedError: if somebody was away: what was promised is of rounds in which nobody was.
+    """
+    if away := recorded.num_away:
+        raise HandInRefusedError(
+            f"nobody must be away where reports are handed in, since nothing was promised of other rounds; {away} of "
+            f"{terms.num_users} members were. Nothing is handed in."
+        )
+
+
+def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> MemberState:
+    """A round begun: where each report goes is drawn, and an envelope is sealed for each contact."""
+    number, held = state.stage, len(state.walk.held)
+    starts = np.full(held, state.person)
+    goals = sample_walks(
+        terms.rounds[number - 1], 1, starts=starts, laziness=terms.section.laziness, source=source
+    ).positions
+    there = {each: place for place, each in enumerate(terms.contacts(state.person, number))}
+    choices = tuple(there.get(goal) for goal in goals.tolist())
+    order = tuple(random_permutation(held, source=source).tolist())
+    walk, envelopes = step(state.walk, RoundStarted(round=number, choices=choices, order=order))
+    letters = {}
+    for each in cast(tuple[Envelope, ...], envelopes):
+        inside = in_slots(tuple(filter(None, each.places)), len(each.places), terms.report_bytes)
+        link, secret = _link(terms, state.person, each.recipient), state.keys.outward[each.recipient]
+        letters[each.recipient] = link.seal(secret, number, state.recorded.digest + inside)
+    return replace(state, walk=walk, letters=letters)
+
+
+def _handed_in(terms: RelayTerms, key: MemberKey, state: MemberState, source: RandomSource) -> MemberState:
+    """All that is held, sealed to the analyst in an order that carries no information; what has no room is left out."""
+    order = tuple(random_permutation(len(state.walk.held), source=source).tolist())
+    walk, (handed_in,) = step(state.walk, SubmissionDue(order=order))
+    inside = in_slots(
+        cast(HandedIn, handed_in).reports[: terms.most_handed_in], terms.most_handed_in, terms.report_bytes
+    )
+    return replace(state, walk=walk, letters={ANALYST: sealed_hand_in(terms, key, state.person, inside)})
+
+
+# ---- what follows from mail ------------------------------------------------------------------------------------------
+
+
+def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes, mail: Letters) -> MemberState:
+    """The state of the next stage.
+
+    Args:
+        terms: of the relay.
+        key: the member's.
+        state: one whose letters were sent, or came too late.
+        record: who was there in this stage, as everybody is told.
+        mail: what came, by sender, of all contacts who were there; or of all members, at the vote.
+
+    Raises:
+        RemoteProtocolError: if somebody who was there is silent, a letter is not as its sender wrote it, or senders
+            were told of other stages than this member.
+        HandInRefusedError: at the vote, if too few saw the same.
+    """
+    if state.stage == terms.vote_stage:
+        _count_votes(terms, state.recorded, mail)
+        return replace(state, stage=state.stage + 1, letters=None)
+    recorded = state.recorded.followed_by(record)
+    if state.person in recorded.absent:
+        mail = {}
+    else:
+        met = set(terms.contacts(state.person, state.stage)) - recorded.absent
+        if missing := met - mail.keys():
+            raise RemoteProtocolError(
+                f"mail must be there of each of {len(met)} contacts who are said to have sent it in stage "
+                f"{state.stage}; {len(missing)} are missing."
+            )
+        mail = {each: mail[each] for each in sorted(met)}
+    if state.stage == 0:
+        secrets = {
+            each: _link(terms, each, state.person).secret_in(letter, terms.directory, key)
+            for each, letter in mail.items()
+        }
+        return replace(state, recorded=recorded, keys=state.keys.hearing(secrets), stage=1, letters=None)
+    walk = _received(terms, state, mail)
+    walk, _ = step(walk, RoundEnded(round=state.stage, offline=recorded.absent))
+    keys = state.keys.after(state.stage)
+    return replace(state, walk=walk, recorded=recorded, keys=keys, stage=state.stage + 1, letters=None)
+
+
+def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayState:
+    """The walk with what these contacts have passed on, each once."""
+    walk = state.walk
+    for sender, letter in mail.items():
+        opened = _link(terms, sender, state.person).open(state.keys.inward[sender], state.stage, letter)
+        if opened[:DIGEST_BYTES] != state.recorded.digest:
+            raise RemoteProtocolError(
+                f"all members must be told the same of the stages before {state.stage}; member "
+                f"{terms.directory.entries[sender].name} was told something else. Nothing is handed in."
+            )
+        reports = from_slots(opened[DIGEST_BYTES:], terms.report_bytes)
+        walk, _ = step(walk, ReportsReceived(round=state.stage, sender=sender, reports=reports))
+    return walk
+
+
+def _count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
+    """Refuse to hand in unless so many members saw the same that no others can have agreed on something else."""
+    votes = sum(
+        sender not in recorded.absent and _has_signed(terms.directory.entries[sender].identity_key, vote, recorded.vote)
+        for sender, vote in mail.items()
+    )
+    if votes < terms.quorum:
+        raise HandInRefusedError(
+            f"at least {terms.quorum} of {terms.num_users} members must have voted that they saw the same rounds; "
+            f"{votes} have. Nothing is handed in."
+        )
+
+
+@lru_cache(maxsize=1 << 14)  # for processes in which many members run
+def _has_signed(key: bytes, signature: bytes, message: bytes) -> bool:
+    return is_signed_by([key], signature, message)
+
+
+def _link(terms: RelayTerms, sender: int, recipient: int) -> Link:
+    return Link(collection_id=terms.collection.id, sender=sender, recipient=recipient)

@@ -1,0 +1,53 @@
+"""What a member hands in: sealed to the analyst, signed by the member, in one length; and opened by the analyst."""
+
+from collections.abc import Sequence
+
+from cryptography.exceptions import InvalidTag
+
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.terms import RelayTerms, from_slots
+from shuffledp.wire.grammar import SIGNATURE_BYTES, HpkeCiphertext
+from shuffledp.wire.kems import kem_of
+from shuffledp.wire.keys import AnalyzerKey, is_signed_by
+
+_CONTEXT = b"shuffledp-1 hand-in"
+
+
+def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes) -> bytes:
+    """Reports in slots, sealed to the analyst's key for this collection and member, whose key signs it."""
+    info, kem = _info(terms, person), kem_of(terms.config)
+    sealed = kem.suite().encrypt(inside, kem.public_key(terms.config.public_key), info=info)
+    message = HpkeCiphertext(terms.config.id, sealed[: kem.enc_length], sealed[kem.enc_length :]).encode()
+    return message + key.signature(info + message)
+
+
+def opened_hand_in(
+    terms: RelayTerms, keys: Sequence[AnalyzerKey], person: int, letter: bytes
+) -> tuple[HpkeCiphertext, ...]:
+    """The sealed reports that a member handed in; what is in a slot and is no report is left out.
+
+    Raises:
+        RemoteProtocolError: if the member has not signed it, or it does not open by any of the analyst's keys.
+    """
+    name = terms.directory.entries[person].name
+    info, message, signature = _info(terms, person), letter[:-SIGNATURE_BYTES], letter[-SIGNATURE_BYTES:]
+    if not is_signed_by([terms.directory.entries[person].identity_key], signature, info + message):
+        raise RemoteProtocolError(f"what member {name} hands in must be signed by them; it is not.")
+    try:
+        sealed = HpkeCiphertext.decode(message)
+        key = next(each for each in keys if each.config.id == sealed.config_id)
+        inside = key.kem.suite().decrypt(sealed.enc + sealed.payload, key.private_key, info=info)
+    except (InvalidTag, ValueError, StopIteration, MalformedMessageError):
+        raise RemoteProtocolError(f"what member {name} hands in must open by the analyst's key; it does not.") from None
+    found = []
+    for each in from_slots(inside, terms.report_bytes):
+        try:
+            found.append(HpkeCiphertext.decode(each))
+        except MalformedMessageError:  # a member who passes on something else
+            continue
+    return tuple(found)
+
+
+def _info(terms: RelayTerms, person: int) -> bytes:
+    return _CONTEXT + terms.collection.id + person.to_bytes(4, "big")

@@ -1,0 +1,169 @@
+"""What all parties of a relay know alike: who passes on to whom in which round, and how long each letter is.
+
+It follows from the collection file and the directory that it names, and from nothing else. A *stage* is a number:
+0 is the set-up of links, 1 to T are the rounds of the walk, T + 1 is the vote on what happened, T + 2 the hand-in.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import cast
+
+from shuffledp.laws.link_slots import slots_needed
+from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
+from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs.overlays import OverlayRound
+from shuffledp.relay.directory import Directory
+from shuffledp.relay.links import SET_UP_BYTES
+from shuffledp.service.client import configs_of
+from shuffledp.survey import Collection
+from shuffledp.survey.bound_directory import BoundDirectory
+from shuffledp.survey.network_section import NetworkSection
+from shuffledp.wire.grammar import SIGNATURE_BYTES, HpkeCiphertext, HpkeConfig
+from shuffledp.wire.hpke import sealed_lengths
+from shuffledp.wire.kems import TAG_BYTES
+from shuffledp.wire.report_bytes import ReportLayout
+
+EVERYBODY, ANALYST = -1, -2  # to whom letters go besides members
+DIGEST_BYTES = 32
+OVERFLOW = 1e-9  # the chance that any link in any round has more to carry than slots, or somebody too much to hand in
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelayTerms:
+    """The terms of a relay.
+
+    Args:
+        collection: what is asked, and by whom.
+        directory: of the members, the one that the collection names.
+
+    Raises:
+        InvalidParameterError: if the collection names another directory, or none.
+    """
+
+    collection: Collection
+    directory: Directory
+
+    def __post_init__(self) -> None:
+        self.directory.check_bound_by(self.collection)
+
+    @property
+    def num_users(self) -> int:
+        """Members."""
+        return len(self.directory.entries)
+
+    @property
+    def section(self) -> NetworkSection:
+        """What the task says of the walk."""
+        return cast(NetworkSection, self.collection.task.shuffler)
+
+    @cached_property
+    def ways(self) -> Graph | Overlay:
+        """The graph or the overlay."""
+        found = cast(BoundDirectory, self.collection.directory).ways(self.section)
+        return found if isinstance(found, Overlay) else found[0]
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds of the walk; of an overlay one cycle, if the task does not say."""
+        rounds = self.section.rounds
+        return int(rounds) if not isinstance(rounds, str) else cast(Overlay, self.ways).num_rounds
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """The graph of each round, or the round of the overlay."""
+        return tuple(graphs_of_rounds(self.ways, self.num_rounds))
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """Reports that an envelope has room for, in each round."""
+        laziness = self.section.laziness
+        return slots_needed(self.ways, self.num_rounds, overflow=OVERFLOW, laziness=laziness)
+
+    @cached_property
+    def most_handed_in(self) -> int:
+        """Reports that a hand-in has room for: hardly ever more end with anybody."""
+        places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= OVERFLOW)
+        return next(places, self.num_users)
+
+    @property
+    def vote_stage(self) -> int:
+        """The stage after the last round."""
+        return self.num_rounds + 1
+
+    @property
+    def hand_in_stage(self) -> int:
+        """The last stage."""
+        return self.num_rounds + 2
+
+    @property
+    def quorum(self) -> int:
+        """Votes that are enough: two different ones cannot both have so many, whatever colluding members vote.
+
+        More than half of all members and of those who may vote twice.
+        """
+        twice = self.section.num_colluding(self.num_users)
+        return (self.num_users + twice) // 2 + 1
+
+    @property
+    def config(self) -> HpkeConfig:
+        """The key of the analyst that reports are sealed to now."""
+        return configs_of(self.collection, datetime.now(UTC))[0]
+
+    @cached_property
+    def report_bytes(self) -> int:
+        """The length of every sealed report."""
+        layout = ReportLayout.of(self.collection.task.columns[0].randomizer.randomizer().model)
+        enc, payload = sealed_lengths(self.config, layout.length)
+        return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode())
+
+    def contacts(self, person: int, stage: int) -> tuple[int, ...]:
+        """To whom a member sends in the set-up or a round, and from whom the member hears then; ascending."""
+        if stage == 0:
+            cycle = self.rounds[: self.ways.num_rounds if isinstance(self.ways, Overlay) else 1]
+            return tuple(sorted({each for walked in cycle for each in _neighbors(walked, person)}))
+        return _neighbors(self.rounds[stage - 1], person)
+
+    def letters(self, person: int, stage: int) -> Mapping[int, int]:
+        """To whom a member sends in a stage, and how many bytes; whatever the member holds."""
+        if stage == self.vote_stage:
+            return {EVERYBODY: SIGNATURE_BYTES}
+        if stage == self.hand_in_stage:
+            return {ANALYST: self.hand_in_bytes}
+        length = SET_UP_BYTES if stage == 0 else self.envelope_bytes(stage)
+        return dict.fromkeys(self.contacts(person, stage), length)
+
+    def senders(self, recipient: int, stage: int) -> tuple[int, ...]:
+        """From whom letters come to a recipient in a stage; links go both ways."""
+        return tuple(range(self.num_users)) if recipient < 0 else self.contacts(recipient, stage)
+
+    def envelope_bytes(self, stage: int) -> int:
+        """The length of every envelope of a round: a digest of the rounds before, and slots with a mark each."""
+        return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.report_bytes) + TAG_BYTES
+
+    @property
+    def hand_in_bytes(self) -> int:
+        """The length of every hand-in: sealed to the analyst, and signed."""
+        plaintext = self.most_handed_in * (1 + self.report_bytes)
+        enc, payload = sealed_lengths(self.config, plaintext)
+        return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode()) + SIGNATURE_BYTES
+
+
+def _neighbors(walked: Round, person: int) -> tuple[int, ...]:
+    if isinstance(walked, OverlayRound):
+        return tuple(walked.contacts_of(person).tolist())
+    return tuple(walked.neighbors_of(person).tolist())
+
+
+def in_slots(reports: tuple[bytes, ...], slots: int, length: int) -> bytes:
+    """Reports of one length in as many slots, each after a 1; the others are empty."""
+    filled = b"".join(b"\x01" + report for report in reports)
+    return filled + bytes((slots - len(reports)) * (1 + length))
+
+
+def from_slots(data: bytes, length: int) -> tuple[bytes, ...]:
+    """The reports that `in_slots` wrote; what is no slot of it is passed over."""
+    several = [data[at : at + 1 + length] for at in range(0, len(data), 1 + length)]
+    return tuple(each[1:] for each in several if each[:1] == b"\x01" and len(each) == 1 + length)
