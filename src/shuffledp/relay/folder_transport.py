@@ -1,0 +1,89 @@
+"""Letters as files in a folder that all members share: on a network drive, or copied to and fro by any program.
+
+Nobody ends a stage before everybody's letters are there, so nobody is ever away: all wait, and after some time give up.
+"""
+
+import asyncio
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.relay.recorded import record_of
+from shuffledp.relay.rounds import Letters
+from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
+
+_NAMES = {EVERYBODY: "all", ANALYST: "analyst"}
+_PAUSE = 0.05  # seconds between two looks
+
+
+class FolderTransport:
+    """`Transport` by files: ``STAGE/SENDER-RECIPIENT`` in a folder of the collection.
+
+    Args:
+        terms: of the relay.
+        folder: shared by all members and the analyst.
+        patience: seconds for which letters of others are waited for.
+
+    Raises:
+        InvalidParameterError: if there is no such folder.
+    """
+
+    def __init__(self, terms: RelayTerms, folder: Path, *, patience: float) -> None:
+        if not folder.is_dir():
+            raise InvalidParameterError(f"folder must be one that all members share; got folder={str(folder)!r}.")
+        self._terms, self._patience = terms, patience
+        self._folder = folder / terms.collection.id.hex()
+
+    async def post(self, stage: int, person: int, letters: Letters) -> None:
+        """As `Transport.post`; a letter that is there stays as it is."""
+        place = self._folder / str(stage)
+        for recipient, letter in letters.items():
+            file, partial = place / _name(person, recipient), place / f".{token_hex(8)}"
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+                partial.write_bytes(letter)
+                with suppress(FileExistsError):
+                    os.link(partial, file)
+                partial.unlink()
+                is_ours = file.read_bytes() == letter
+            except OSError as error:
+                raise RemoteProtocolError(
+                    f"the shared folder must take a letter; it does not: {error.strerror}."
+                ) from None
+            if not is_ours:
+                raise RemoteProtocolError(f"a letter of stage {stage} must be sent once; another one is in its place.")
+
+    async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
+        """As `Transport.fetch`; everybody was there, or it never returns."""
+        until, terms = time.monotonic() + self._patience, self._terms
+        everybody = terms.senders(EVERYBODY, stage)
+        place, waited_for = self._folder / str(stage), set(everybody)
+        while waited_for:
+            waited_for -= {each for each in waited_for if self._is_complete(stage, each)}
+            if waited_for and time.monotonic() > until:
+                raise RemoteProtocolError(
+                    f"all members must have sent their letters of stage {stage}; {len(waited_for)} of "
+                    f"{len(everybody)} have not. Start again to wait on; nothing is lost."
+                )
+            if waited_for:
+                await asyncio.sleep(_PAUSE)
+        found = {each: (place / _name(each, recipient)).read_bytes() for each in terms.senders(recipient, stage)}
+        return record_of(everybody, terms.num_users), found
+
+    def _is_complete(self, stage: int, sender: int) -> bool:
+        """Whether all letters of a member are there, as long as they must be."""
+        place = self._folder / str(stage)
+        try:
+            return all(
+                (place / _name(sender, to)).stat().st_size == length
+                for to, length in self._terms.letters(sender, stage).items()
+            )
+        except OSError:
+            return False
+
+
+def _name(sender: int, recipient: int) -> str:
+    return f"{sender}-{_NAMES.get(recipient, recipient)}"

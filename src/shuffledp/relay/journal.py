@@ -1,0 +1,155 @@
+"""What a member's machine remembers of a relay: written before anything is sent, so that it is never sent otherwise.
+
+A member who starts again sends the same bytes again. Whoever could make a member send another envelope for the same
+round would have two from one key, and a report that walks twice. The file holds secrets, and is for its owner alone;
+what is not needed any more is not in it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.relay.links import LinkKeys
+from shuffledp.relay.recorded import Recorded
+from shuffledp.relay.rounds import Letters, MemberState, begin
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.shufflers.relay_protocol import RelayState
+
+
+class Journal:
+    """One member's memory of one relay.
+
+    Args:
+        terms: of the relay.
+        person: the member's place.
+        folder: where such memories are, or are made; for its owner only.
+
+    Raises:
+        InvalidParameterError: if nothing can be remembered there.
+        LocalProtocolError: if another process is at work for the same member.
+    """
+
+    def __init__(self, terms: RelayTerms, person: int, folder: Path) -> None:
+        self._terms, self._person = terms, person
+        name = f"{terms.collection.id.hex()}-{person}"
+        self._file, self._done, self._lock = (folder / f"{name}.{end}" for end in ("member", "done", "lock"))
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._held = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise InvalidParameterError(
+                f"state must be a folder to write to; got state={str(folder)!r}: {error.strerror}."
+            ) from None
+        with suppress(ImportError):
+            import fcntl
+
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(self._held)
+                raise LocalProtocolError("a member must run in one process; another one is at work here.") from None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the member's part has ended: handed in, or refused for good."""
+        return self._done.exists()
+
+    def read(self) -> MemberState | None:
+        """The state that was written last; None if there is none.
+
+        Raises:
+            LocalProtocolError: if it is of another collection or member, or damaged.
+        """
+        try:
+            data = json.loads(self._file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise LocalProtocolError(f"a member's state must be as it was written; {self._file} is damaged.") from None
+        if (data.get("collection"), data.get("person")) != (self._terms.collection.id.hex(), self._person):
+            raise LocalProtocolError(f"a member's state must be of this collection; {self._file} is of another.")
+        return _state(self._terms, data)
+
+    def write(self, state: MemberState) -> None:
+        """Have a state on the disk before this returns, in place of the one before."""
+        partial = self._file.with_suffix(".partial")
+        with suppress(FileNotFoundError):
+            partial.unlink()
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "wb") as file:
+            file.write(json.dumps(_written(state)).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self._file)
+
+    def end(self) -> None:
+        """Forget everything but that the member's part has ended."""
+        self._done.touch(mode=0o600)
+        self._file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let another process be at work here."""
+        os.close(self._held)
+
+
+def begun(journal: Journal, terms: RelayTerms, person: int, report: Callable[[], bytes]) -> MemberState:
+    """The state in the journal; or one that begins, whose report is made once and written down.
+
+    Raises:
+        LocalProtocolError: if the member's part has ended.
+    """
+    if journal.is_done:
+        raise LocalProtocolError("this member has taken part in the collection already; it has ended here.")
+    state = journal.read()
+    if state is None:
+        state = begin(terms, person, report())
+        journal.write(state)
+    return state
+
+
+def _written(state: MemberState) -> dict[str, Any]:
+    walk = state.walk
+    return {
+        "collection": state.recorded.collection_id.hex(),
+        "person": walk.person,
+        "stage": state.stage,
+        "letters": None if state.letters is None else _in_text(state.letters),
+        "keys": state.keys.to_dict(),
+        "records": [each.hex() for each in state.recorded.records],
+        "round": walk.round,
+        "held": [each.hex() for each in walk.held],
+        "sent": [[to, [each.hex() for each in reports]] for to, reports in walk.sent],
+        "is_walking": walk.is_walking,
+        "is_done": walk.is_done,
+    }
+
+
+def _state(terms: RelayTerms, data: Mapping[str, Any]) -> MemberState:
+    person = data["person"]
+    walk = RelayState(
+        person=person,
+        neighbors=tuple(terms.contacts(person, stage) for stage in range(1, terms.num_rounds + 1)),
+        num_rounds=terms.num_rounds,
+        slots=terms.slots,
+        round=data["round"],
+        held=tuple(map(bytes.fromhex, data["held"])),
+        sent=tuple((to, tuple(map(bytes.fromhex, reports))) for to, reports in data["sent"]),
+        is_walking=data["is_walking"],
+        is_done=data["is_done"],
+    )
+    letters = data["letters"]
+    return MemberState(
+        walk=walk,
+        keys=LinkKeys.from_dict(data["keys"]),
+        recorded=Recorded(terms.collection.id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
+        stage=data["stage"],
+        letters=None if letters is None else {int(to): bytes.fromhex(letter) for to, letter in letters.items()},
+    )
+
+
+def _in_text(letters: Letters) -> dict[str, str]:
+    return {str(to): letter.hex() for to, letter in letters.items()}

@@ -1,0 +1,81 @@
+"""One member at work: letters are settled, written down and sent, mail is fetched, stage after stage until the hand-in.
+
+How letters travel is up to a `Transport`: `http_transport` and `folder_transport` are two.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from shuffledp.core.flow import Progress
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.relay.journal import Journal, begun
+from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.rounds import HandInRefusedError, Letters, finish, prepare
+from shuffledp.relay.terms import EVERYBODY, RelayTerms
+
+
+class Transport(Protocol):
+    """Carries letters; whatever it does, a member hands in nothing but what all members agree on."""
+
+    async def post(self, stage: int, person: int, letters: Letters) -> None:
+        """Send a member's letters of a stage; the same ones again change nothing, and late ones go nowhere.
+
+        Raises:
+            RemoteProtocolError: if they are not taken, or nobody answers.
+        """
+
+    async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
+        """Who was there in a stage, when it has ended, and the letters to a recipient by sender.
+
+        Raises:
+            RemoteProtocolError: if nobody answers, or not as the protocol says.
+        """
+
+
+async def take_part(
+    terms: RelayTerms,
+    key: MemberKey,
+    report: Callable[[], bytes],
+    journal: Journal,
+    transport: Transport,
+    *,
+    source: RandomSource | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Take a member's part, from where the journal says that it stopped, to the hand-in.
+
+    Args:
+        terms: of the relay.
+        key: the member's.
+        report: makes the member's own report, sealed to the analyst; called once, and never again after a restart.
+        journal: of this member.
+        transport: carries letters.
+        source: of the walk; None is the cryptographic source.
+        progress: told how many stages are done.
+
+    Raises:
+        LocalProtocolError: if the member's part has ended.
+        RemoteProtocolError: if somebody does not do as the protocol says; nothing is handed in.
+        HandInRefusedError: if nothing is to be handed in after what happened; the part has ended.
+    """
+    person = terms.directory.place_of(key.identity)
+    state = begun(journal, terms, person, report)
+    try:
+        while True:
+            stage = state.stage
+            if progress is not None:
+                progress(stage, terms.hand_in_stage + 1)
+            if state.letters is None:
+                state = prepare(terms, key, state, source=source)
+                journal.write(state)
+            await transport.post(stage, person, state.letters or {})
+            if stage == terms.hand_in_stage:
+                break
+            record, mail = await transport.fetch(stage, EVERYBODY if stage == terms.vote_stage else person)
+            state = finish(terms, key, state, record, mail)
+    except HandInRefusedError:
+        journal.end()
+        raise
+    journal.end()
+    if progress is not None:
+        progress(terms.hand_in_stage + 1, terms.hand_in_stage + 1)

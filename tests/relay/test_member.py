@@ -1,0 +1,142 @@
+"""Members at work: what they write down before they send it, and what they do when they start again."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from relay.members import Circle
+from relay.together import sealed_reports, terms_of
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.folder_transport import FolderTransport
+from shuffledp.relay.journal import Journal
+from shuffledp.relay.member import take_part
+from shuffledp.relay.sealed_hand_ins import opened_hand_in
+from shuffledp.relay.terms import ANALYST
+
+
+class KilledError(Exception):
+    """The end of a process, at a place that a test chooses."""
+
+
+class Fragile:
+    """A transport during which a member is killed: before or after the letters of a stage, or its mail."""
+
+    def __init__(self, transport, stage, moment):
+        self.transport, self.stage, self.moment = transport, stage, moment
+        self.posted = []
+
+    async def post(self, stage, person, letters):
+        self.posted.append((stage, dict(letters)))
+        self.die(stage, "before the post")
+        await self.transport.post(stage, person, letters)
+        self.die(stage, "after the post")
+
+    async def fetch(self, stage, recipient):
+        found = await self.transport.fetch(stage, recipient)
+        self.die(stage, "after the mail")
+        return found
+
+    def die(self, stage, moment):
+        if (stage, moment) == (self.stage, self.moment):
+            raise KilledError
+
+
+class Folder:
+    """Members whose letters are files, each with a journal."""
+
+    def __init__(self, tmp_path, circle=None, patience=5.0):
+        self.circle = circle or Circle()
+        self.terms, self.tmp_path = terms_of(self.circle), tmp_path
+        self.reports = sealed_reports(self.terms, [0, 1] * 3)
+        (tmp_path / "shared").mkdir(exist_ok=True)
+        self.transport = FolderTransport(self.terms, tmp_path / "shared", patience=patience)
+
+    async def member(self, person, transport=None):
+        journal = Journal(self.terms, person, self.tmp_path / str(person))
+        try:
+            key = self.circle.keys[person]
+            await take_part(self.terms, key, lambda: self.reports[person], journal, transport or self.transport)
+        finally:
+            journal.close()
+
+    def handed_in(self):
+        _, mail = asyncio.run(self.transport.fetch(self.terms.hand_in_stage, ANALYST))
+        opened = (opened_hand_in(self.terms, [self.circle.analyst], *each) for each in mail.items())
+        return Counter(each.encode() for found in opened for each in found)
+
+
+def test_members_who_share_a_folder_hand_in_every_report_once(tmp_path):
+    folder = Folder(tmp_path)
+
+    async def everybody():
+        await asyncio.gather(*(folder.member(person) for person in range(6)))
+
+    asyncio.run(everybody())
+    assert folder.handed_in() == Counter(folder.reports)
+    left = [path for person in range(6) for path in (tmp_path / str(person)).iterdir()]
+    assert {path.suffix for path in left} == {".done", ".lock"}
+    assert all(path.stat().st_size == 0 for path in left)
+
+
+MOMENTS = ("before the post", "after the post", "after the mail")
+PHASES = [(stage, moment) for stage in range(5) for moment in MOMENTS][:-1]  # nothing is fetched after the hand-in
+
+
+@pytest.mark.parametrize(("stage", "moment"), PHASES)
+def test_a_member_killed_in_any_phase_goes_on_from_the_journal_with_the_same_bytes(tmp_path, stage, moment):
+    folder = Folder(tmp_path)
+    first, again = Fragile(folder.transport, stage, moment), Fragile(folder.transport, None, None)
+
+    async def killed():
+        with pytest.raises(KilledError):
+            await folder.member(2, first)
+        await folder.member(2, again)
+
+    async def everybody():
+        others = (folder.member(person) for person in range(6) if person != 2)
+        await asyncio.gather(killed(), *others)
+
+    asyncio.run(everybody())
+    assert folder.handed_in() == Counter(folder.reports)
+    posted = dict(first.posted)
+    assert all(letters == posted[number] for number, letters in again.posted if number in posted)
+
+
+def test_a_member_takes_part_once_and_in_one_process(tmp_path):
+    folder = Folder(tmp_path)
+
+    async def everybody():
+        await asyncio.gather(*(folder.member(person) for person in range(6)))
+
+    asyncio.run(everybody())
+    with pytest.raises(LocalProtocolError, match="has taken part in the collection already"):
+        asyncio.run(folder.member(0))
+    held = Journal(folder.terms, 1, tmp_path / "1")
+    with pytest.raises(LocalProtocolError, match="another one is at work here"):
+        Journal(folder.terms, 1, tmp_path / "1")
+    held.close()
+
+
+def test_a_state_of_another_collection_or_a_damaged_one_is_refused(tmp_path):
+    folder, other = Folder(tmp_path, patience=0.0), Folder(tmp_path, patience=0.0)
+    with pytest.raises(RemoteProtocolError, match=r"5 of 6 have not. Start again to wait on; nothing is lost"):
+        asyncio.run(folder.member(0))
+    (state,) = (tmp_path / "0").glob("*.member")
+    theirs = state.with_name(f"{other.terms.collection.id.hex()}-0.member")
+    theirs.write_bytes(state.read_bytes())
+    with pytest.raises(LocalProtocolError, match=r"must be of this collection; .* is of another"):
+        asyncio.run(other.member(0))
+    theirs.write_bytes(b"{")
+    with pytest.raises(LocalProtocolError, match="is damaged"):
+        asyncio.run(other.member(0))
+
+
+def test_a_shared_folder_must_be_there_and_letters_in_it_are_sent_once(tmp_path):
+    folder = Folder(tmp_path, patience=0.0)
+    with pytest.raises(InvalidParameterError, match="folder must be one that all members share"):
+        FolderTransport(folder.terms, tmp_path / "absent", patience=1.0)
+    asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
+    asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
+    with pytest.raises(RemoteProtocolError, match="another one is in its place"):
+        asyncio.run(folder.transport.post(1, 0, {1: b"other"}))
