@@ -19,7 +19,7 @@ def sending(tmp_path, monkeypatch):
     """Runs the command on a collection file, with a shuffler that answers as it is told."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(client, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
     file = tmp_path / "survey.collection"
 
     def sending(*arguments, answers=(), task=None):

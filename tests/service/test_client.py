@@ -31,7 +31,7 @@ def collection() -> Collection:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr("shuffledp.service.client._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("shuffledp.service.client.FIRST_WAIT", 0.001)
 
 
 def crowd(collection):

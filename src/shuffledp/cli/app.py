@@ -45,7 +45,14 @@ for about_collections in (collect_command.new, collect_command.show, collect_com
 for role in (serve_command.shuffler, serve_command.analyzer):
     serve_command.serve_app.command()(on_screen(role))
 serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
-for about_relays in (relay_command.join, relay_command.directory):
+for about_relays in (
+    relay_command.join,
+    relay_command.directory,
+    relay_command.serve,
+    relay_command.run,
+    relay_command.release,
+    relay_command.demo,
+):
     relay_command.relay_app.command()(on_screen(about_relays))
 for group in (
     graph_app,

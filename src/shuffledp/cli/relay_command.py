@@ -1,15 +1,39 @@
-"""The commands of a relay, whose members pass reports on themselves: `relay join`, `relay directory`, and so on."""
+"""The commands of a relay: `join` and `directory` before it, `serve`, `run` and `release` in it, and `demo`."""
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import Force, Json, print_json, show_document
+from shuffledp.cli.options import Earlier, Force, Json, print_json, require_extra, show_document, whole
+from shuffledp.cli.send_command import Certificates, CollectionFile
+from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Config, run_service
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from shuffledp.relay.directory import Directory
+    from shuffledp.relay.journal import Journal
+    from shuffledp.relay.member import Transport
+    from shuffledp.relay.member_keys import MemberKey
+    from shuffledp.relay.releasing_relayed import HandIns
+    from shuffledp.relay.terms import RelayTerms
+    from shuffledp.wire.keys import AnalyzerKey
+
+DirectoryFile = Annotated[
+    Path, typer.Option(metavar="DIRECTORY", readable=False, help="The members; the one that the collection names.")
+]
+Shared = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", readable=False, help="A folder that all share, in place of the post office."),
+]
+Patience = Annotated[float, typer.Option(help="Seconds for which others are waited for, and asked again.")]
 
 relay_app = typer.Typer(
     name="relay",
@@ -122,3 +146,176 @@ def _is_directory(file: Path) -> bool:
     except InvalidParameterError:
         return False
     return True
+
+
+def serve(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
+    """Run the post office: take members' letters, and hand them out.
+
+    It needs no key, and nobody trusts it with more than to be there. Ends when the process is asked to.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.relay.post_office_config import PostOfficeConfig, run_post_office
+
+    run_service(run_post_office, PostOfficeConfig.read(config), tls_cert, tls_key)
+
+
+def run(
+    collection: CollectionFile,
+    *,
+    directory: DirectoryFile,
+    key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="Your private key file.")],
+    value: Annotated[
+        list[str] | None, typer.Option(metavar="ANSWER", help="Your answer. Left out, it is asked for.")
+    ] = None,
+    folder: Shared = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where this machine remembers what it holds and has sent.")
+    ] = None,
+    ca: Certificates = None,
+    patience: Patience = 3600.0,
+) -> None:
+    """Take part: randomize your answer, pass reports on in every round, and hand in what has come to you at the end.
+
+    If the process ends, start it again: it goes on from where it was, and sends nothing twice otherwise.
+    """
+    require_extra("service", "taking part", ["httpx"])
+    from shuffledp.documents.collection_document import handed_in_document
+    from shuffledp.relay.journal import Journal
+    from shuffledp.relay.member_keys import MemberKey
+    from shuffledp.service.answered import usual_folder
+
+    terms, held = _terms(collection, directory), MemberKey.read(key)
+    person = terms.directory.place_of(held.identity)
+    journal = Journal(terms, person, usual_folder().parent / "relays" if state is None else state)
+    try:
+        report = _own_report(terms, journal, value or [])
+        via = partial(_transport, terms, held, folder, ca, patience)
+        asyncio.run(_take_part(terms, held, report, journal, via))
+    finally:
+        journal.close()
+    show_document(lambda: handed_in_document(terms.collection))
+
+
+def release(
+    collection: CollectionFile,
+    *,
+    directory: DirectoryFile,
+    key: Annotated[
+        list[Path], typer.Option(metavar="FILE", readable=False, help="The analyst's private key file; once for each.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder to make: the release, as `run` writes it.")],
+    earlier: Earlier = None,
+    folder: Shared = None,
+    ca: Certificates = None,
+    patience: Patience = 3600.0,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Open what all members handed in, when they have, and write the release."""
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.cli.release_command import show_release
+    from shuffledp.files.key_files import read_key
+    from shuffledp.relay.releasing_relayed import write_relayed
+    from shuffledp.wire.keys import AnalyzerKey
+
+    terms = _terms(collection, directory)
+    keys: list[AnalyzerKey] = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
+    if len(keys) != len(key):
+        raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
+    found = asyncio.run(_gathered(terms, keys, folder, ca, patience))
+    with watching() as watch:
+        outcome, page = write_relayed(terms, found, keys, output, earlier=earlier or (), watch=watch, force=force)
+    show_release(outcome, page, output, as_json=json)
+
+
+def demo(
+    *,
+    output: Annotated[Path, typer.Option(help="Folder to make: the release, as `run` writes it.")],
+    people: Annotated[int, whole("How many members, each a process of its own.")] = 40,
+    rounds: Annotated[
+        int | None, whole("Rounds of the walk; on an overlay as many as its addresses have digits.")
+    ] = None,
+    degree: Annotated[int | None, whole("Walk on a random graph with so many neighbors, not on an overlay.")] = None,
+    force: Force = False,
+) -> None:
+    """Show how a relay works: members, post office and analyst as processes on this machine, with made-up answers.
+
+    One operator plays everybody, and sees the answers: nobody is protected by it.
+    """
+    require_extra("service", "taking part", NEEDED)
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.cli.release_command import show_release
+    from shuffledp.documents.collection_document import traffic_document
+    from shuffledp.documents.sending_document import demonstration_ahead
+    from shuffledp.relay.relay_demonstration import demonstration, traffic_of
+    from shuffledp.relay.releasing_relayed import write_relayed
+
+    show_document(demonstration_ahead)
+    with TemporaryDirectory(prefix="shuffledp-relay-") as place:
+        with watching("stages") as watch, demonstration(people, rounds, degree, Path(place)) as parties:
+            parties.everybody_takes_part(partial(watch.progress, "passing on"))
+            found = asyncio.run(parties.gathered())
+        outcome, page = write_relayed(parties.terms, found, [parties.analyst], output, force=force)
+    show_document(lambda: traffic_document(traffic_of(parties.terms)))
+    show_release(outcome, page, output, as_json=False)
+
+
+def _terms(collection: Path, directory: Path) -> "RelayTerms":
+    from shuffledp.relay.directory import Directory
+    from shuffledp.relay.terms import RelayTerms
+    from shuffledp.survey import Collection
+
+    return RelayTerms(collection=Collection.read(collection), directory=Directory.read(directory))
+
+
+def _own_report(terms: "RelayTerms", journal: "Journal", values: list[str]) -> "Callable[[], bytes]":
+    """Makes the member's own report; the answer is asked for only where it is needed."""
+    from shuffledp.cli.send_command import answers_typed
+    from shuffledp.files.devices import randomize_each
+    from shuffledp.relay.sealed_hand_ins import sealed_report
+
+    is_needed = not journal.is_done and journal.read() is None
+    typed = answers_typed(terms.collection, values, [], ask=is_needed)
+    return lambda: sealed_report(terms, randomize_each(terms.collection.task, typed).reports[0])
+
+
+async def _take_part(
+    terms: "RelayTerms",
+    key: "MemberKey",
+    report: "Callable[[], bytes]",
+    journal: "Journal",
+    via: "Callable[[], AbstractAsyncContextManager[Transport]]",
+) -> None:
+    from shuffledp.cli.progress_bars import watching
+    from shuffledp.relay.member import take_part
+
+    with watching("stages") as watch:
+        progress = partial(watch.progress, "passing on")
+        async with via() as transport:
+            await take_part(terms, key, report, journal, transport, progress=progress)
+
+
+async def _gathered(
+    terms: "RelayTerms", keys: "list[AnalyzerKey]", folder: Path | None, ca: Path | None, patience: float
+) -> "HandIns":
+    from shuffledp.relay.releasing_relayed import gathered
+
+    async with _transport(terms, None, folder, ca, patience) as transport:
+        return await gathered(terms, transport, keys)
+
+
+@asynccontextmanager
+async def _transport(
+    terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
+) -> "AsyncIterator[Transport]":
+    """Letters by a shared folder, or else by the post office; without a key nothing can be sent."""
+    from shuffledp.relay.folder_transport import FolderTransport
+    from shuffledp.relay.http_transport import HttpTransport, new_async_client
+
+    if folder is not None:
+        yield FolderTransport(terms, folder, patience=patience)
+        return
+    async with new_async_client(certificates=ca) as client:
+        sign = (lambda _, said: key.signature(said)) if key is not None else None
+        yield HttpTransport(terms, client, sign, patience=min(patience, 60.0), patience_of_stage=patience)

@@ -56,7 +56,7 @@ def run(
     drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
         outcome, document = _run(task, input, folder, _source(seed), drawn, earlier=earlier or ())
-    _show(outcome, document, output, as_json=json)
+    show_release(outcome, document, output, as_json=json)
 
 
 def randomize(
@@ -116,7 +116,7 @@ def analyze(
         with watching() as watch:
             outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
         outcome, document = write_release(outcome, folder, **drawn)
-    _show(outcome, document, output, as_json=json)
+    show_release(outcome, document, output, as_json=json)
 
 
 def demo(
@@ -141,7 +141,7 @@ def demo(
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
             outcome, document = _run(task_file, [survey], release, _source(seed), drawn)
-    _show(outcome, document, output / _RELEASE, as_json=json)
+    show_release(outcome, document, output / _RELEASE, as_json=json)
 
 
 def _run(
@@ -166,7 +166,7 @@ def _run(
     return write_release(outcome, folder, **drawn)
 
 
-def _show(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:
+def show_release(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:
     """A release, and where everything is."""
     from shuffledp.documents.release_document import with_places
 

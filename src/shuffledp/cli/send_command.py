@@ -71,7 +71,7 @@ def send(
     with new_client(certificates=ca, to=read) as client:
         if input is None:
             memory = Answered(read.id, usual_folder() if state is None else state)
-            typed = _answers(read, value or [], public or [], ask=memory.pending() is None)
+            typed = answers_typed(read, value or [], public or [], ask=memory.pending() is None)
             randomized = partial(randomize_each, read.task, typed)
             receipt = answer_once(read, randomized, memory, client, patience=patience)
         else:
@@ -119,7 +119,9 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
         ), sent.left_out
 
 
-def _answers(collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool) -> "CsvInMemory":
+def answers_typed(
+    collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
+) -> "CsvInMemory":
     """This person's answers as a table of one row; those that were not given are asked for, if they are needed."""
     from shuffledp.files.in_memory import CsvInMemory
 

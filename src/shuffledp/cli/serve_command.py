@@ -44,7 +44,7 @@ def shuffler(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     from shuffledp.service.config import ShufflerConfig
     from shuffledp.service.running import run_shuffler
 
-    _run(run_shuffler, ShufflerConfig.read(config), tls_cert, tls_key)
+    run_service(run_shuffler, ShufflerConfig.read(config), tls_cert, tls_key)
 
 
 def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
@@ -53,7 +53,7 @@ def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     from shuffledp.service.config import AnalyzerConfig
     from shuffledp.service.running import run_analyzer
 
-    _run(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
+    run_service(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
 
 
 def all_roles(
@@ -88,12 +88,13 @@ def all_roles(
     show_document(lambda: demonstrated(statements, sent.num_users, sent.left_out, output))
 
 
-def _run(
+def run_service(
     service: "Callable[..., Coroutine[Any, Any, None]]",
     config: "ServiceConfig",
     certificate: str | None,
     key: str | None,
 ) -> None:
+    """Run a service with its log on the error stream, until the process is asked to end."""
     from shuffledp.service.event_log import EventLog
 
     if certificate is not None or key is not None:

@@ -56,11 +56,10 @@ class FolderTransport:
             if not is_ours:
                 raise RemoteProtocolError(f"a letter of stage {stage} must be sent once; another one is in its place.")
 
-    async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """As `Transport.fetch`; everybody was there, or it never returns."""
-        until, terms = time.monotonic() + self._patience, self._terms
-        everybody = terms.senders(EVERYBODY, stage)
-        place, waited_for = self._folder / str(stage), set(everybody)
+    async def record(self, stage: int) -> bytes:
+        """As `Transport.record`; everybody was there, or it never returns."""
+        until, everybody = time.monotonic() + self._patience, range(self._terms.num_users)
+        waited_for = set(everybody)
         while waited_for:
             waited_for -= {each for each in waited_for if self._is_complete(stage, each)}
             if waited_for and time.monotonic() > until:
@@ -70,8 +69,13 @@ class FolderTransport:
                 )
             if waited_for:
                 await asyncio.sleep(_PAUSE)
-        found = {each: (place / _name(each, recipient)).read_bytes() for each in terms.senders(recipient, stage)}
-        return record_of(everybody, terms.num_users), found
+        return record_of(everybody, self._terms.num_users)
+
+    async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
+        """As `Transport.fetch`."""
+        record, place = await self.record(stage), self._folder / str(stage)
+        senders = self._terms.senders(recipient, stage)
+        return record, {each: (place / _name(each, recipient)).read_bytes() for each in senders}
 
     def _is_complete(self, stage: int, sender: int) -> bool:
         """Whether all letters of a member are there, as long as they must be."""

@@ -24,8 +24,11 @@ class Transport(Protocol):
             RemoteProtocolError: if they are not taken, or nobody answers.
         """
 
+    async def record(self, stage: int) -> bytes:
+        """Who was there in a stage, when it has ended; with the errors of `fetch`."""
+
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """Who was there in a stage, when it has ended, and the letters to a recipient by sender.
+        """Who was there in a stage, when it has ended, and the letters of these to a recipient, by sender.
 
         Raises:
             RemoteProtocolError: if nobody answers, or not as the protocol says.

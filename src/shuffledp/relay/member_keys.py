@@ -153,13 +153,18 @@ class MemberKey:
         Raises:
             InvalidParameterError: if it cannot be read, is not for its owner alone, or holds something else.
         """
-        blocks = [block + _END for block in read_private(path).replace("\r\n", "\n").split(_END)[:-1]]
+        return cls.from_pem(read_private(path))
+
+    @classmethod
+    def from_pem(cls, text: str) -> Self:
+        """The keys that `to_pem` wrote; anything else is refused, and not shown."""
+        blocks = [block + _END for block in text.replace("\r\n", "\n").split(_END)[:-1]]
         with suppress(ValueError, TypeError, UnsupportedAlgorithm):
             identity, opening = (serialization.load_pem_private_key(each.encode(), password=None) for each in blocks)
             if isinstance(identity, Ed25519PrivateKey) and isinstance(opening, X25519PrivateKey):
                 return cls(identity, opening)
         raise InvalidParameterError(
-            f"a member's key file must be as `shuffledp relay join` wrote it; {path} is something else."
+            "a member's key file must be as `shuffledp relay join` wrote it; it is something else."
         )
 
     def __repr__(self) -> str:

@@ -81,6 +81,13 @@ class Recorded:
         return _VOTE + self.collection_id + self.digest
 
 
+def members_in(record: bytes, num_users: int) -> list[int]:
+    """The members whom a record says to have been there, ascending."""
+    bits = np.unpackbits(np.frombuffer(record, dtype=np.uint8), count=num_users)
+    found: list[int] = np.flatnonzero(bits).tolist()
+    return found
+
+
 def record_of(online: Iterable[int], num_users: int) -> bytes:
     """A bit for each member, 1 for those who were there, the first member's in the highest bit of the first byte."""
     bits = np.zeros(num_users, dtype=np.bool_)

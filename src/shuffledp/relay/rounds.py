@@ -171,7 +171,7 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
         HandInRefusedError: at the vote, if too few saw the same.
     """
     if state.stage == terms.vote_stage:
-        _count_votes(terms, state.recorded, mail)
+        count_votes(terms, state.recorded, mail)
         return replace(state, stage=state.stage + 1, letters=None)
     recorded = state.recorded.followed_by(record)
     if state.person in recorded.absent:
@@ -211,7 +211,7 @@ def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayStat
     return walk
 
 
-def _count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
+def count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
     """Refuse to hand in unless so many members saw the same that no others can have agreed on something else."""
     votes = sum(
         sender not in recorded.absent and _has_signed(terms.directory.entries[sender].identity_key, vote, recorded.vote)

@@ -1,17 +1,26 @@
-"""What a member hands in: sealed to the analyst, signed by the member, in one length; and opened by the analyst."""
+"""What only the analyst opens: a member's own report, and all that a member hands in, signed and in one length."""
 
 from collections.abc import Sequence
 
 from cryptography.exceptions import InvalidTag
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.core.flow import Reports
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.terms import RelayTerms, from_slots
 from shuffledp.wire.grammar import SIGNATURE_BYTES, HpkeCiphertext
+from shuffledp.wire.hpke import Sealer
 from shuffledp.wire.kems import kem_of
 from shuffledp.wire.keys import AnalyzerKey, is_signed_by
+from shuffledp.wire.report_bytes import ReportLayout
 
 _CONTEXT = b"shuffledp-1 hand-in"
+
+
+def sealed_report(terms: RelayTerms, reports: Reports) -> bytes:
+    """A member's own report, the only one of these, sealed to the analyst: what walks."""
+    (blob,) = ReportLayout.of(reports.model).encode(reports)
+    return Sealer.to(terms.config, collection_id=terms.collection.id, column=0).seal(blob).encode()
 
 
 def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes) -> bytes:

@@ -36,8 +36,8 @@ from shuffledp.wire.report_bytes import ReportLayout
 
 SECONDS_OF_PATIENCE = 60.0
 _AT_A_TIME = 500  # submissions in a request
-_FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0  # seconds
-_TRY_AGAIN = (429, 502, 503, 504)
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
+TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
 
@@ -168,7 +168,7 @@ def asked(
     Raises:
         RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
     """
-    until, wait = time.monotonic() + patience, _FIRST_WAIT
+    until, wait = time.monotonic() + patience, FIRST_WAIT
     headers = {"Content-Type": media_type} if body else {}
     while True:
         reason = "no answer"
@@ -176,8 +176,8 @@ def asked(
             answer = client.request(method, url, content=body or None, headers=headers)
             if answer.status_code == httpx.codes.OK:
                 return answer
-            reason = _reason(answer)
-            if answer.status_code not in _TRY_AGAIN:
+            reason = reason_of(answer)
+            if answer.status_code not in TRY_AGAIN:
                 break
         except httpx.TransportError as error:
             if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
@@ -186,11 +186,11 @@ def asked(
         if time.monotonic() + wait > until:
             break
         time.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
-        wait = min(2 * wait, _LONGEST_WAIT)
+        wait = min(2 * wait, LONGEST_WAIT)
     raise RemoteProtocolError(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
 
 
-def _reason(answer: httpx.Response) -> str:
+def reason_of(answer: httpx.Response) -> str:
     """What a refusal says (RFC 9457), as far as it is one of our own words."""
     try:
         kind = str(answer.json()["type"]).rpartition(":")[2]

@@ -191,6 +191,7 @@ _PATHS = {
     "earlier",
     "state",
     "collections",
+    "directories",
     "tls_certificate",
     "tls_key",
     "key",

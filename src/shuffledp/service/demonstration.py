@@ -88,9 +88,9 @@ def demonstration(task: Task, folder: Path) -> Iterator[Demonstration]:
         InvalidParameterError: for a task that no service can run.
         RemoteProtocolError: if a service does not start.
     """
-    now, (first, second) = datetime.now(UTC), _free_ports(2)
+    now, (first, second) = datetime.now(UTC), free_ports(2)
     ports, key = {"shuffler": first, "analyzer": second}, ShufflerKey.generate()
-    mixer, office = _party(folder, key, first, now), _party(folder, AnalyzerKey.generate(), second, now)
+    mixer, office = party(folder, key, first, now), party(folder, AnalyzerKey.generate(), second, now)
     collection = Collection.new(task, shuffler=mixer, analyzer=office, closes=written(now + _LIFE), now=now)
     (folder / _FILE).write_bytes(collection.canonical)
     further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
@@ -101,27 +101,28 @@ def demonstration(task: Task, folder: Path) -> Iterator[Demonstration]:
     try:
         for role in ports:
             with (folder / f"{role}.log").open("wb") as log:
-                running.append(_started(role, folder / f"{role}.toml", log.fileno()))
+                running.append(started(["serve", role, "--config", str(folder / f"{role}.toml")], log.fileno()))
         for process in running:
-            _wait_for(process)
+            wait_for(process)
         yield Demonstration(collection, key, folder)
     finally:
-        _end(running)
+        end(running)
 
 
-def _party(folder: Path, key: ShufflerKey | AnalyzerKey, port: int, now: datetime) -> Service:
+def party(folder: Path, key: ShufflerKey | AnalyzerKey, port: int, now: datetime) -> Service:
     """A party with this key, of which both files are written."""
     published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
     write_key(folder / f"{key.role}.key", key, published)
     return Service(url=f"http://127.0.0.1:{port}", key=published)
 
 
-def _started(role: str, config: Path, log: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "shuffledp", "serve", role, "--config", str(config)]
+def started(arguments: Sequence[str], log: int) -> "subprocess.Popen[bytes]":
+    """A command of this library in a process of its own, whose errors go to a file."""
+    command = [sys.executable, "-m", "shuffledp", *arguments]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
 
 
-def _wait_for(process: "subprocess.Popen[bytes]") -> None:
+def wait_for(process: "subprocess.Popen[bytes]") -> None:
     """Wait until a service says that it listens."""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout or sys.stdin, selectors.EVENT_READ)
@@ -130,7 +131,8 @@ def _wait_for(process: "subprocess.Popen[bytes]") -> None:
         raise RemoteProtocolError("both services must start on this machine; one did not.")
 
 
-def _end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
+def end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """Ask processes to end, and make them."""
     for process in processes:
         process.terminate()
     for process in processes:
@@ -143,7 +145,7 @@ def _end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
             process.stdout.close()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that nobody has at this moment, all different."""
     taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in taken]

@@ -26,6 +26,7 @@ class Happened(StrEnum):
     BATCH_REFUSED = "batch-refused"
     RELEASED = "released"
     RELEASE_FAILED = "release-failed"
+    STAGE_ENDED = "stage-ended"
     STORAGE_FAILED = "storage-failed"
     WARNED_BY_LIBRARY = "warned-by-library"
     FAILED_IN_LIBRARY = "failed-in-library"

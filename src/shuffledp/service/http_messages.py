@@ -32,6 +32,8 @@ class Problem(Enum):
     NOT_AUTHORIZED = 403, "unauthorizedRequest"
     UNRECOGNIZED_COLLECTION = 404, "unrecognizedCollection"
     NOT_ALLOWED = 405, "methodNotAllowed"
+    CONFLICT = 409, "otherLetters"
+    STAGE_ENDED = 410, "stageEnded"
     TOO_SLOW = 408, "tooSlow"
     TOO_LARGE = 413, "tooLarge"
     WRONG_TYPE = 415, "wrongType"

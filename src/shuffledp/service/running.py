@@ -49,12 +49,12 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             )
             desks.append(Desk(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(desks[-1].close)
-        endpoints = [_endpoint(config, shuffler_app(desks, log=log, gateway_keys=gateway_keys))]
+        endpoints = [endpoint_of(config, shuffler_app(desks, log=log, gateway_keys=gateway_keys))]
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(desks), listening=listen(config.metrics)))
         working = [desk.run() for desk in desks]
         sending = [Forwarder(desk, client, log=log).run() for desk in desks]
-        await _serve(endpoints, [*working, *sending], log, ready)
+        await serve_until_asked(endpoints, [*working, *sending], log, ready)
 
 
 async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
@@ -75,14 +75,15 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
             )
             for (collection, _), theirs, file in zip(collections, named, config.collections, strict=True)
         ]
-        endpoint = _endpoint(config, analyzer_app(receptions, keys, log=log))
+        endpoint = endpoint_of(config, analyzer_app(receptions, keys, log=log))
         left = [reception.release() for reception in receptions]  # since the process ended
-        await _serve([endpoint], left, log, ready)
+        await serve_until_asked([endpoint], left, log, ready)
     finally:
         store.close()
 
 
-def _endpoint(config: ServiceConfig, app: Any) -> Endpoint:
+def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:
+    """An application at the address of a configuration, with its certificate and limits."""
     limits = config.limits
     if config.certificate is not None:
         check_pair(*config.certificate)
@@ -95,7 +96,7 @@ def _endpoint(config: ServiceConfig, app: Any) -> Endpoint:
     )
 
 
-async def _serve(
+async def serve_until_asked(
     endpoints: Sequence[Endpoint],
     work: Iterable[Coroutine[Any, Any, None]],
     log: EventLog,

@@ -1,0 +1,139 @@
+"""The post office of one relay: it takes letters, says when a stage has ended and who was there, and hands mail out.
+
+It is trusted with nothing but to be there. It sees who takes part, and letters of fixed lengths on fixed links.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from shuffledp.core.instants import instant
+from shuffledp.relay.mailboxes import Mailboxes, Posted
+from shuffledp.relay.recorded import members_in, record_of
+from shuffledp.relay.rounds import Letters
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.event_log import EventLog, Happened
+from shuffledp.wire.grammar import SIGNATURE_BYTES
+from shuffledp.wire.keys import is_signed_by
+
+_CONTEXT = b"shuffledp-1 letters"
+_LONGEST_WAIT = 20.0  # seconds for which a question is held until a stage has ended
+_TICK = 0.2
+_Clock = Callable[[], float]
+
+
+def signed_letters(terms: RelayTerms, sign: Callable[[bytes], bytes], posted: Posted) -> bytes:
+    """What a member sends to the post office: the signature of the letters, then the letters, by recipient."""
+    body = b"".join(letter for _, letter in sorted(posted.letters.items()))
+    return sign(_bound(terms, posted.stage, posted.sender) + body) + body
+
+
+class PostOffice:
+    """One relay at work.
+
+    Args:
+        terms: of the relay.
+        store: of its letters alone.
+        patience: seconds after the end of a stage for which letters of the next are waited for; for those of the set-up
+            until the collection closes.
+        log: told what happened.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self, terms: RelayTerms, store: Mailboxes, *, patience: float, log: EventLog, clock: _Clock = time.time
+    ) -> None:
+        self.terms, self._store, self._patience, self._log, self._clock = terms, store, patience, log, clock
+        self._records: list[bytes] = []
+        self._came: set[int] = set()
+        self._expected = set(range(terms.num_users))
+        self._ended, self._posted = asyncio.Condition(), asyncio.Event()
+
+    @property
+    def stage(self) -> int:
+        """The stage of which letters are taken."""
+        return len(self._records)
+
+    async def open(self) -> None:
+        """Go on from what is on the disk."""
+        self._records = await self._store.records()
+        self._came = await self._store.senders(self.stage)
+        if self._records:
+            self._expected = await self._store.senders(0)
+
+    def accepts(self, stage: int, sender: int) -> bool:
+        """Whether letters of a member are expected in a stage that has not ended, or were in one that has."""
+        return stage <= min(self.stage, self.terms.hand_in_stage) and sender in self._expected
+
+    def letters(self, stage: int, sender: int, body: bytes) -> Letters | None:
+        """The letters that a member has signed, each of the length that it must have; None if it is something else."""
+        lengths, signature, joined = self.terms.letters(sender, stage), body[:SIGNATURE_BYTES], body[SIGNATURE_BYTES:]
+        identity = self.terms.directory.entries[sender].identity_key
+        if len(joined) != sum(lengths.values()):
+            return None
+        if not is_signed_by([identity], signature, _bound(self.terms, stage, sender) + joined):
+            return None
+        found, at = {}, 0
+        for recipient, length in sorted(lengths.items()):
+            found[recipient] = joined[at : at + length]
+            at += length
+        return found
+
+    async def take(self, stage: int, sender: int, letters: Letters) -> bool:
+        """Keep letters that `accepts` and `letters` let pass; False if they are late, or not those that were sent.
+
+        Raises:
+            StorageError: if the disk did not take them.
+        """
+        if stage < self.stage and sender not in await self._store.senders(stage):
+            return False
+        is_kept = await self._store.put(Posted(stage, sender, letters))
+        if is_kept and stage == self.stage:
+            self._came.add(sender)
+            if self._came >= self._expected:
+                self._posted.set()
+        return is_kept
+
+    async def record(self, stage: int) -> bytes | None:
+        """Who was there in a stage, when it has ended; None if that takes longer than anybody is kept waiting."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LONGEST_WAIT), self._ended:
+                await self._ended.wait_for(lambda: stage < self.stage)
+        return self._records[stage] if stage < self.stage else None
+
+    async def mail(self, stage: int, recipient: int) -> bytes:
+        """The letters of a stage that has ended to a recipient, by sender."""
+        there = set(members_in(self._records[stage], self.terms.num_users))
+        return b"".join(letter for sender, letter in await self._store.mail(stage, recipient) if sender in there)
+
+    async def run(self) -> None:
+        """End one stage after the other, until the task is cancelled or the last has ended."""
+        began = self._clock()
+        while self.stage <= self.terms.hand_in_stage:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._posted.wait(), _TICK)
+            self._posted.clear()
+            closes = instant(closes=self.terms.collection.closes).timestamp()
+            until = began + self._patience if self.stage else closes
+            if self._came >= self._expected or self._clock() >= until:
+                await self._end()
+                began = self._clock()
+
+    async def _end(self) -> None:
+        """Say who was there; what comes from now on is late."""
+        stage = self.stage
+        came = await self._store.senders(stage)
+        record = record_of(came, self.terms.num_users)
+        await self._store.end(stage, record)
+        if stage == 0:
+            self._expected = came
+        self._log(Happened.STAGE_ENDED, len(came))
+        async with self._ended:
+            self._records.append(record)
+            self._came = set()
+            self._ended.notify_all()
+
+
+def _bound(terms: RelayTerms, stage: int, sender: int) -> bytes:
+    return _CONTEXT + terms.collection.id + stage.to_bytes(4, "big") + sender.to_bytes(4, "big")

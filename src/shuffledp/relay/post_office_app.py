@@ -1,0 +1,88 @@
+"""Post offices over HTTP: letters in, and mail out to whoever asks; nobody but its recipient can open any.
+
+``POST /collections/ID/stages/S/letters/M`` takes a member's letters; ``GET /collections/ID/stages/S/record`` says who
+was there, when the stage has ended; ``GET /collections/ID/stages/S/mail/R`` hands a recipient's mail out; ``GET
+/collections/ID/directory`` shows the directory, whose digest the collection has.
+"""
+
+from collections.abc import Iterable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shuffledp.relay.post_office import PostOffice
+from shuffledp.relay.terms import ANALYST, EVERYBODY
+from shuffledp.service.event_log import EventLog
+from shuffledp.service.http_messages import Problem, Refused, answered, application, whole_body
+from shuffledp.wire.grammar import SIGNATURE_BYTES
+from shuffledp.wire.keys import in_text
+
+LETTERS_TYPE = "application/vnd.shuffledp.letters"
+RECORD_TYPE = "application/vnd.shuffledp.record"
+NOT_YET = 202  # of a stage that has not ended: to be asked again
+NAMES = {EVERYBODY: "all", ANALYST: "analyst"}  # of recipients who are no member
+_RECIPIENTS = {name: recipient for recipient, name in NAMES.items()}
+
+
+def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlette:
+    """The application of these post offices.
+
+    Guarantees:
+        1. Letters that are answered well are on the disk; sent again, they change nothing.
+        2. Letters are those of a member, as many and as long as the stage has them; nothing else is kept.
+        3. Whether, when and what is answered depends on who has sent letters, and on nothing in them.
+    """
+    known = {in_text(office.terms.collection.id): office for office in offices}
+
+    def office_of(request: Request) -> PostOffice:
+        found = known.get(request.path_params["id"])
+        if found is None:
+            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        return found
+
+    def stage_of(request: Request, office: PostOffice) -> int:
+        stage: int = request.path_params["stage"]
+        if stage > office.terms.hand_in_stage:
+            raise Refused(Problem.INVALID_MESSAGE)
+        return stage
+
+    async def letters(request: Request) -> Response:
+        office, sender = office_of(request), request.path_params["sender"]
+        stage = stage_of(request, office)
+        if not office.accepts(stage, sender):
+            raise Refused(Problem.NOT_AUTHORIZED)
+        most = SIGNATURE_BYTES + sum(office.terms.letters(sender, stage).values())
+        body = await whole_body(request.scope, request.receive, media_type=LETTERS_TYPE, most=most)
+        found = office.letters(stage, sender, body)
+        if found is None:
+            raise Refused(Problem.INVALID_MESSAGE)
+        if not await office.take(stage, sender, found):
+            raise Refused(Problem.STAGE_ENDED if stage < office.stage else Problem.CONFLICT)
+        return answered(b"", LETTERS_TYPE)
+
+    async def record(request: Request) -> Response:
+        office = office_of(request)
+        found = await office.record(stage_of(request, office))
+        return Response(status_code=NOT_YET) if found is None else answered(found, RECORD_TYPE)
+
+    async def mail(request: Request) -> Response:
+        office, to = office_of(request), request.path_params["recipient"]
+        stage = stage_of(request, office)
+        recipient = _RECIPIENTS.get(to, int(to) if to.isdecimal() and len(to) < 10 else None)
+        if recipient is None or stage >= office.stage:
+            raise Refused(Problem.INVALID_MESSAGE)
+        return answered(await office.mail(stage, recipient), LETTERS_TYPE)
+
+    async def directory(request: Request) -> Response:
+        return answered(office_of(request).terms.directory.canonical, "application/json")
+
+    of_stage = "/collections/{id}/stages/{stage:int}"
+    routes = [
+        Route(f"{of_stage}/letters/{{sender:int}}", letters, methods=["POST"]),
+        Route(f"{of_stage}/record", record, methods=["GET"]),
+        Route(f"{of_stage}/mail/{{recipient}}", mail, methods=["GET"]),
+        Route("/collections/{id}/directory", directory, methods=["GET"]),
+    ]
+    return application(routes, log=log)

@@ -1,0 +1,77 @@
+"""A post office from its configuration until it is asked to end."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.relay.directory import Directory
+from shuffledp.relay.mailboxes import Mailboxes
+from shuffledp.relay.post_office import PostOffice
+from shuffledp.relay.post_office_app import post_office_app
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.config import ServiceConfig
+from shuffledp.service.event_log import EventLog
+from shuffledp.service.running import endpoint_of, serve_until_asked
+from shuffledp.survey import Collection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostOfficeConfig(ServiceConfig):
+    """What a post office is told; it needs no key.
+
+    Args:
+        directories: files of the directories that the collections name.
+        patience: seconds for which each round waits for members who are not there.
+    """
+
+    title: ClassVar[str] = "the configuration"
+    directories: tuple[str, ...]
+    patience: float = 60.0
+
+    def __post_init__(self) -> None:
+        super(PostOfficeConfig, self).__post_init__()
+        validate.positive(patience=self.patience)
+
+    def read_terms(self) -> list[RelayTerms]:
+        """The terms of each collection, with its directory.
+
+        Raises:
+            InvalidParameterError: if a file is not as it must be, or no directory is the one that a collection names.
+        """
+        known = {each.bound: each for each in (Directory.read(Path(file)) for file in self.directories)}
+        return [_terms(collection, known) for collection, _ in self.read_collections()]
+
+
+def _terms(collection: Collection, known: "dict[object, Directory]") -> RelayTerms:
+    directory = known.get(collection.directory)
+    if directory is None:
+        raise InvalidParameterError("directories must have the one that each collection names; one is missing.")
+    return RelayTerms(collection=collection, directory=directory)
+
+
+async def run_post_office(config: PostOfficeConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run the post offices of some collections until the process is asked to end.
+
+    Args:
+        config: what it is told.
+        log: told what happens.
+        ready: called with the address as soon as it answers.
+
+    Raises:
+        InvalidParameterError: if a file is not as it must be, or an address cannot be had.
+        LocalProtocolError: if another process runs on the same state.
+        StorageError: if the disk cannot be written to.
+    """
+    offices = []
+    async with AsyncExitStack() as stack:
+        for terms in config.read_terms():
+            store = Mailboxes(Path(config.state) / terms.collection.id.hex())
+            stack.push_async_callback(store.close)
+            offices.append(PostOffice(terms, store, patience=config.patience, log=log))
+            await offices[-1].open()
+        app = post_office_app(offices, log=log)
+        await serve_until_asked([endpoint_of(config, app)], [office.run() for office in offices], log, ready)

@@ -1,0 +1,219 @@
+"""A relay on this machine, for show: a post office, and each member a process, with keys that live as long as they.
+
+One operator who plays everybody sees the answers, so that nobody is protected; the release says so.
+"""
+
+import asyncio
+import gc
+import multiprocessing
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError, ShuffleDPError
+from shuffledp.core.flow import Progress
+from shuffledp.core.instants import written
+from shuffledp.laws.link_slots import slots_sent
+from shuffledp.laws.overlay_loads import leaving_chances
+from shuffledp.people.graphs import Overlay
+from shuffledp.people.graphs.overlays import most_rounds
+from shuffledp.randomness.sources import SecureSource, uniform_integers
+from shuffledp.relay.directory import Directory
+from shuffledp.relay.http_transport import HttpTransport, new_async_client
+from shuffledp.relay.journal import Journal
+from shuffledp.relay.member import take_part
+from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.releasing_relayed import HandIns, gathered
+from shuffledp.relay.sealed_hand_ins import sealed_report
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.demonstration import end, free_ports, party, started, wait_for
+from shuffledp.survey import Collection, Task
+from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
+
+_FILE, _DIRECTORY = "demo.collection", "demo.directory"
+_MOST_PEOPLE, _CONTACTS = 100_000, 40
+_LIFE = timedelta(days=1)
+_PATIENCE = 600.0  # seconds, of members who wait for others
+_SHARE = 3  # in ten say yes
+
+
+class Demonstration:
+    """A relay with its post office at work.
+
+    Args:
+        terms: of the relay.
+        keys: of the members, by their places.
+        analyst: who opens hand-ins.
+        folder: for what members remember.
+    """
+
+    def __init__(self, terms: RelayTerms, keys: Sequence[MemberKey], analyst: AnalyzerKey, folder: Path) -> None:
+        self.terms, self.analyst = terms, analyst
+        self._keys, self._folder = keys, folder
+
+    def everybody_takes_part(self, progress: Progress) -> None:
+        """Start each member as a process of its own, and wait until all have handed in.
+
+        Raises:
+            RemoteProtocolError: if a member does not.
+        """
+        reports = self._reports()
+        for person in range(self.terms.num_users):  # before there are several processes, that all may share it
+            self.terms.letters(person, 0)
+        processes = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        gc.collect()
+        gc.freeze()
+        members: list[BaseProcess] = []
+        try:
+            for person, (key, report) in enumerate(zip(self._keys, reports, strict=True)):
+                given = (self.terms, key.to_pem(), person, report, self._folder)
+                members.append(processes.Process(target=run_member, args=given))
+                members[-1].start()
+            asyncio.run(self._watched(progress))
+            for each in members:
+                each.join()
+            if failed := sum(each.exitcode != 0 for each in members):
+                raise RemoteProtocolError(f"all members must hand in; {failed} of {len(members)} did not.")
+        finally:
+            gc.unfreeze()
+            for each in members:
+                each.kill()
+                each.join()
+
+    async def gathered(self) -> HandIns:
+        """What members handed in."""
+        async with new_async_client() as client:
+            return await gathered(self.terms, HttpTransport(self.terms, client, None, patience=10.0), [self.analyst])
+
+    async def _watched(self, progress: Progress) -> None:
+        """Tell which stages have ended, until the last has."""
+        last = self.terms.hand_in_stage
+        async with new_async_client() as client:
+            transport = HttpTransport(self.terms, client, None, patience=10.0, patience_of_stage=_PATIENCE)
+            for stage in range(last + 1):
+                await transport.record(stage)
+                progress(stage + 1, last + 1)
+
+    def _reports(self) -> list[bytes]:
+        """Made-up answers, each randomized and sealed."""
+        randomizer, source = self.terms.collection.task.columns[0].randomizer.randomizer(), SecureSource()
+        answers = uniform_integers(10, self.terms.num_users, source=source) < _SHARE
+        reports = randomizer.randomize(answers.astype(np.int64), source=source)
+        return [sealed_report(self.terms, reports.take([person])) for person in range(self.terms.num_users)]
+
+
+@contextmanager
+def demonstration(people: int, rounds: int | None, degree: int | None, folder: Path) -> Iterator[Demonstration]:
+    """A relay of made-up members, its post office at work in a process of its own until the block ends.
+
+    Args:
+        people: members, from 3 to 100,000.
+        rounds: of the walk; None is few, with at most 40 contacts if that can be.
+        degree: of a random regular graph; None is an overlay.
+        folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+        RemoteProtocolError: if the post office does not start.
+    """
+    validate.integer_at_least(3, people=people)
+    if people > _MOST_PEOPLE:
+        raise validate.invalid(f"from 3 to {_MOST_PEOPLE:,}", people=people)
+    now, (port, other) = datetime.now(UTC), free_ports(2)
+    operator, analyst = ShufflerKey.generate(), AnalyzerKey.generate()
+    keys = [MemberKey.generate() for _ in range(people)]
+    directory = Directory.signed([key.entry(f"member-{place}") for place, key in enumerate(keys)], operator)
+    collection = Collection.new(
+        _task(people, rounds, degree),
+        shuffler=party(folder, operator, port, now),
+        analyzer=party(folder, analyst, other, now),
+        closes=written(now + _LIFE),
+        now=now,
+        directory=directory.bound,
+    )
+    (folder / _FILE).write_bytes(collection.canonical)
+    (folder / _DIRECTORY).write_bytes(directory.canonical)
+    config = folder / "post-office.toml"
+    config.write_text(
+        f'listen = "127.0.0.1:{port}"\nstate = "post-office"\ncollections = ["{_FILE}"]\n'
+        f'directories = ["{_DIRECTORY}"]\n[limits]\nmost_connections = {2 * people + 100}\n',
+        encoding="utf-8",
+    )
+    by_identity = {key.identity: key for key in keys}
+    in_places = [by_identity[each.identity_key] for each in directory.entries]
+    with (folder / "post-office.log").open("wb") as log:
+        process = started(["relay", "serve", "--config", str(config)], log.fileno())
+    try:
+        wait_for(process)
+        terms = RelayTerms(collection=collection, directory=directory)
+        yield Demonstration(terms, in_places, analyst, folder / "members")
+    finally:
+        end([process])
+
+
+def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
+    """What members send in the rounds: letters, bytes (mean and most), slots, and how many reports walk in them."""
+    people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
+    letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
+    sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]
+    ways = terms.ways
+    leaving: float = terms.num_rounds
+    if isinstance(ways, Overlay):
+        leaving = sum(leaving_chances(ways)) * terms.num_rounds / ways.num_rounds
+    return {
+        "rounds": terms.num_rounds,
+        "letters": float(np.mean([sum(map(len, of_person)) for of_person in letters])),
+        "bytes": float(np.mean(sent)),
+        "bytes_most": float(max(sent)),
+        "slots": float(slots_sent(ways, terms.slots).mean()),
+        "messages": float(leaving),
+    }
+
+
+def run_member(terms: RelayTerms, pem: str, person: int, report: bytes, folder: Path) -> None:
+    """One member, in a process of its own; ends with 1 if it could not hand in."""
+
+    async def at_work() -> None:
+        key = MemberKey.from_pem(pem)
+        journal = Journal(terms, person, folder)
+        async with new_async_client() as client:
+            transport = HttpTransport(
+                terms, client, lambda _, said: key.signature(said), patience=60.0, patience_of_stage=_PATIENCE
+            )
+            await take_part(terms, key, lambda: report, journal, transport)
+
+    try:
+        asyncio.run(at_work())
+    except ShuffleDPError:
+        sys.exit(1)
+
+
+def _task(people: int, rounds: int | None, degree: int | None) -> Task:
+    """A question that members answer, and how their reports walk."""
+    if degree is not None:
+        walk: dict[str, Any] = {"graph": f"random-regular:{degree}", "rounds": rounds or 15, "graph_seed": 1}
+    elif rounds is not None:
+        walk = {"overlay": {"groups": list(Overlay.in_rounds(people, rounds).sizes)}}
+    else:
+        numbers = range(1, most_rounds(people) + 1)
+        several = (Overlay.in_rounds(people, number) for number in numbers)
+        found = next((each for each in several if each.most_contacts <= _CONTACTS), None)
+        if found is None:
+            raise InvalidParameterError(f"rounds must be given for people={people}: nobody would do with 40 contacts.")
+        walk = {"overlay": {"groups": list(found.sizes)}}
+    return Task.from_dict(
+        {
+            "name": "Forum: made-up members who pass reports on",
+            "value": "sleeps badly",
+            "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
+            "shuffler": {"kind": "network"} | walk,
+            "release": {"delta": 1e-6, "minimum_batch": 3},
+        }
+    )

@@ -1,0 +1,150 @@
+"""The analyst's part: hand-ins are opened when all have voted alike, and the release is that of the simulated walk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.core.errors import InputDataError, UndecryptableReportError
+from shuffledp.core.flow import View
+from shuffledp.core.statement_terms import Party, Trust
+from shuffledp.documents.document import Document
+from shuffledp.documents.release_document import write_release
+from shuffledp.files import new_folder
+from shuffledp.files.parquet import FileFacts
+from shuffledp.files.reading import Watch
+from shuffledp.files.stages import composed_release, places_of, release_of_column
+from shuffledp.relay.member import Transport
+from shuffledp.relay.recorded import Recorded
+from shuffledp.relay.rounds import check_hand_in, count_votes
+from shuffledp.relay.sealed_hand_ins import opened_hand_in
+from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.survey import Collected, DataFlow, Outcome, read_earlier
+from shuffledp.wire.grammar import HpkeCiphertext
+from shuffledp.wire.hpke import Opener
+from shuffledp.wire.keys import AnalyzerKey
+from shuffledp.wire.report_bytes import ReportLayout
+
+_NOBODY = Watch()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandIns:
+    """What members handed in, and what had happened before.
+
+    Args:
+        recorded: who was there, as all who voted saw it.
+        by_member: the sealed reports of each member who handed in, by place in the directory.
+    """
+
+    recorded: Recorded
+    by_member: dict[int, tuple[HpkeCiphertext, ...]]
+
+
+async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[AnalyzerKey]) -> HandIns:
+    """All hand-ins, when the last stage has ended.
+
+    Raises:
+        RemoteProtocolError: if records, votes or hand-ins are not as the protocol says, or nobody answers.
+        HandInRefusedError: if nothing was to be handed in after what happened, or too few voted alike.
+    """
+    recorded = Recorded(terms.collection.id, terms.num_users)
+    for stage in range(terms.num_rounds + 1):
+        recorded = recorded.followed_by(await transport.record(stage))
+    check_hand_in(terms, recorded)
+    _, votes = await transport.fetch(terms.vote_stage, EVERYBODY)
+    count_votes(terms, recorded, votes)
+    _, letters = await transport.fetch(terms.hand_in_stage, ANALYST)
+    opened = {person: opened_hand_in(terms, keys, person, letter) for person, letter in letters.items()}
+    return HandIns(recorded=recorded, by_member=opened)
+
+
+def shuffler_of(terms: RelayTerms) -> RandomWalkShuffler:
+    """The simulated shuffler whose view a relay has: the same rounds on the same contacts."""
+    column = terms.collection.task.columns[0]
+    return terms.section.along(
+        terms.ways if not hasattr(terms.ways, "neighbors") else (terms.ways,), column.randomizer.randomizer()
+    ).shuffler(terms.num_rounds)
+
+
+def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:
+    """The view of the analyst, and what was refused of the reports.
+
+    Raises:
+        InputDataError: if not every member's report was handed in: nothing is stated of fewer.
+    """
+    layout = ReportLayout.of(terms.collection.task.columns[0].randomizer.randomizer().model)
+    opener = Opener.by(keys, collection_id=terms.collection.id, column=0)
+    seen: set[bytes] = set()
+    texts, labels, duplicates, undecryptable = [], [], 0, 0
+    for person, several in sorted(found.by_member.items()):
+        for each in several:
+            if each.report_id() in seen:
+                duplicates += 1
+                continue
+            seen.add(each.report_id())
+            try:
+                texts.append(opener.open(each))
+                labels.append(person)
+            except UndecryptableReportError:
+                undecryptable += 1
+    reports, malformed = layout.decode(texts)
+    collected = Collected(
+        collection=terms.collection.id.hex(),
+        duplicates=duplicates,
+        malformed=len(malformed),
+        undecryptable=undecryptable,
+    )
+    if len(reports) != terms.num_users:
+        raise InputDataError(
+            f"all {terms.num_users} members' reports must be handed in, since nothing was promised of fewer; got "
+            f"{len(reports)}. Nothing was released."
+        )
+    model = shuffler_of(terms).model(terms.num_users)
+    return View(reports=reports, labels=np.delete(np.array(labels), malformed), shuffle=model), collected
+
+
+def write_relayed(
+    terms: RelayTerms,
+    found: HandIns,
+    keys: Sequence[AnalyzerKey],
+    folder: Path,
+    *,
+    earlier: Sequence[Path] = (),
+    watch: Watch = _NOBODY,
+    force: bool = False,
+) -> tuple[Outcome, Document]:
+    """Open what was handed in, and write its release into a folder; the outcome, and what its page says.
+
+    Raises:
+        InvalidParameterError: if ``earlier`` is not as the task says, or the folder cannot be made.
+        InputDataError: as `view_of`.
+    """
+    collection, (column,) = terms.collection, terms.collection.task.columns
+    releases = read_earlier(collection.task, earlier)
+    view, collected = view_of(terms, found, keys)
+    flow = DataFlow(
+        received=len(view) + sum(collected.refused.values()),
+        missing=0,
+        released=len(view),
+        expected=column.people.expected,
+        detached=column.detached,
+        collected=collected,
+    )
+    local = (Trust.OPERATOR,) if collection.shuffler.is_local and collection.analyzer.is_local else ()
+    facts = FileFacts.of(
+        column,
+        "view",
+        flow,
+        seeded=False,
+        shuffle=view.shuffle,
+        trust=(Trust.ONE_ANSWER, *local),
+        parties=(Party("analyst", collection.analyzer.words),),
+    )
+    with new_folder(folder, force=force) as place:
+        (where,) = places_of(collection.task, place)
+        done = release_of_column(column, iter([view]), facts, where, watch, beside=Path(), shuffler=shuffler_of(terms))
+        outcome = composed_release(collection.task, {where: done}, releases, place)
+        return write_release(outcome, place)
