@@ -2,8 +2,10 @@
 
 import asyncio
 import secrets
+import ssl
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -24,13 +26,19 @@ _SECONDS = httpx.Timeout(60.0)
 def new_async_client(*, certificates: Path | None = None, connections: int = 2) -> httpx.AsyncClient:
     """A client that goes where it is told and nowhere else; ``certificates`` may name a file of trusted ones."""
     return httpx.AsyncClient(
-        verify=trusted(certificates, name="--ca"),
+        verify=usual_certificates() if certificates is None else trusted(certificates, name="--ca"),
         follow_redirects=False,
         timeout=_SECONDS,
         trust_env=False,
         limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         headers={"User-Agent": "shuffledp"},
     )
+
+
+@cache
+def usual_certificates() -> ssl.SSLContext:
+    """The certificates that are trusted if nothing is said, read once: processes that are forked share them."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class HttpTransport:

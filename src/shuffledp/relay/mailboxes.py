@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.relay.rounds import Letters
@@ -106,10 +106,10 @@ class Mailboxes:
         self._thread.shutdown()
         self._database.close()
 
-    async def _do(self, statement: str, *values: object) -> list[tuple[object, ...] | tuple[bytes] | tuple[int, bytes]]:
+    async def _do(self, statement: str, *values: object) -> list[Any]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._rows, statement, values)
 
-    def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[object, ...]]:
+    def _rows(self, statement: str, values: Sequence[object]) -> list[Any]:
         try:
             return self._database.execute(statement, values).fetchall()
         except sqlite3.OperationalError as error:

@@ -17,6 +17,7 @@ from shuffledp.service.config import ServiceConfig
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.running import endpoint_of, serve_until_asked
 from shuffledp.survey import Collection
+from shuffledp.survey.bound_directory import BoundDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,9 @@ class PostOfficeConfig(ServiceConfig):
         return [_terms(collection, known) for collection, _ in self.read_collections()]
 
 
-def _terms(collection: Collection, known: "dict[object, Directory]") -> RelayTerms:
-    directory = known.get(collection.directory)
+def _terms(collection: Collection, known: dict[BoundDirectory, Directory]) -> RelayTerms:
+    bound = collection.directory
+    directory = None if bound is None else known.get(bound)
     if directory is None:
         raise InvalidParameterError("directories must have the one that each collection names; one is missing.")
     return RelayTerms(collection=collection, directory=directory)

@@ -26,7 +26,7 @@ from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds
 from shuffledp.randomness.sources import SecureSource, uniform_integers
 from shuffledp.relay.directory import Directory
-from shuffledp.relay.http_transport import HttpTransport, new_async_client
+from shuffledp.relay.http_transport import HttpTransport, new_async_client, usual_certificates
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.member import take_part
 from shuffledp.relay.member_keys import MemberKey
@@ -65,9 +65,9 @@ class Demonstration:
             RemoteProtocolError: if a member does not.
         """
         reports = self._reports()
-        for person in range(self.terms.num_users):  # before there are several processes, that all may share it
-            self.terms.letters(person, 0)
-        processes = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        usual_certificates()  # these two before there are several processes, that all may share them
+        self.terms.letters(0, 1)
+        processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         gc.collect()
         gc.freeze()
         members: list[BaseProcess] = []

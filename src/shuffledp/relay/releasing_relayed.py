@@ -63,10 +63,8 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
 
 def shuffler_of(terms: RelayTerms) -> RandomWalkShuffler:
     """The simulated shuffler whose view a relay has: the same rounds on the same contacts."""
-    column = terms.collection.task.columns[0]
-    return terms.section.along(
-        terms.ways if not hasattr(terms.ways, "neighbors") else (terms.ways,), column.randomizer.randomizer()
-    ).shuffler(terms.num_rounds)
+    randomizer = terms.collection.task.columns[0].randomizer.randomizer()
+    return terms.section.along(terms.contacts_of_all, randomizer).shuffler(terms.num_rounds)
 
 
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:

@@ -14,6 +14,7 @@ from typing import cast
 from shuffledp.laws.link_slots import slots_needed
 from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
 from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.graphs.overlays import OverlayRound
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.links import SET_UP_BYTES
@@ -60,9 +61,14 @@ class RelayTerms:
         return cast(NetworkSection, self.collection.task.shuffler)
 
     @cached_property
+    def contacts_of_all(self) -> Contacts:
+        """The overlay, or the graph as the only one."""
+        return cast(BoundDirectory, self.collection.directory).ways(self.section)
+
+    @property
     def ways(self) -> Graph | Overlay:
         """The graph or the overlay."""
-        found = cast(BoundDirectory, self.collection.directory).ways(self.section)
+        found = self.contacts_of_all
         return found if isinstance(found, Overlay) else found[0]
 
     @property

@@ -1,0 +1,218 @@
+"""The post office over HTTP, without sockets: what it takes, what it refuses, when a stage ends, and what it keeps."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from relay.members import Circle
+from relay.together import Together, sealed_reports, terms_of
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.http_transport import HttpTransport
+from shuffledp.relay.journal import Journal
+from shuffledp.relay.mailboxes import Mailboxes, Posted
+from shuffledp.relay.member import take_part
+from shuffledp.relay.post_office import PostOffice, signed_letters
+from shuffledp.relay.post_office_app import LETTERS_TYPE, post_office_app
+from shuffledp.relay.recorded import record_of
+from shuffledp.relay.releasing_relayed import gathered, view_of
+from shuffledp.relay.rounds import HandInRefusedError
+from shuffledp.service.event_log import EventLog
+
+
+class Office:
+    """A post office at work in this process, and clients of it."""
+
+    def __init__(self, tmp_path, circle=None, *, patience=600.0):
+        self.circle, self.tmp_path, self.patience = circle or Circle(), tmp_path, patience
+        self.terms, self.lines = terms_of(self.circle), []
+        self.reports = sealed_reports(self.terms, [0, 1, 1, 0, 1, 0])
+
+    @asynccontextmanager
+    async def open(self):
+        """Until the block ends; then opened again, it goes on."""
+        self.store = Mailboxes(self.tmp_path / "office")
+        log = EventLog(self.lines.append)
+        self.office = PostOffice(self.terms, self.store, patience=self.patience, log=log)
+        await self.office.open()
+        running = asyncio.create_task(self.office.run())
+        app = httpx.ASGITransport(post_office_app([self.office], log=log))
+        async with httpx.AsyncClient(transport=app) as self.client:
+            try:
+                yield self
+            finally:
+                running.cancel()
+                await asyncio.wait([running])
+                await self.store.close()
+
+    def transport(self):
+        return HttpTransport(
+            self.terms, self.client, lambda person, said: self.circle.keys[person].signature(said), patience=5.0
+        )
+
+    async def member(self, person, transport=None):
+        journal = Journal(self.terms, person, self.tmp_path / "members")
+        try:
+            key = self.circle.keys[person]
+            await take_part(self.terms, key, lambda: self.reports[person], journal, transport or self.transport())
+        finally:
+            journal.close()
+
+    async def post(self, body, *, stage=0, sender=0, kind=LETTERS_TYPE):
+        url = f"{self.terms.collection.shuffler.url}{self.terms.collection.path}/stages/{stage}/letters/{sender}"
+        return await self.client.post(url, content=body, headers={"content-type": kind})
+
+    def signed(self, letters, *, stage=0, sender=0, by=None):
+        sign = self.circle.keys[sender if by is None else by].signature
+        return signed_letters(self.terms, sign, Posted(stage, sender, letters))
+
+
+def in_office(tmp_path, work, **given):
+    office = Office(tmp_path, **given)
+
+    async def running():
+        async with office.open():
+            await work(office)
+
+    asyncio.run(running())
+    return office
+
+
+async def everybody(office, people=range(6)):
+    return await asyncio.gather(*(office.member(person) for person in people), return_exceptions=True)
+
+
+def test_all_reports_come_to_the_analyst_and_the_view_is_that_of_the_simulated_walk(tmp_path):
+    async def work(office):
+        assert await everybody(office) == [None] * 6
+        keys = [office.circle.analyst]
+        found = await gathered(office.terms, office.transport(), keys)
+        view, collected = view_of(office.terms, found, keys)
+        assert sorted(view.reports.columns["value"].tolist()) == [0, 0, 0, 1, 1, 1]
+        assert view.shuffle.kind == "network"
+        assert set(collected.refused.values()) == {0}
+        with pytest.raises(LocalProtocolError, match="must be sent by a member"):
+            await HttpTransport(office.terms, office.client, None, patience=1.0).post(0, 0, {})
+
+    office = in_office(tmp_path, work)
+    assert [line.split('"')[3] for line in office.lines] == ["stage-ended"] * 5
+
+
+def test_letters_are_taken_from_their_sender_in_the_length_of_the_stage_and_once(tmp_path):
+    async def work(office):
+        together = Together(office.circle, [0] * 6)
+        together.send()
+        letters = together.states[0].letters
+        good = office.signed(letters)
+        assert (await office.post(good[:-1])).status_code == 400
+        assert (await office.post(good + b"x")).status_code == 413
+        assert (await office.post(good, kind="text/plain")).status_code == 415
+        assert (await office.post(office.signed(letters, by=1))).status_code == 400
+        assert (await office.post(good, stage=1)).status_code == 403
+        assert (await office.post(good, stage=99)).status_code == 400
+        assert (await office.post(good, sender=6)).status_code == 403
+        assert (await office.post(good)).status_code == 200
+        assert (await office.post(good)).status_code == 200
+        together = Together(office.circle, [0] * 6)
+        together.send()
+        assert (await office.post(office.signed(together.states[0].letters))).status_code == 409
+        base = f"{office.terms.collection.shuffler.url}{office.terms.collection.path}"
+        assert (await office.client.get(f"{base}/stages/0/mail/1")).status_code == 400
+        assert (await office.client.get(f"{base}x/stages/0/mail/1")).status_code == 404
+        assert (await office.client.get(f"{base}/directory")).content == office.circle.directory.canonical
+
+    in_office(tmp_path, work)
+
+
+def test_a_post_office_that_starts_again_goes_on_where_it_was(tmp_path):
+    office = Office(tmp_path)
+
+    async def running():
+        async with office.open():
+            members = [asyncio.create_task(office.member(person)) for person in range(5)]
+            while len(await office.store.senders(0)) < 5:
+                await asyncio.sleep(0.01)
+            for each in members:
+                each.cancel()
+            await asyncio.wait(members)
+        async with office.open():
+            assert await everybody(office) == [None] * 6
+        async with office.open():
+            assert len(await office.store.records()) == 5
+
+    asyncio.run(running())
+
+
+def test_where_a_member_is_gone_for_good_the_others_refuse_to_hand_in(tmp_path):
+    class Gone:
+        def __init__(self, transport):
+            self.transport = transport
+
+        async def post(self, stage, person, letters):
+            if stage == 2:
+                raise RemoteProtocolError("killed")
+            await self.transport.post(stage, person, letters)
+
+        async def fetch(self, stage, recipient):
+            return await self.transport.fetch(stage, recipient)
+
+    async def work(office):
+        dead = office.member(3, Gone(office.transport()))
+        others = [office.member(person) for person in range(6) if person != 3]
+        _, *ends = await asyncio.gather(dead, *others, return_exceptions=True)
+        assert {type(end) for end in ends} == {HandInRefusedError}
+        assert {str(end) for end in ends} == {str(ends[0])}
+        assert "1 of 6 members were" in str(ends[0])
+        with pytest.raises(HandInRefusedError, match=r"1 of 6 members were"):
+            await gathered(office.terms, office.transport(), [office.circle.analyst])
+
+    in_office(tmp_path, work, patience=0.2)
+
+
+def test_a_server_that_drops_a_members_letters_is_noticed_and_nothing_is_handed_in(tmp_path):
+    """It can always do this, to anybody: then nothing is released."""
+
+    async def work(office):
+        taken = office.office.take
+
+        async def dropping(stage, sender, letters):
+            return True if (stage, sender) == (1, 4) else await taken(stage, sender, letters)
+
+        office.office.take = dropping
+        ends = await everybody(office)
+        assert {type(end) for end in ends} == {HandInRefusedError}
+
+    in_office(tmp_path, work, patience=0.2)
+
+
+def test_late_letters_go_nowhere(tmp_path):
+    async def work(office):
+        for person in range(6):
+            together = Together(office.circle, [0] * 6)
+            together.send()
+            if person:
+                await office.office.take(0, person, together.states[person].letters)
+        await office.office._end()
+        assert (await office.post(office.signed(together.states[0].letters))).status_code == 403
+        assert await office.office.record(0) == record_of(range(1, 6), 6)
+
+    in_office(tmp_path, work)
+
+
+def test_a_post_office_that_does_not_answer_is_named_and_nothing_is_lost(tmp_path):
+    async def work(office):
+        transport = HttpTransport(office.terms, httpx.AsyncClient(), lambda *_: bytes(64), patience=0.0)
+        with pytest.raises(RemoteProtocolError, match=r"must answer; got: no answer. What is held is kept"):
+            await office.member(0, transport)
+        assert await everybody(office) == [None] * 6
+
+    in_office(tmp_path, work)
+
+
+def test_one_process_has_the_letters(tmp_path):
+    async def work(office):
+        with pytest.raises(LocalProtocolError, match="another one has them open"):
+            Mailboxes(office.tmp_path / "office")
+
+    in_office(tmp_path, work)
