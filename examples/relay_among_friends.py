@@ -1,6 +1,7 @@
 """A relay among three friends who share a folder: keys, a directory, a collection, everybody's part, and the release.
 
-Each command could run on a machine of its own; one person who plays everybody, as here, protects nobody."""
+Each command could run on a machine of its own; one person who plays everybody, as here, protects nobody.
+"""
 
 import subprocess
 import sys
@@ -32,8 +33,7 @@ def shuffledp(*arguments: str, beside: Path) -> "subprocess.Popen[str]":
 
 def done(*several: "subprocess.Popen[str]") -> None:
     """Wait until commands have ended well."""
-    if sum(each.wait() for each in several):
-        sys.exit("a command has failed")
+    sys.exit("a command has failed") if sum(each.wait() for each in several) else None
 
 
 with TemporaryDirectory() as name:
@@ -50,8 +50,8 @@ with TemporaryDirectory() as name:
         "shuffler": "https://post.example.org", "shuffler-key": "shuffler.key.pub",
         "analyzer": "https://office.example.org", "analyzer-key": "analyzer.key.pub",
     }.items()]  # fmt: skip
-    dates = ("--closes", "2099-12-31", "--output", "friends.collection")
-    done(shuffledp("collect", "new", "task.toml", *listed, *parties, *dates, beside=here))
+    parties += ["--closes=2099-12-31", "--output=friends.collection"]
+    done(shuffledp("collect", "new", "task.toml", *listed, *parties, beside=here))
     both = ("friends.collection", *listed, "--folder", "shared")
     done(*(
         shuffledp("relay", "run", *both, "--key", f"{each}.key", "--value", answer, "--state", each, beside=here)

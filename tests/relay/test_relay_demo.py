@@ -1,0 +1,32 @@
+"""A relay of real processes on this machine: 40 in the fast tier, a thousand in the deep one."""
+
+import json
+
+import pytest
+
+from cli.running import shuffledp
+
+
+def demonstrated(tmp_path, people, *options):
+    done = shuffledp("relay", "demo", "--people", people, "--output", tmp_path / "demo", *options)
+    assert done.code == 0, done.err
+    released = json.loads((tmp_path / "demo" / "statement.json").read_text())
+    assert released["flow"]["released"] == people
+    counts = {name: count for name, count in released["flow"]["collected"].items() if name != "collection"}
+    assert set(counts.values()) == {0}
+    return done.out, released
+
+
+def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_path):
+    out, released = demonstrated(tmp_path, 40)
+    assert "nobody is protected" in out
+    assert "each member sent" in out
+    assert f"Page: {tmp_path / 'demo' / 'release.html'}" in out
+    (statement, *_) = released["statements"]
+    assert "operator" in statement["trust"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("options", [[], ["--degree", 8, "--rounds", 15]], ids=["overlay", "graph"])
+def test_a_thousand_members_take_part_each_in_a_process(tmp_path, options):
+    demonstrated(tmp_path, 1000, *options)
